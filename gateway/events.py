@@ -1,0 +1,297 @@
+"""What an agent does, in the house's own words: the one vocabulary between `wire`, `drivers` and `agui`.
+
+In: what a dialect, a protocol or an in-process agent reports. Out: a batch (a list) of these, read by
+`agui.outbound`, which turns them into AG-UI events. Nothing here knows a wire format, a clock or an id scheme:
+an id that is left out is made by `outbound`, and whatever is open is remembered there.
+
+`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""Any JSON value."""
+
+Wire: TypeAlias = dict[str, Any]
+"""One AG-UI event exactly as its JSON object: camelCase keys, no key for what is absent."""
+
+Layer: TypeAlias = Mapping[str, Any]
+"""One party's word on capabilities: dotted AG-UI path → value (`{"multimodal.input.image": True}`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """Text of the answer. Without `message_id` it goes on with the message that is open, or opens a new one."""
+
+    text: str
+    message_id: str | None = None
+    subagent: str | None = None
+    role: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextEnd:
+    """The message is complete. Optional: whatever must be closed is closed without it."""
+
+    message_id: str | None = None
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """Visible thinking."""
+
+    text: str
+    message_id: str | None = None
+    subagent: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    message_id: str | None = None
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Encrypted:
+    """An opaque value that a provider wants back with the message or the tool call it names."""
+
+    subtype: Literal["message", "tool-call"]
+    entity_id: str
+    value: str
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStart:
+    """A tool call begins. `message_id` names the assistant message it belongs to; left out, the current one."""
+
+    id: str
+    name: str
+    message_id: str | None = None
+    subagent: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArgs:
+    """A piece of the call's arguments, as JSON text."""
+
+    id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnd:
+    """The arguments are complete; the tool may run now."""
+
+    id: str
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the tool gave back: text, or AG-UI content parts."""
+
+    id: str
+    content: str | list[dict[str, Any]]
+    message_id: str | None = None
+    subagent: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateSet:
+    snapshot: Json
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatePatched:
+    """JSON Patch operations on the shared state."""
+
+    delta: list[dict[str, Any]]
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesSet:
+    """The whole conversation, as AG-UI messages."""
+
+    messages: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ActivitySet:
+    """Something shown beside the conversation (a plan, a search, live output); patched by `ActivityPatched`."""
+
+    id: str
+    type: str
+    content: dict[str, Any]
+    replace: bool = True
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPatched:
+    id: str
+    type: str
+    patch: list[dict[str, Any]]
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepStart:
+    name: str
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    name: str
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStart:
+    id: str
+    name: str
+    description: str | None = None
+    parent: str | None = None
+    """The subagent that started this one."""
+    tool_call_id: str | None = None
+    message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentEnd:
+    id: str
+    result: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentBroke:
+    id: str
+    message: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    name: str
+    value: Json
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something the reader did not understand: leaves the house as a RAW event, never dropped."""
+
+    event: Json
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A wish that could not be met, or material that had to be left out: told to the client, once."""
+
+    code: str
+    message: str
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """An AG-UI event made by the agent itself, as its JSON object. Checked and put in order by `outbound`."""
+
+    event: Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing the agent waits for. Becomes an AG-UI Interrupt; `id` must be unique in the thread."""
+
+    id: str
+    reason: str
+    message: str | None = None
+    tool_call_id: str | None = None
+    response_schema: dict[str, Any] | None = None
+    expires_in: float | None = None
+    """Seconds until the question is answered `cancelled` by itself; None: the gateway's own bound."""
+    metadata: dict[str, Any] | None = None
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The turn waits for answers to these. The run ends with an interrupt; the turn stays parked."""
+
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens of one (provider, model), by AG-UI's accounting: totals include their parts. Added up over the run."""
+
+    provider: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The turn is over. `interrupts` (AG-UI objects) are questions that the agent wants answered by a *new* turn."""
+
+    stop_reason: str = "end_turn"
+    result: Json = None
+    interrupts: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The turn failed. `code` is for programs, `message` for people."""
+
+    message: str
+    code: str = "AGENT_ERROR"
+
+
+Event: TypeAlias = (
+    TextDelta
+    | TextEnd
+    | ReasoningDelta
+    | ReasoningEnd
+    | Encrypted
+    | ToolStart
+    | ToolArgs
+    | ToolEnd
+    | ToolResult
+    | StateSet
+    | StatePatched
+    | MessagesSet
+    | ActivitySet
+    | ActivityPatched
+    | StepStart
+    | StepEnd
+    | SubagentStart
+    | SubagentEnd
+    | SubagentBroke
+    | Custom
+    | Unread
+    | Warned
+    | Native
+    | Asked
+    | Used
+    | Ended
+    | Broke
+)

@@ -1,0 +1,110 @@
+"""What must outlive a process: run logs, threads, open interrupts. One small protocol, one contract suite.
+
+A run's log is a row of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
+from 1 without gaps. The store never looks inside an event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
+"""`lost`: it was live when its gateway died. All but `live` are final."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run. `key` is the gateway's own and unique; `run_id` is the client's and may be used again."""
+
+    key: str
+    run_id: str
+    thread_id: str
+    agent: str
+    principal: str
+    protocol: str | None
+    """The client's `protocolVersion`; None before 1.0."""
+    input: bytes
+    """`RunAgentInput` as JSON, as it was understood."""
+    started: float
+    """Seconds since the epoch."""
+    status: Status = "live"
+    ended: float | None = None
+    events: int = 0
+    """How many events the log holds; so also the number of the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive events of one run: `lines[0]` has the number `first`."""
+
+    first: int
+    lines: list[bytes]
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """One thread of one agent, for one principal."""
+
+    agent: str
+    thread_id: str
+    principal: str
+    updated: float
+    session: str | None = None
+    """The agent's own session id, to come back to."""
+    interrupts: bytes = b"[]"
+    """Open and closed questions, as JSON; only `runs.questions` reads it."""
+
+
+class Store(Protocol):
+    """Every method may raise `errors.StoreError`. Concurrent calls are allowed."""
+
+    async def start(self) -> None:
+        """Open, migrate, take the lock that keeps a second gateway out."""
+
+    async def aclose(self) -> None:
+        """Write what is queued, close, give the lock back. May be called twice."""
+
+    async def begin(self, run: RunRecord) -> None:
+        """Durable on return."""
+
+    async def append(self, key: str, piece: Piece) -> None:
+        """Next piece of a live run. Returns at once unless the backlog is full; readers see it from now on."""
+
+    async def end(self, key: str, status: Status, ended: float) -> None:
+        """The run is over. On return everything appended and this are durable (they survive `kill -9`)."""
+
+    async def read(self, key: str, after: int, max_bytes: int) -> list[Piece]:
+        """Events with numbers above `after`, in order; at least one if there is any, else up to `max_bytes`."""
+
+    async def run(self, run_id: str, principal: str) -> RunRecord | None:
+        """The newest run that the client called so."""
+
+    async def live(self) -> list[RunRecord]:
+        """Runs without an end, oldest first. At start: those that the last gateway left behind."""
+
+    async def thread_runs(self, agent: str, thread_id: str, principal: str, limit: int) -> list[RunRecord]:
+        """The newest `limit` runs of a thread, oldest first."""
+
+    async def thread(self, agent: str, thread_id: str, principal: str) -> ThreadRecord | None: ...
+
+    async def threads(self, agent: str, principal: str, limit: int) -> list[ThreadRecord]:
+        """Newest first."""
+
+    async def save_thread(self, thread: ThreadRecord) -> None:
+        """Insert or replace. Durable on return."""
+
+    async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
+        """The thread, its runs and their logs. False if there was none."""
+
+    async def prune(self, older_than: float, max_bytes: int) -> int:
+        """Delete ended runs (and threads left without any) that ended before `older_than`, then the oldest ended ones
+        until the logs are within `max_bytes`. Threads whose newest run is kept, live runs, and `interrupted` runs
+        younger than `older_than` stay. Returns how many runs went."""
+
+    async def check(self) -> None:
+        """Raise if the store cannot be written now (for readiness)."""
