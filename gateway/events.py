@@ -208,9 +208,9 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """An AG-UI event made by the agent itself, as its JSON object. Checked and put in order by `outbound`."""
+    """An AG-UI event by the agent itself, an official object or its JSON. Checked and put in order by `outbound`."""
 
-    event: Wire
+    event: Any
 
 
 @dataclass(frozen=True, slots=True)

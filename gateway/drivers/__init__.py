@@ -1,0 +1,17 @@
+"""Ways of reaching an agent: one file each, one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.base import Driver, LiveTurn, Session
+from gateway.drivers.python import PythonDriver
+
+__all__ = ["DRIVERS", "Driver", "LiveTurn", "Session"]
+
+DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
+    "python": PythonDriver,
+}

@@ -36,7 +36,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive events of one run: `lines[0]` has the number `first`."""
+    """Consecutive events of one run: `lines[0]` has the number `first`. No line holds a raw newline."""
 
     first: int
     lines: list[bytes]
@@ -56,7 +56,7 @@ class ThreadRecord:
     updated: float
     session: str | None = None
     """The agent's own session id, to come back to."""
-    interrupts: bytes = b"[]"
+    interrupts: bytes = b'{"entries":[]}'
     """Open and closed questions, as JSON; only `runs.questions` reads it."""
 
 
@@ -70,10 +70,11 @@ class Store(Protocol):
         """Write what is queued, close, give the lock back. May be called twice."""
 
     async def begin(self, run: RunRecord) -> None:
-        """Durable on return."""
+        """Live and empty, whatever the record says of status, end and events. Durable on return."""
 
     async def append(self, key: str, piece: Piece) -> None:
-        """Next piece of a live run. Returns at once unless the backlog is full; readers see it from now on."""
+        """Next piece of a live run; refused if its number is not the next one. Returns at once unless the backlog is
+        full; readers see it from now on."""
 
     async def end(self, key: str, status: Status, ended: float) -> None:
         """The run is over. On return everything appended and this are durable (they survive `kill -9`)."""
@@ -99,12 +100,14 @@ class Store(Protocol):
         """Insert or replace. Durable on return."""
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
-        """The thread, its runs and their logs. False if there was none."""
+        """The thread, its runs (live ones too: their next `append` is refused) and their logs. False if there was
+        neither the thread nor a run of it."""
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         """Delete ended runs (and threads left without any) that ended before `older_than`, then the oldest ended ones
-        until the logs are within `max_bytes`. Threads whose newest run is kept, live runs, and `interrupted` runs
-        younger than `older_than` stay. Returns how many runs went."""
+        until the logs, with their runs' inputs, are within `max_bytes`. Threads whose newest run is kept, live runs,
+        and `interrupted` runs younger than `older_than` stay. A thread that has no run at all goes when it was updated
+        before `older_than`. Returns how many runs went."""
 
     async def check(self) -> None:
         """Raise if the store cannot be written now (for readiness)."""

@@ -1,0 +1,82 @@
+"""AG-UI events that an agent makes itself: checked, chunks expanded, put into an order that clients accept.
+
+What breaks the order and can be mended is mended (a missing start); a start or end that changes nothing is left out;
+everything else travels on inside a RAW event, so that nothing an agent said is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.agui.chunks import Chunks
+from gateway.agui.order import Order, OutOfOrder
+from gateway.agui.validate import EVENT_TYPES, validate
+from gateway.events import Wire
+
+OUT_OF_ORDER = "agent:out-of-order"
+UNKNOWN = "agent:unknown-event"
+
+STARTS: dict[str, dict[str, Any]] = {
+    "TEXT_MESSAGE_CONTENT": {"type": "TEXT_MESSAGE_START", "role": "assistant"},
+    "REASONING_MESSAGE_CONTENT": {"type": "REASONING_MESSAGE_START", "role": "reasoning"},
+}
+"""Content without a start gets this one. A tool call has a name, which cannot be made up."""
+
+BARE: dict[str, frozenset[str]] = {
+    kind: frozenset(("type", "subagentRunId", *keys))
+    for kind, keys in {
+        "TEXT_MESSAGE_START": ("messageId", "role"),
+        "TEXT_MESSAGE_END": ("messageId",),
+        "TOOL_CALL_START": ("toolCallId", "toolCallName", "parentMessageId"),
+        "TOOL_CALL_END": ("toolCallId",),
+        "REASONING_START": ("messageId",),
+        "REASONING_END": ("messageId",),
+        "REASONING_MESSAGE_START": ("messageId", "role"),
+        "REASONING_MESSAGE_END": ("messageId",),
+        "STEP_STARTED": ("stepName",),
+        "STEP_FINISHED": ("stepName",),
+    }.items()
+}
+"""A start of what is open or an end of what is not, with no more than these keys, tells a client nothing new."""
+
+
+class Natives:
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._chunks = Chunks()
+
+    def read(self, item: Any) -> list[Wire]:
+        """An official event object or its JSON, as events without chunks. Raises `AgentFault` for a malformed one."""
+        if isinstance(item, Mapping) and item.get("type") not in EVENT_TYPES:
+            return [{"type": "RAW", "event": dict(item), "source": UNKNOWN}]
+        event = validate(item)
+        try:
+            return self._chunks.feed(event)
+        except OutOfOrder:
+            return [raw(event)]
+
+    def put_in_order(self, event: Wire) -> list[Wire]:
+        try:
+            self._order.take(event)
+        except OutOfOrder:
+            return self._mend(event)
+        return [event]
+
+    def _mend(self, event: Wire) -> list[Wire]:
+        kind = event["type"]
+        if start := STARTS.get(kind):
+            opening = start | {key: event[key] for key in ("messageId", "subagentRunId") if key in event}
+            try:
+                self._order.take(opening)
+                self._order.take(event)
+            except OutOfOrder:
+                return [raw(event)]
+            return [opening, event]
+        if kind in BARE and event.keys() <= BARE[kind]:
+            return []
+        return [raw(event)]
+
+
+def raw(event: Wire) -> Wire:
+    return {"type": "RAW", "event": event, "source": OUT_OF_ORDER}

@@ -1,0 +1,177 @@
+"""The house's own events → AG-UI events, ids filled in. Order is `outbound`'s concern: it drops a close too many.
+
+In: one event of `gateway.events`. Out: the AG-UI events it stands for. Remembers the open message of every lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gateway import events as e
+from gateway.agui.lanes import Lane
+from gateway.events import Wire
+
+
+class Translator:
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._count = 0
+        self._lanes: dict[str | None, Lane] = {}
+        self.main = self._lane(None)
+
+    def read(self, event: object) -> list[Wire]:
+        return HANDLERS[type(event)](self, event)
+
+    def new_id(self) -> str:
+        self._count += 1
+        return f"{self._prefix}-{self._count}"
+
+    def _lane(self, owner: str | None) -> Lane:
+        lane = self._lanes.get(owner)
+        if lane is None:
+            lane = self._lanes[owner] = Lane(owner)
+        return lane
+
+    def _text(self, event: e.TextDelta) -> list[Wire]:
+        lane, opened = self._lane(event.subagent), list[Wire]()
+        if lane.text is None or event.message_id not in (None, lane.text):
+            opened = lane.open_text(event.message_id or self.new_id(), event.role or "assistant")
+        delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": lane.text, "delta": event.text}
+        return [*opened, with_metadata(lane.tag(delta), event.metadata)]
+
+    def _reasoning(self, event: e.ReasoningDelta) -> list[Wire]:
+        lane, opened = self._lane(event.subagent), list[Wire]()
+        if lane.reasoning is None or event.message_id not in (None, lane.reasoning):
+            opened = lane.open_reasoning(event.message_id or self.new_id())
+        delta = {"type": "REASONING_MESSAGE_CONTENT", "messageId": lane.reasoning, "delta": event.text}
+        return [*opened, with_metadata(lane.tag(delta), event.metadata)]
+
+    def _text_end(self, event: e.TextEnd) -> list[Wire]:
+        return self._lane(event.subagent).close_text()
+
+    def _reasoning_end(self, event: e.ReasoningEnd) -> list[Wire]:
+        return self._lane(event.subagent).close_reasoning()
+
+    def _encrypted(self, event: e.Encrypted) -> list[Wire]:
+        wire = {"subtype": event.subtype, "entityId": event.entity_id, "encryptedValue": event.value}
+        return [self._lane(event.subagent).tag({"type": "REASONING_ENCRYPTED_VALUE", **wire})]
+
+    def _tool_start(self, event: e.ToolStart) -> list[Wire]:
+        lane = self._lane(event.subagent)
+        closed = lane.close()
+        parent = event.message_id or lane.tool_parent(self.new_id)
+        wire = {"toolCallId": event.id, "toolCallName": event.name, "parentMessageId": parent}
+        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_START", **wire}), event.metadata)]
+
+    def _tool_args(self, event: e.ToolArgs) -> list[Wire]:
+        return [{"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta}]
+
+    def _tool_end(self, event: e.ToolEnd) -> list[Wire]:
+        return [with_metadata({"type": "TOOL_CALL_END", "toolCallId": event.id}, event.metadata)]
+
+    def _tool_result(self, event: e.ToolResult) -> list[Wire]:
+        lane = self._lane(event.subagent)
+        closed = [*lane.close(), {"type": "TOOL_CALL_END", "toolCallId": event.id}]
+        lane.assistant = None
+        message_id = event.message_id or self.new_id()
+        wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
+        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_RESULT", **wire}), event.metadata)]
+
+    def _state(self, event: e.StateSet) -> list[Wire]:
+        return [self._lane(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]
+
+    def _state_patch(self, event: e.StatePatched) -> list[Wire]:
+        return [self._lane(event.subagent).tag({"type": "STATE_DELTA", "delta": event.delta})]
+
+    def _messages(self, event: e.MessagesSet) -> list[Wire]:
+        return [{"type": "MESSAGES_SNAPSHOT", "messages": event.messages}]
+
+    def _activity(self, event: e.ActivitySet) -> list[Wire]:
+        wire: Wire = {"messageId": event.id, "activityType": event.type, "content": event.content}
+        if not event.replace:
+            wire["replace"] = False
+        return [self._lane(event.subagent).tag({"type": "ACTIVITY_SNAPSHOT", **wire})]
+
+    def _activity_patch(self, event: e.ActivityPatched) -> list[Wire]:
+        wire = {"messageId": event.id, "activityType": event.type, "patch": event.patch}
+        return [self._lane(event.subagent).tag({"type": "ACTIVITY_DELTA", **wire})]
+
+    def _step_start(self, event: e.StepStart) -> list[Wire]:
+        return [self._lane(event.subagent).tag({"type": "STEP_STARTED", "stepName": event.name})]
+
+    def _step_end(self, event: e.StepEnd) -> list[Wire]:
+        return [self._lane(event.subagent).tag({"type": "STEP_FINISHED", "stepName": event.name})]
+
+    def _subagent_start(self, event: e.SubagentStart) -> list[Wire]:
+        wire = {
+            "type": "SUBAGENT_STARTED",
+            "subagentRunId": event.id,
+            "name": event.name,
+            "description": event.description,
+            "parentSubagentRunId": event.parent,
+            "parentToolCallId": event.tool_call_id,
+            "parentMessageId": event.message_id,
+        }
+        return [{key: value for key, value in wire.items() if value is not None}]
+
+    def _subagent_end(self, event: e.SubagentEnd) -> list[Wire]:
+        wire: Wire = {"type": "SUBAGENT_FINISHED", "subagentRunId": event.id}
+        if event.result is not None:
+            wire["result"] = event.result
+        return [*self._lane(event.id).close(), wire]
+
+    def _subagent_broke(self, event: e.SubagentBroke) -> list[Wire]:
+        wire = {"type": "SUBAGENT_ERROR", "subagentRunId": event.id, "message": event.message}
+        if event.code is not None:
+            wire["code"] = event.code
+        return [*self._lane(event.id).close(), wire]
+
+    def _custom(self, event: e.Custom) -> list[Wire]:
+        return [self._lane(event.subagent).tag({"type": "CUSTOM", "name": event.name, "value": event.value})]
+
+    def _unread(self, event: e.Unread) -> list[Wire]:
+        wire: Wire = {"type": "RAW", "event": event.event}
+        if event.source is not None:
+            wire["source"] = event.source
+        return [wire]
+
+    def _warned(self, event: e.Warned) -> list[Wire]:
+        return [warning(event.code, event.message, event.detail)]
+
+
+def with_metadata(event: Wire, metadata: dict[str, Any] | None) -> Wire:
+    if metadata is not None:
+        event["metadata"] = metadata
+    return event
+
+
+def warning(code: str, message: str, detail: dict[str, Any] | None = None) -> Wire:
+    """How the gateway tells a client of something it could not do, without failing the run."""
+    return {"type": "CUSTOM", "name": "gateway.warning", "value": {"code": code, "message": message, **(detail or {})}}
+
+
+HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {
+    e.TextDelta: Translator._text,
+    e.TextEnd: Translator._text_end,
+    e.ReasoningDelta: Translator._reasoning,
+    e.ReasoningEnd: Translator._reasoning_end,
+    e.Encrypted: Translator._encrypted,
+    e.ToolStart: Translator._tool_start,
+    e.ToolArgs: Translator._tool_args,
+    e.ToolEnd: Translator._tool_end,
+    e.ToolResult: Translator._tool_result,
+    e.StateSet: Translator._state,
+    e.StatePatched: Translator._state_patch,
+    e.MessagesSet: Translator._messages,
+    e.ActivitySet: Translator._activity,
+    e.ActivityPatched: Translator._activity_patch,
+    e.StepStart: Translator._step_start,
+    e.StepEnd: Translator._step_end,
+    e.SubagentStart: Translator._subagent_start,
+    e.SubagentEnd: Translator._subagent_end,
+    e.SubagentBroke: Translator._subagent_broke,
+    e.Custom: Translator._custom,
+    e.Unread: Translator._unread,
+    e.Warned: Translator._warned,
+}

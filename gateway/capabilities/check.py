@@ -1,0 +1,78 @@
+"""A run's wishes held against the snapshot before anything starts. A refusal says which, who said so, what to do."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from gateway.capabilities.merge import Snapshot
+from gateway.catalog.definition import AgentDefinition, camel
+from gateway.errors import NotCapable
+from gateway.turn import Notice, Options, Turn
+
+GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
+"""Options that the gateway itself carries out, for every agent."""
+
+MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
+
+
+def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn:
+    """The turn, without what the agent cannot take (a notice for each). Raises `NotCapable` for what must not be
+    dropped; `strict` turns every drop into a refusal."""
+    _options(turn.options, definition)
+    return _parts(turn, snapshot)
+
+
+def _options(options: Options, definition: AgentDefinition) -> None:
+    for field in fields(options):
+        value = getattr(options, field.name)
+        wish = camel(field.name)
+        if value is None or field.name in GATEWAYS_OWN or wish in definition.options:
+            continue
+        takes = ", ".join(definition.options) or "none"
+        raise NotCapable(
+            f"{definition.id!r} does not take the option {wish!r}: its definition ({definition.source.name}) "
+            f"lists {takes}. Leave it out, or choose an agent that takes it.",
+            capability=f"options.{wish}",
+            saidBy=f"profile ({definition.source.name})",
+            pointer=f"/forwardedProps/gateway/{wish}",
+        )
+
+
+def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
+    """Media in the newest user message that the agent is known not to take. Unknown is let through: it may work."""
+    index = next((i for i, m in reversed(list(enumerate(turn.messages))) if m["role"] == "user"), None)
+    if index is None or isinstance(turn.messages[index]["content"], str):
+        return turn
+    content = turn.messages[index]["content"]
+    kept, notices = [], []
+    for number, part in enumerate(content):
+        capability = _capability(part)
+        if capability is None or snapshot.get(capability) is not False:
+            kept.append(part)
+            continue
+        pointer = f"/messages/{index}/content/{number}"
+        detail = (
+            f"{pointer}: the agent takes no such input: {capability} is false, said by {snapshot.who(capability)}. "
+            "Remove the part, or choose an agent that takes it."
+        )
+        if turn.options.strict:
+            raise NotCapable(detail, capability=capability, saidBy=snapshot.who(capability), pointer=pointer)
+        notices.append(Notice("PART_DROPPED", detail, pointer))
+    if not notices:
+        return turn
+    messages = [*turn.messages]
+    messages[index] = {**messages[index], "content": kept}
+    return replace(turn, messages=messages, warnings=(*turn.warnings, *notices))
+
+
+def _capability(part: dict[str, Any]) -> str | None:
+    kind = part["type"]
+    if kind in MODALITIES:
+        return f"multimodal.input.{MODALITIES[kind]}"
+    if kind == "document":
+        mime = part["source"].get("mimeType", "")
+        return "multimodal.input.pdf" if mime == "application/pdf" else "multimodal.input.file"
+    return None
+
+

@@ -1,0 +1,70 @@
+"""Layers → one snapshot that remembers who said what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from gateway.capabilities.layers import LAYERS, Said, unflatten
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    values: dict[str, Any]
+    said_by: dict[str, list[Said]]
+    """Every leaf's speakers; the last one's word counts, the others were overruled."""
+
+    def get(self, path: str) -> Any:
+        return self.values.get(path)
+
+    def who(self, path: str) -> str:
+        """`profile (echo.toml)`, for a refusal."""
+        speakers = self.said_by.get(path)
+        return f"{speakers[-1].layer} ({speakers[-1].source})" if speakers else "nobody"
+
+    def tree(self) -> dict[str, Any]:
+        """AG-UI's AgentCapabilities."""
+        return unflatten(self.values)
+
+    def explain(self) -> dict[str, Any]:
+        """Each leaf with its value, its speaker, and whom that overruled."""
+        return {path: _told(path, speakers) for path, speakers in sorted(self.said_by.items())}
+
+
+def merge(layers: Iterable[Said]) -> Snapshot:
+    """Later layers win, key by key. A missing key says nothing; it is not False."""
+    values: dict[str, Any] = {}
+    said_by: dict[str, list[Said]] = {}
+    for said in sorted(layers, key=lambda said: LAYERS.index(said.layer)):
+        for path, value in said.values.items():
+            values[path] = value
+            said_by.setdefault(path, []).append(said)
+    return Snapshot(values, said_by)
+
+
+def etag(body: bytes) -> str:
+    return f'"{blake2b(body, digest_size=12).hexdigest()}"'
+
+
+def _told(path: str, speakers: list[Said]) -> dict[str, Any]:
+    *overruled, last = speakers
+    told: dict[str, Any] = {
+        "value": last.values[path],
+        "layer": last.layer,
+        "source": last.source,
+        "at": last.at,
+    }
+    if overruled:
+        told["overruled"] = [
+            {"value": said.values[path], "layer": said.layer, "source": said.source, "at": said.at}
+            for said in reversed(overruled)
+        ]
+    return told
+
+
+def to_json(tree: dict[str, Any]) -> bytes:
+    return orjson.dumps(tree)

@@ -1,0 +1,73 @@
+"""Folders of TOML → {id: definition}. Every error names the file and the key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import TypeAlias
+
+from pydantic import ValidationError
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.errors import ConfigError
+
+Catalog: TypeAlias = dict[str, AgentDefinition]
+
+KEYS = sorted(set(AgentDefinition.model_fields) - {"source"})
+
+
+def bundled() -> Path:
+    """The agents that come along: inside the package when installed, at the project's top in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "_agents"
+    return inside if inside.is_dir() else package.parent / "agents"
+
+
+def load_catalog(folders: Iterable[Path]) -> Catalog:
+    """Later folders replace what earlier ones say of the same id; the order is otherwise the files' own."""
+    catalog: Catalog = {}
+    for folder in folders:
+        catalog.update(load_folder(folder))
+    return catalog
+
+
+def load_folder(folder: Path) -> Catalog:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: not a folder. --agents names a folder of agent files (*.toml).")
+    found: Catalog = {}
+    for path in sorted(folder.glob("*.toml")):
+        definition = load_file(path)
+        if definition.id in found:
+            raise ConfigError(f"{path}: id: {definition.id!r} is taken by {found[definition.id].source}")
+        found[definition.id] = definition
+    return found
+
+
+def load_file(path: Path) -> AgentDefinition:
+    try:
+        # Decimal keeps prices exact.
+        table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{path}: cannot be read: {exc}") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigError(f"{path}: not TOML: {exc}") from exc
+    if "source" in table:
+        raise ConfigError(f"{path}: source: there is no such key. Known: {', '.join(KEYS)}.")
+    try:
+        return AgentDefinition(**table, source=path.resolve())
+    except ValidationError as exc:
+        raise ConfigError(f"{path}: {_first(exc)}") from exc
+
+
+def _first(exc: ValidationError) -> str:
+    error = exc.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in error["loc"])
+    match error["type"]:
+        case "extra_forbidden":
+            return f"{key}: there is no such key. Known: {', '.join(KEYS)}."
+        case "missing":
+            return f"{key}: is missing"
+        case _:
+            return f"{key}: {error['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,66 @@
+"""`Accept` → the encoder a stream is written with. `ENCODERS`, at the end, is the list of wire formats over HTTP.
+
+Protobuf is answered only to a client that names its type with q > 0. AG-UI's draft would also give it for `*/*`, but
+any AG-UI client must be ready for SSE, and curl and plain HTTP libraries, which send `*/*`, can read nothing else. So
+SSE is the answer in every other case: no header, another type, `text/event-stream;q=0`, nonsense. Relative q values are
+ignored, as in AG-UI. A q that is not a number from 0 to 1 is no wish we can rely on: it counts as 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway import jsontext
+from gateway.encode import protobuf, sse
+from gateway.events import Wire
+
+# A quoted string never gives back what it took (`*+`) and need not be closed: a hostile header is read in one pass.
+_QUOTED = r'"(?:[^"\\]|\\.)*+"?'
+_MEMBER = re.compile(rf'(?:[^,"]|{_QUOTED})++')
+"""One media range with its parameters; a comma inside quotes does not end it."""
+_PARAMETER = re.compile(rf';\s*+([^\s;="]++)\s*+=\s*+({_QUOTED}|[^\s;]*)')
+_Q = re.compile(r"0(?:\.[0-9]*)?|1(?:\.0*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """One wire format. `encode` takes consecutive events, the first with the number `first`, as lines of JSON and, if
+    they are at hand, as objects; it gives the bytes to send."""
+
+    name: str
+    content_type: str
+    keep_alive: bytes | None
+    """What may be sent while nothing happens; None: the format has no such thing."""
+    encode: Callable[[int, list[bytes], list[Wire] | None], bytes]
+
+
+def negotiate(accept: str | None) -> Encoder:
+    """The encoder for a request with this `Accept` header."""
+    members = _MEMBER.findall(accept or "")
+    return ENCODERS["protobuf" if any(_wants_protobuf(member) for member in members) else "sse"]
+
+
+def _wants_protobuf(member: str) -> bool:
+    media_type, semicolon, parameters = member.partition(";")
+    if media_type.strip().lower() != protobuf.CONTENT_TYPE:
+        return False
+    for name, value in _PARAMETER.findall(semicolon + parameters):
+        if name.lower() == "q":
+            return _Q.fullmatch(value) is not None and float(value) > 0
+    return True
+
+
+def _sse(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
+    return sse.frames(first, lines)
+
+
+def _protobuf(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
+    return protobuf.frames([jsontext.loads(line) for line in lines] if events is None else events)
+
+
+ENCODERS: dict[str, Encoder] = {
+    "sse": Encoder("sse", sse.CONTENT_TYPE, sse.KEEP_ALIVE, _sse),
+    "protobuf": Encoder("protobuf", protobuf.CONTENT_TYPE, None, _protobuf),
+}

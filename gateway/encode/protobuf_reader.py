@@ -1,0 +1,140 @@
+"""Protobuf frames back to AG-UI events, by the official decoder's rules.
+
+In: bytes as they come from a remote agent, cut anywhere. Out: events as JSON objects. What is not a frame or not an
+event raises `AgentFault`; an event or a content part newer than ours is left out, as AG-UI's client does.
+
+Not given back, by the format's nature: empty `usage`, `toolCalls`, `pendingToolCallIds` and `interruptIds`; `tools`,
+`context` and `resume` of `RUN_STARTED.input` come as `[]` when they were absent; fields AG-UI does not describe; digits
+of integers beyond 2⁵³; halves of surrogate pairs. By the protobuf library's: the order of an object's keys, and values
+nested deeper than about 30 objects or 48 lists, which it refuses to parse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from gateway.encode.pb import ag_ui_pb2
+from gateway.encode.protobuf_shapes import RESTORE, Object, event_of
+from gateway.encode.protobuf_tables import ENUMS, EVENTS, LARGEST, LIMIT, MESSAGES, Field
+from gateway.encode.protobuf_values import read_struct, read_value
+from gateway.errors import AgentFault, EventTooLarge
+from gateway.events import Wire
+from gateway.jsontext import Unfit
+
+_ARMS = {number: kind for kind, number in zip(EVENTS, range(1, len(EVENTS) + 1), strict=True)}
+_NAMES = {enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()}
+_LENGTH_DELIMITED = 2
+
+
+class Frames:
+    """Cuts a byte stream into frames and reads them. However the bytes are cut, the events are the same."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._fault: AgentFault | None = None
+
+    def feed(self, data: bytes) -> list[Wire]:
+        """The events that are complete now. A fault is raised once every event before it has been given."""
+        self._held += data
+        events: list[Wire] = []
+        at = 0
+        try:
+            self._raise_fault()
+            while (end := self._end(at)) is not None:
+                event = decode(bytes(self._held[at + 4 : end]))
+                at = end
+                if event is not None:
+                    events.append(event)
+        except AgentFault as fault:
+            self._fault = fault
+            if not events:
+                raise
+        del self._held[:at]
+        return events
+
+    def eof(self) -> None:
+        """The stream is over. Raises a fault that is still due, or if the stream ended inside a frame."""
+        self._raise_fault()
+        if self._held:
+            raise AgentFault(f"The agent's protobuf stream ended inside a frame, {len(self._held)} bytes into it.")
+
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+
+    def _end(self, at: int) -> int | None:
+        """Where the frame that begins at `at` ends; None if it is not complete."""
+        if len(self._held) < at + 4:
+            return None
+        length = int.from_bytes(self._held[at : at + 4], "big")
+        if length == 0:
+            raise AgentFault("The agent's protobuf stream has a frame of length zero.")
+        if length + 4 > LIMIT:
+            detail = f"The agent announced a protobuf frame of {length + 4} bytes; {LIMIT} is the most."
+            raise EventTooLarge(detail, size=length + 4, limit=LIMIT)
+        return at + 4 + length if len(self._held) >= at + 4 + length else None
+
+
+def decode(data: bytes) -> Wire | None:
+    """One `Event` message as the event it carries; None if it is of a type newer than ours."""
+    try:
+        kind = _arm(data)
+        if kind is None:
+            return None
+        envelope = ag_ui_pb2.Event.FromString(data)
+        arm = EVENTS[kind]
+        return event_of(_read(arm.type_name, getattr(envelope, arm.name)), kind)
+    except (DecodeError, Unfit) as reason:
+        raise AgentFault(f"The agent sent a protobuf frame that cannot be decoded: {reason}.") from reason
+
+
+def _arm(data: bytes) -> str | None:
+    """The type by the envelope. Of two arms the library would silently keep the last, so its fields are looked at raw:
+    in a message that has no fields, every field is unknown and told as it stands."""
+    raw = UnknownFieldSet(Empty.FromString(data))
+    fields = [raw[at] for at in range(len(raw)) if raw[at].field_number in _ARMS]
+    if any(field.wire_type != _LENGTH_DELIMITED for field in fields):
+        raise Unfit("an event has the wrong wire type")
+    kinds = {_ARMS[field.field_number] for field in fields}
+    if len(kinds) > 1:
+        raise Unfit(f"one frame holds {' and '.join(sorted(kinds))}")
+    return kinds.pop() if kinds else None
+
+
+def _read(name: str, message: Any) -> Any:
+    value: Object = {}
+    for field in MESSAGES[name]:
+        item = _read_field(field, message)
+        if item is not None or (field.keeps_null and message.HasField(field.name)):
+            value[field.key] = item
+    return RESTORE[name](value) if name in RESTORE else value
+
+
+def _read_field(field: Field, message: Any) -> Any:
+    """None: absent."""
+    if field.repeated:
+        items = [_read_item(field, item) for item in getattr(message, field.name)]
+        return items if items or field.materialised else None
+    if field.kind in ("string", "enum") and field.required:
+        return _read_item(field, getattr(message, field.name))
+    return _read_item(field, getattr(message, field.name)) if message.HasField(field.name) else None
+
+
+def _read_item(field: Field, item: Any) -> Any:
+    match field.kind:
+        case "message":
+            return _read(field.type_name, item)
+        case "value":
+            return read_value(item)
+        case "struct":
+            return read_struct(item)
+        case "enum":
+            return _NAMES[field.type_name].get(item, str(item))
+        case "integer" if abs(item) > LARGEST:
+            raise Unfit(f"`{field.key}` is beyond ±{LARGEST}")
+        case _:
+            return item

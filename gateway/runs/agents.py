@@ -1,0 +1,63 @@
+"""The agents there are: each definition with its driver, or the reason why it has none."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.load import Catalog
+from gateway.drivers import DRIVERS, Driver
+from gateway.errors import ConfigError, NotFound, Refused
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    definition: AgentDefinition
+    driver: Driver | None
+    broken: str | None = None
+    """Why there is no driver."""
+
+    @property
+    def ready(self) -> Driver:
+        if self.driver is None:
+            raise Refused(f"the agent {self.definition.id!r} cannot run: {self.broken}", code="AGENT_BROKEN")
+        return self.driver
+
+
+class Agents:
+    """By id. A definition that cannot be started is listed as broken; it does not keep the others from working."""
+
+    def __init__(self, catalog: Catalog, tasks: TaskGroup) -> None:
+        self._agents = {definition.id: _start(definition, tasks) for definition in catalog.values()}
+
+    def __getitem__(self, agent_id: str) -> Agent:
+        try:
+            return self._agents[agent_id]
+        except KeyError:
+            known = ", ".join(sorted(self._agents)) or "none"
+            raise NotFound(f"there is no agent {agent_id!r}. Known: {known}.", code="UNKNOWN_AGENT") from None
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(self._agents.values())
+
+    def __contains__(self, agent_id: object) -> bool:
+        return agent_id in self._agents
+
+    async def aclose(self) -> None:
+        for agent in self:
+            if agent.driver is not None:
+                await agent.driver.aclose()
+
+
+def _start(definition: AgentDefinition, tasks: TaskGroup) -> Agent:
+    try:
+        return Agent(definition, DRIVERS[definition.driver](definition, tasks))
+    except ConfigError as exc:
+        log.warning("%s", exc.detail)
+        return Agent(definition, None, exc.detail)

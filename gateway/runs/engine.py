@@ -1,0 +1,293 @@
+"""All runs of this gateway: admits, starts, follows, cancels, drains, recovers.
+
+A thread has one live run at most. Claims are taken without awaiting, so two requests cannot both have one; everything
+that waits comes after.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Literal
+from uuid import uuid4
+
+import anyio
+import orjson
+from anyio import CancelScope
+from anyio.abc import TaskGroup
+
+from gateway.agui import inbound
+from gateway.agui.history import History
+from gateway.agui.order import Order
+from gateway.agui.outbound import Outbound
+from gateway.drivers import Driver, LiveTurn
+from gateway.errors import Busy, Conflict, GatewayError, NotFound
+from gateway.events import Broke, Ended, MessagesSet, Wire
+from gateway.jsontext import dumps
+from gateway.runs.agents import Agent
+from gateway.runs.history import read_history
+from gateway.runs.log import READ_BYTES, Log, Reader, Replay
+from gateway.runs.phase import Phase
+from gateway.runs.questions import Book, Settled, to_interrupt
+from gateway.runs.run import Pace, Run, Stop
+from gateway.runs.threads import Parked, ThreadKey, Threads
+from gateway.settings import Settings
+from gateway.store.base import Piece, RunRecord, Status, Store
+from gateway.turn import Turn
+
+log = logging.getLogger(__name__)
+
+RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
+STOPPING = ("GATEWAY_STOPPING", "the gateway is shutting down; send the message again when it is back")
+LAST_WORDS = 2.0
+"""How long a run may take to write its end when the gateway itself is being torn down."""
+
+
+class Engine:
+    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
+        self._settings, self._store, self._tasks = settings, store, tasks
+        self._threads = Threads(settings, store, tasks)
+        self._claims: dict[ThreadKey, str] = {}
+        """Threads with a live run → its id."""
+        self._live: dict[tuple[str, str], Run] = {}
+        """(principal, run id) → run."""
+        self.draining = False
+
+    @property
+    def live_runs(self) -> int:
+        return len(self._live)
+
+    # -- starting
+
+    async def start(self, agent: Agent, turn: Turn, principal: str) -> Run:
+        """Admits the run and starts it; from here on everything is told by its log."""
+        driver = agent.ready
+        thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
+        run = self._claim(thread, turn, agent)
+        try:
+            book = await self._threads.book(thread)
+            settled = book.settle(turn.resume, time.time(), turn_waits=self._threads.waits(thread))
+            async with anyio.create_task_group() as tasks:  # both wait for one commit
+                tasks.start_soon(self._store.begin, run.record)
+                tasks.start_soon(self._threads.save, thread, book)
+        except BaseException:
+            self._release(thread, run)
+            raise
+        self._tasks.start_soon(self._play, thread, run, driver, book, settled)
+        return run
+
+    def _claim(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
+        if self.draining:
+            raise Busy(STOPPING[1], code=STOPPING[0])
+        if (live := self._claims.get(thread)) is not None:
+            way_out = f"wait for it, follow it (GET /runs/{live}/events) or cancel it (POST /runs/{live}/cancel)"
+            raise Conflict(f"the thread has a live run, {live!r}: {way_out}", code="RUN_LIVE", runId=live)
+        if (thread.principal, turn.run_id) in self._live:
+            raise Conflict(f"a live run has the id {turn.run_id!r}", code="RUN_ID_IN_USE", runId=turn.run_id)
+        if len(self._live) >= self._settings.max_runs:
+            raise Busy(f"{self._settings.max_runs} runs are live (max_runs); try again when one has ended")
+        run = self._new_run(thread, turn, agent)
+        self._claims[thread] = turn.run_id
+        self._live[thread.principal, turn.run_id] = run
+        return run
+
+    def _release(self, thread: ThreadKey, run: Run) -> None:
+        self._claims.pop(thread, None)
+        self._live.pop((thread.principal, run.record.run_id), None)
+
+    def _new_run(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
+        settings, definition, options = self._settings, agent.definition, turn.options
+        key = uuid4().hex
+        body = dumps(inbound.dump(turn))
+        record = RunRecord(
+            key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
+        )
+        outbound = Outbound(
+            turn.thread_id,
+            turn.run_id,
+            key[:12],
+            merging=definition.merge if options.merge is None else options.merge,
+            client_tools=[tool["name"] for tool in turn.tools],
+            event_bytes=settings.event_bytes,
+        )
+        window = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
+        pace = Pace(definition.stall_timeout or settings.stall_timeout, settings.cancel_grace, window / 1000)
+        return Run(record, turn, outbound, Log(key, self._store, settings.tail_bytes, settings.run_bytes), pace)
+
+    # -- playing
+
+    async def _play(self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled) -> None:
+        """The run's task. A failure of the gateway itself is logged, and told to the client as that."""
+        try:
+            await self._play_turn(thread, run, driver, book, settled)
+        except GatewayError as exc:
+            await self._seal(thread, run, run.outbound.failed(exc.detail, exc.code), "failed")
+        except Exception:
+            log.exception("run %s failed inside the gateway", run.record.run_id)
+            last = run.outbound.failed("the gateway itself failed; its log says how", "INTERNAL")
+            await self._seal(thread, run, last, "failed")
+        except BaseException:  # cancelled from outside: the whole gateway is going down
+            with CancelScope(shield=True), anyio.move_on_after(LAST_WORDS):
+                await self._seal(thread, run, run.outbound.failed(STOPPING[1], STOPPING[0]), "failed")
+            raise
+        finally:
+            self._release(thread, run)
+            run.over.set()
+
+    async def _play_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled) -> None:
+        parked = self._threads.unpark(thread) if settled.parked else None
+        await run.begin(parked.suspended if parked else ())
+        if settled.error is not None:
+            code, message = settled.error
+            return await self._seal(thread, run, run.outbound.failed(message, code), "failed")
+        if settled.again and (book.open() or not await self._has_news(thread, run)):
+            return await self._tell_again(thread, run, book)
+        live = parked.live if parked else await (await driver.open(thread.thread_id)).start(run.turn)
+        try:
+            await run.drive(live, settled.answers if parked else {})
+        finally:
+            if run.phase is not Phase.PARKED:
+                with CancelScope(shield=True):
+                    await live.aclose()
+        return await self._conclude(thread, run, live, book)
+
+    async def _conclude(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
+        outbound, stop, ended = run.outbound, run.stopping, run.outbound.ended
+        if run.phase is Phase.PARKED:
+            await self._park(thread, run, live, book)
+        elif run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
+            await self._seal(thread, run, outbound.failed(stop.error[1], stop.error[0]), "failed")
+        elif run.phase is Phase.CANCELLED or (isinstance(ended, Ended) and ended.stop_reason == "cancelled"):
+            await self._seal(thread, run, outbound.finished(cancelled=True), "cancelled")
+        elif isinstance(ended, Broke):
+            await self._seal(thread, run, outbound.failed(ended.message, ended.code), "failed")
+        elif isinstance(ended, Ended) and ended.interrupts:
+            book.ask(ended.interrupts, run.record.run_id, parked=False)
+            await self._threads.save(thread, book)
+            await self._seal(thread, run, outbound.finished(ended.interrupts), "interrupted")
+        else:
+            await self._seal(thread, run, outbound.finished(), "finished")
+
+    async def _park(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
+        now, ttl = time.time(), self._settings.interrupt_ttl
+        interrupts = [to_interrupt(question, now, ttl) for question in run.asked]
+        book.ask(interrupts, run.record.run_id, parked=True)
+        self._threads.park(thread, Parked(live, run.record.run_id, run.outbound.suspended()), book.next_expiry())
+        await self._threads.save(thread, book)
+        await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted")
+
+    async def _seal(self, thread: ThreadKey, run: Run, last: list[Wire], status: Status) -> None:
+        """The client may send the next run the moment it sees the end, so the thread is free before that."""
+        if run.log.over:
+            return
+        show = await run.log.seal(last, status)
+        self._release(thread, run)
+        show()
+
+    async def _has_news(self, thread: ThreadKey, run: Run) -> bool:
+        """Does the input end in a user message that no earlier run of the thread was given?"""
+        messages = run.turn.messages
+        if not messages or messages[-1]["role"] != "user":
+            return False
+        for record in await self._store.thread_runs(*thread, 2):
+            if record.key != run.record.key:
+                known = {message["id"] for message in orjson.loads(record.input).get("messages", [])}
+                return messages[-1]["id"] not in known
+        return True
+
+    async def _tell_again(self, thread: ThreadKey, run: Run, book: Book) -> None:
+        """All was answered before: the client missed what came of it, so it gets that, and what is open now."""
+        history = await read_history(self._store, *thread)
+        await run.log.append(run.outbound.feed([MessagesSet(history.messages)]))
+        interrupts = [entry.interrupt for entry in book.open()]
+        await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted" if interrupts else "finished")
+
+    # -- looking and stopping
+
+    async def follow(self, run_id: str, principal: str, after: int) -> tuple[RunRecord, Reader]:
+        """The run's events above `after`: replayed, then followed to the end."""
+        if (run := self._live.get((principal, run_id))) is not None:
+            return run.record, run.log.follow(after)
+        record = await self._find(run_id, principal)
+        return record, Replay(record, self._store, after)
+
+    async def cancel(self, run_id: str, principal: str) -> Literal["cancelling", "cancelled", "over"]:
+        """Stops a live run, or the turn that an interrupted run left waiting."""
+        if (run := self._live.get((principal, run_id))) is not None:
+            await run.stop(Stop())
+            return "cancelling"
+        record = await self._find(run_id, principal)
+        thread = ThreadKey(record.agent, record.thread_id, principal)
+        if self._threads.parked_run(thread) == run_id and await self._threads.cancel(thread):
+            return "cancelled"
+        return "over"
+
+    async def stop(self, run: Run) -> None:
+        """For whoever holds the run itself: its id may be another's by now."""
+        await run.stop(Stop())
+
+    def waiting_run(self, thread: ThreadKey) -> str | None:
+        """The thread's live run, or the one whose turn waits for an answer."""
+        return self._claims.get(thread) or self._threads.parked_run(thread)
+
+    async def open_interrupts(self, thread: ThreadKey) -> list[dict[str, Any]]:
+        book = await self._threads.book(thread)
+        book.expire(time.time())
+        return [entry.interrupt for entry in book.open()]
+
+    async def history(self, thread: ThreadKey) -> tuple[History, Run | None]:
+        """The conversation as a client would hold it, and the run that goes on with it."""
+        live = self._live.get((thread.principal, self._claims.get(thread, "")))
+        history = await read_history(self._store, *thread)
+        if live is not None:
+            history.add_input(live.turn.messages)
+        return history, live
+
+    async def _find(self, run_id: str, principal: str) -> RunRecord:
+        record = await self._store.run(run_id, principal)
+        if record is None:
+            raise NotFound(f"there is no run {run_id!r}, or its log is older than is kept", code="UNKNOWN_RUN")
+        return record
+
+    # -- the gateway's own life
+
+    async def drain(self) -> None:
+        """No new runs; live ones may finish within the grace, then are ended with `GATEWAY_STOPPING`."""
+        self.draining = True
+        runs = list(self._live.values())
+        with anyio.move_on_after(self._settings.shutdown_grace):
+            for run in runs:
+                await run.over.wait()
+        async with anyio.create_task_group() as tasks:
+            for run in runs:
+                tasks.start_soon(run.stop, Stop(STOPPING))
+        with anyio.move_on_after(self._settings.cancel_grace + LAST_WORDS):
+            for run in runs:
+                await run.over.wait()
+        await self._threads.aclose()
+
+    async def recover(self) -> int:
+        """Ends the runs that a gateway left behind when it died, so that whoever attaches learns of it."""
+        left = await self._store.live()
+        for record in left:
+            last = await self._last_words(record)
+            await self._store.append(record.key, Piece(record.events + 1, [dumps(event) for event in last]))
+            await self._store.end(record.key, "lost", time.time())
+        return len(left)
+
+    async def _last_words(self, record: RunRecord) -> list[Wire]:
+        order, number = Order(), 0
+        while pieces := await self._store.read(record.key, number, READ_BYTES):
+            for piece in pieces:
+                for line in piece.lines:
+                    order.take(orjson.loads(line))
+                number = piece.last
+        return [*order.closing(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
+
+    async def prune_for_ever(self) -> None:
+        while True:
+            try:
+                await self._store.prune(time.time() - self._settings.retain_seconds, self._settings.retain_bytes)
+            except GatewayError as exc:
+                log.error("old logs could not be pruned: %s", exc)
+            await anyio.sleep(self._settings.prune_interval)

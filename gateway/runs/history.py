@@ -1,0 +1,31 @@
+"""A thread's conversation, folded from the logs of its runs: what a page that was just opened needs to see."""
+
+from __future__ import annotations
+
+import orjson
+
+from gateway.agui.history import History
+from gateway.runs.log import READ_BYTES
+from gateway.store.base import RunRecord, Store
+
+RUNS_READ = 50
+"""Every run's input carries the conversation up to it, so older runs than these add nothing but their own state."""
+
+
+async def read_history(store: Store, agent: str, thread_id: str, principal: str) -> History:
+    """The conversation up to the newest run that is over."""
+    history = History()
+    for record in await store.thread_runs(agent, thread_id, principal, RUNS_READ):
+        if record.status != "live":
+            history.add_input(orjson.loads(record.input).get("messages", []))
+            await _feed(history, store, record)
+    return history
+
+
+async def _feed(history: History, store: Store, record: RunRecord) -> None:
+    number = 0
+    while pieces := await store.read(record.key, number, READ_BYTES):
+        for piece in pieces:
+            for line in piece.lines:
+                history.feed(orjson.loads(line))
+            number = piece.last

@@ -1,0 +1,173 @@
+"""A run's log: numbered once, serialised once, stored, then shown to any number of readers.
+
+Readers follow the log, never the agent: a slow one is served from the store when it falls behind what is kept in
+memory, a second one costs a lookup, a reconnecting one gives the last number it saw.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Protocol
+
+import anyio
+
+from gateway.errors import GatewayError, StoreError
+from gateway.events import Wire
+from gateway.jsontext import dumps
+from gateway.store.base import Piece, RunRecord, Status, Store
+
+READ_BYTES = 1024 * 1024
+"""How much one look into the store brings for a reader that is behind."""
+OBJECTS_KEPT = 16
+"""How many of the newest chunks keep their events as objects: these weigh several times their JSON."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Consecutive events, as every reader gets them."""
+
+    first: int
+    lines: list[bytes]
+    events: list[Wire] | None = None
+    """The same as objects, where they are still at hand; an encoder that needs them reads `lines` otherwise."""
+    encoded: dict[str, bytes] = field(default_factory=dict)
+    """Wire format → bytes; filled by the first reader who needs it, used by the rest."""
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    def after(self, number: int) -> Chunk:
+        """Without the events up to `number`."""
+        if number < self.first:
+            return self
+        skip = number - self.first + 1
+        return Chunk(self.first + skip, self.lines[skip:], self.events[skip:] if self.events else None)
+
+
+class Log:
+    """Of one live run. When it is over, readers may still finish; new ones read from the store."""
+
+    def __init__(self, key: str, store: Store, tail_bytes: int, run_bytes: int) -> None:
+        self._key, self._store = key, store
+        self._tail_bytes, self._run_bytes = tail_bytes, run_bytes
+        self._tail: deque[Chunk] = deque()
+        self._sizes: deque[int] = deque()
+        self._kept = self._written = 0
+        self._last = 0
+        self._grown = anyio.Event()
+        self._store_works = True
+        self.over = False
+
+    @property
+    def last(self) -> int:
+        return self._last
+
+    async def append(self, events: list[Wire]) -> None:
+        """Serialises, stores, shows. Raises before anything is shown when an event is not JSON or the log is full."""
+        if events:
+            await self._keep(self._number(events))
+
+    async def seal(self, events: list[Wire], status: Status) -> Callable[[], None]:
+        """The terminal events. They are durable before any reader sees them: what a client knows to be over stays so.
+        Returns what shows them, so that the caller can first let go of whatever the next run needs."""
+        chunk = self._number(events)
+        try:
+            await self._store.append(self._key, Piece(chunk.first, chunk.lines))
+            await self._store.end(self._key, status, time.time())
+        except StoreError as exc:
+            # Readers are still told; only a restart would find the run without its end.
+            log.error("run %s: its end could not be stored: %s", self._key, exc)
+        return lambda: self._show(chunk, last=True)
+
+    def _number(self, events: list[Wire]) -> Chunk:
+        return Chunk(self._last + 1, [dumps(event) for event in events], events)
+
+    async def _keep(self, chunk: Chunk) -> None:
+        self._written += sum(map(len, chunk.lines))
+        if self._written > self._run_bytes:
+            raise GatewayError(f"the run's log passed run_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
+        self._show(chunk)
+        await self._store.append(self._key, Piece(chunk.first, chunk.lines))
+
+    def _show(self, chunk: Chunk, *, last: bool = False) -> None:
+        self.over = last
+        size = sum(map(len, chunk.lines))
+        self._last = chunk.last
+        self._tail.append(chunk)
+        self._sizes.append(size)
+        self._kept += size
+        if len(self._tail) > OBJECTS_KEPT:
+            self._tail[-OBJECTS_KEPT - 1].events = None
+        while self._kept > self._tail_bytes and len(self._tail) > 1:
+            self._tail.popleft()
+            self._kept -= self._sizes.popleft()
+        grown, self._grown = self._grown, anyio.Event()
+        grown.set()
+
+    def follow(self, after: int = 0) -> Follower:
+        return Follower(self, after)
+
+    async def newer(self, after: int) -> list[Chunk]:
+        """What there is above `after`: from memory if it reaches back so far, else from the store."""
+        if after >= self._last:
+            return []
+        if self._tail and self._tail[0].first <= after + 1:
+            newer = [chunk.after(after) for chunk in takewhile(lambda chunk: chunk.last > after, reversed(self._tail))]
+            return newer[::-1]
+        pieces = await self._store.read(self._key, after, READ_BYTES)
+        return [Chunk(piece.first, piece.lines) for piece in pieces]
+
+    async def wait(self) -> None:
+        """Until there is more, or the end."""
+        if not self.over:
+            await self._grown.wait()
+
+
+class Reader(Protocol):
+    """One reader's place in a run's log."""
+
+    async def next(self) -> list[Chunk]:
+        """What comes next, at least one chunk; [] at the end. May be cancelled and called again: nothing is lost."""
+
+
+class Follower:
+    """Of a live run: everything above `after`, then what comes, until the end."""
+
+    def __init__(self, log: Log, after: int) -> None:
+        self._log, self._after = log, after
+
+    async def next(self) -> list[Chunk]:
+        while True:
+            if chunks := await self._log.newer(self._after):
+                self._after = chunks[-1].last
+                return chunks
+            if self._log.over:
+                return []
+            await self._log.wait()
+
+
+class Replay:
+    """Of a run that is over, from the store."""
+
+    def __init__(self, record: RunRecord, store: Store, after: int) -> None:
+        self._record, self._store, self._after = record, store, after
+        # The reader saw events that died unwritten with their gateway; it must still learn of the end.
+        self._beyond = record.status == "lost" and after >= record.events
+
+    async def next(self) -> list[Chunk]:
+        if self._beyond:
+            self._beyond = False
+            pieces = await self._store.read(self._record.key, self._record.events - 1, READ_BYTES)
+            return [Chunk(self._after + 1, pieces[-1].lines[-1:])] if pieces else []
+        pieces = await self._store.read(self._record.key, self._after, READ_BYTES)
+        if pieces:
+            self._after = pieces[-1].last
+        return [Chunk(piece.first, piece.lines) for piece in pieces]

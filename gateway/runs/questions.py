@@ -1,0 +1,208 @@
+"""The questions of one thread: which are open, which were answered and how, and what a `resume` means for them.
+
+Pure: `Book` is read from and written to the store by others; the clock is an argument. The contract is AG-UI's: a
+resume covers every open question; the same answer twice is one answer; a resume that cannot be honoured fails *once*
+and is accepted when the client, which can only repeat itself, sends it again. So no thread is ever locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+
+from gateway.events import Question
+from gateway.jsontext import dumps, loads
+from gateway.turn import Answer
+
+State = Literal["open", "answered", "expired", "lost", "unknown"]
+
+CLOSED_KEPT = 200
+"""Closed questions remembered per thread, so that a late retry is still understood."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One question. `interrupt` is AG-UI's object, as the client was shown it."""
+
+    id: str
+    state: State
+    interrupt: dict[str, Any] = field(default_factory=dict)
+    run_id: str = ""
+    expires: float | None = None
+    parked: bool = True
+    """The turn waits for the answer; False: the agent wants it as a new turn."""
+    answer: dict[str, Any] | None = None
+    complained: bool = False
+    """The client was told once that its answer cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a run may do. Exactly one of: `error` is set; `answers` are to be given; `again` (all was answered before);
+    or none of these, an ordinary run."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    parked: bool = False
+    again: bool = False
+    error: tuple[str, str] | None = None
+    """(code, sentence)"""
+
+
+class Book:
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries = {entry.id: entry for entry in entries}
+
+    @classmethod
+    def loads(cls, data: bytes) -> Book:
+        return cls(Entry(**entry) for entry in loads(data)["entries"])
+
+    def dumps(self) -> bytes:
+        closed = [entry for entry in self._entries.values() if entry.state != "open"][-CLOSED_KEPT:]
+        keep = {entry.id for entry in closed} | {entry.id for entry in self.open()}
+        entries = [entry for entry in self._entries.values() if entry.id in keep]
+        return dumps({"entries": [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]})
+
+    def open(self) -> list[Entry]:
+        return [entry for entry in self._entries.values() if entry.state == "open"]
+
+    def next_expiry(self) -> float | None:
+        return min((entry.expires for entry in self.open() if entry.expires is not None), default=None)
+
+    def ask(self, interrupts: Sequence[dict[str, Any]], run_id: str, *, parked: bool) -> None:
+        for interrupt in interrupts:
+            expires = parse_time(interrupt.get("expiresAt"))
+            self._entries.pop(interrupt["id"], None)
+            self._entries[interrupt["id"]] = Entry(interrupt["id"], "open", interrupt, run_id, expires, parked)
+
+    def expire_open(self) -> None:
+        """The turn that asked cannot go on with half of its answers: one late question ends them all."""
+        for entry in self.open():
+            entry.state = "expired"
+
+    def cancel_open(self) -> None:
+        """Somebody stopped the turn that asked."""
+        self._note([Answer(entry.id, "cancelled") for entry in self.open()], "answered")
+
+    def expire(self, now: float) -> bool:
+        """Closes what is over time; True if anything was."""
+        late = [entry for entry in self.open() if entry.expires is not None and entry.expires <= now]
+        for entry in late:
+            entry.state = "expired"
+        return bool(late)
+
+    def settle(self, answers: Sequence[Answer], now: float, *, turn_waits: bool) -> Settled:
+        """Holds a resume against the book and notes the outcome in it. `turn_waits`: the parked turn is still there."""
+        self.expire(now)
+        if not answers:
+            return self._without_resume()
+        if late := self._complaint(answers):
+            return Settled(error=late)
+        still_open = {entry.id for entry in self.open()}
+        given = {answer.interrupt_id: answer for answer in answers if answer.interrupt_id in still_open}
+        if not given:
+            return Settled(again=True)
+        if missing := still_open - given.keys():
+            return Settled(error=("RESUME_INCOMPLETE", f"open interrupts without an answer: {_names(missing)}"))
+        for answer in given.values():
+            if wrong := self._against_schema(answer):
+                return Settled(error=("RESUME_INVALID", wrong))
+        parked = any(self._entries[id_].parked for id_ in given)
+        if parked and not turn_waits:
+            self._note(given.values(), "lost")
+            return Settled(error=("TURN_LOST", "the turn ended while it waited (the gateway was restarted); ask anew"))
+        self._note(given.values(), "answered")
+        return Settled(answers=given, parked=parked)
+
+    def _without_resume(self) -> Settled:
+        if waiting := self.open():
+            names = _names(entry.id for entry in waiting)
+            return Settled(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: send it as `resume`"))
+        return Settled()
+
+    def _complaint(self, answers: Sequence[Answer]) -> tuple[str, str] | None:
+        """The first answer that cannot be used and was not complained of before; all of them are noted."""
+        found: list[tuple[str, str]] = []
+        for answer in answers:
+            entry = self._entries.get(answer.interrupt_id)
+            if entry is None:
+                entry = self._entries[answer.interrupt_id] = Entry(answer.interrupt_id, "unknown")
+            if entry.state != "open" and not entry.complained and (reason := _useless(entry, answer)):
+                entry.complained = True
+                found.append(reason)
+        return found[0] if found else None
+
+    def _against_schema(self, answer: Answer) -> str | None:
+        schema = self._entries[answer.interrupt_id].interrupt.get("responseSchema")
+        if answer.status != "resolved" or schema is None:
+            return None
+        try:
+            Draft202012Validator(schema).validate(answer.payload)
+        except ValidationError as exc:
+            where = "".join(f"/{part}" for part in exc.absolute_path)
+            return f"the answer to {answer.interrupt_id!r} breaks its responseSchema: payload{where}: {exc.message}"
+        except SchemaError:
+            return None  # the agent's own schema is not one: there is nothing to hold the answer against
+        return None
+
+    def _note(self, answers: Iterable[Answer], state: State) -> None:
+        for answer in answers:
+            entry = self._entries[answer.interrupt_id]
+            entry.state, entry.answer = state, _record(answer)
+            entry.complained = state == "lost"
+
+
+def _record(answer: Answer) -> dict[str, Any]:
+    return {"status": answer.status, "payload": answer.payload}
+
+
+def _useless(entry: Entry, answer: Answer) -> tuple[str, str] | None:
+    match entry.state:
+        case "answered" if entry.answer == _record(answer):
+            return None
+        case "answered":
+            return "INTERRUPT_ANSWERED", f"{entry.id!r} was answered before, with another answer; that one stands"
+        case "expired" if answer.status == "cancelled":
+            return None
+        case "expired":
+            return "INTERRUPT_EXPIRED", f"{entry.id!r} expired at {entry.interrupt.get('expiresAt')}"
+        case "lost":
+            return "TURN_LOST", f"the turn that asked {entry.id!r} is over; ask anew"
+        case _:
+            return "INTERRUPT_UNKNOWN", f"there is no interrupt {entry.id!r} on this thread"
+
+
+def _names(ids: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in sorted(ids))
+
+
+def parse_time(text: str | None) -> float | None:
+    """ISO 8601 → seconds since the epoch; None for what is not a time."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def to_interrupt(question: Question, now: float, ttl: float) -> dict[str, Any]:
+    """AG-UI's object for a question."""
+    seconds = ttl if question.expires_in is None else min(question.expires_in, ttl)
+    expires = datetime.fromtimestamp(now + seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    fields = {
+        "id": question.id,
+        "reason": question.reason,
+        "message": question.message,
+        "toolCallId": question.tool_call_id,
+        "responseSchema": question.response_schema,
+        "expiresAt": expires,
+        "metadata": question.metadata,
+        "subagentRunId": question.subagent,
+    }
+    return {key: value for key, value in fields.items() if value is not None}

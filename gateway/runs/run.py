@@ -1,0 +1,134 @@
+"""One run: a driver's events → outbound → log. It decides nothing about threads; `runs.engine` does.
+
+The run's task is the only one that writes to its log. `stop` may be called by anyone and only asks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio import CancelScope
+
+from gateway.agui.outbound import Outbound
+from gateway.agui.translate import warning
+from gateway.drivers import LiveTurn
+from gateway.errors import GatewayError
+from gateway.events import Broke, Ended, Event, Question, Wire
+from gateway.runs.log import Log
+from gateway.runs.phase import FINAL, Phase, Signal, move
+from gateway.store.base import RunRecord
+from gateway.turn import Answer, Turn
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a run waits and joins, in seconds."""
+
+    stall: float
+    grace: float
+    window: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a run was asked to stop. Without an error the client asked for it, and it ends as `cancelled`."""
+
+    error: tuple[str, str] | None = None
+    """(code, sentence)"""
+
+
+class Run:
+    def __init__(self, record: RunRecord, turn: Turn, outbound: Outbound, log: Log, pace: Pace) -> None:
+        self.record, self.turn, self.outbound, self.log = record, turn, outbound, log
+        self._pace = pace
+        self._scope = CancelScope()
+        self._stop: Stop | None = None
+        self._fault: GatewayError | None = None
+        self._live: LiveTurn | None = None
+        self.phase = Phase.QUEUED
+        self.over = anyio.Event()
+
+    async def begin(self, suspended: Sequence[Wire]) -> None:
+        notices = [
+            warning(notice.code, notice.message, {"pointer": notice.pointer}) for notice in self.turn.warnings
+        ]
+        await self.log.append(self.outbound.started(self.turn.parent_run_id, suspended) + notices)
+
+    async def drive(self, live: LiveTurn, answers: Mapping[str, Answer]) -> None:
+        """Until the turn ends, asks, fails, stalls or is stopped. Afterwards `phase` and `asked` say which."""
+        self._live = live
+        self.phase = move(self.phase, Signal.START)
+        try:
+            with self._scope:
+                self._wait_at_most(self._pace.stall)
+                if answers:
+                    await live.answer(answers)
+                await self._pump(live)
+            if self._scope.cancelled_caught and self._stop is None:
+                raise GatewayError(f"the agent said nothing for {self._pace.stall:g} seconds", code="AGENT_STALLED")
+        except GatewayError as exc:
+            self.outbound.ended = Broke(exc.detail, exc.code)
+        self._conclude()
+
+    async def stop(self, reason: Stop) -> None:
+        """Ask once; the run ends within the grace whatever the agent does."""
+        if self._stop is not None or self.phase in FINAL:
+            return
+        self._stop = reason
+        if self.phase is Phase.RUNNING and self._live is not None:
+            self.phase = move(self.phase, Signal.CANCEL)
+            self._wait_at_most(self._pace.grace)
+            await self._live.cancel()
+
+    @property
+    def stopping(self) -> Stop | None:
+        return self._stop
+
+    @property
+    def asked(self) -> list[Question]:
+        return self.outbound.asked if self.phase is Phase.PARKED else []
+
+    def _wait_at_most(self, seconds: float) -> None:
+        self._scope.deadline = anyio.current_time() + seconds
+
+    async def _pump(self, live: LiveTurn) -> None:
+        outbound = self.outbound
+        if self._stop is not None:
+            return
+        while batch := await self._batch(live):
+            events = outbound.feed(batch)
+            await self.log.append(events)
+            if outbound.ended is not None or (outbound.asked and self._stop is None):
+                return
+            if self._stop is None:
+                self._wait_at_most(self._pace.stall)
+
+    async def _batch(self, live: LiveTurn) -> list[Event]:
+        if self._fault is not None:
+            raise self._fault
+        batch = await live.next()
+        if batch and self._pace.window:
+            with anyio.move_on_after(self._pace.window):
+                try:
+                    while more := await live.next():
+                        batch += more
+                except GatewayError as exc:
+                    self._fault = exc  # what came before it goes out first
+        return batch
+
+    def _conclude(self) -> None:
+        ended = self.outbound.ended
+        if self._stop is not None and self.phase is Phase.RUNNING:
+            self.phase = move(self.phase, Signal.CANCEL)  # stopped before the agent was asked
+        if isinstance(ended, Broke):
+            self.phase = move(self.phase, Signal.BREAK)
+        elif self.outbound.asked and ended is None and self._stop is None:
+            self.phase = move(self.phase, Signal.ASK)
+        else:
+            self.outbound.ended = ended or Ended()
+            self.phase = move(self.phase, Signal.END)

@@ -1,0 +1,113 @@
+"""What a thread keeps between its runs: its questions, in the store, and the turn that waits for them, here."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import anyio
+from anyio import CancelScope
+from anyio.abc import TaskGroup
+
+from gateway.drivers import LiveTurn
+from gateway.errors import GatewayError
+from gateway.events import Wire
+from gateway.runs.questions import Book
+from gateway.settings import Settings
+from gateway.store.base import Store, ThreadRecord
+from gateway.turn import Answer
+
+log = logging.getLogger(__name__)
+
+
+class ThreadKey(NamedTuple):
+    agent: str
+    thread_id: str
+    principal: str
+
+
+@dataclass(slots=True)
+class Parked:
+    """A turn that waits for answers, between two runs."""
+
+    live: LiveTurn
+    run_id: str
+    suspended: list[Wire]
+    expiry: CancelScope = field(default_factory=CancelScope)
+
+
+class Threads:
+    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
+        self._settings, self._store, self._tasks = settings, store, tasks
+        self._parked: dict[ThreadKey, Parked] = {}
+
+    async def book(self, thread: ThreadKey) -> Book:
+        record = await self._store.thread(*thread)
+        return Book() if record is None else Book.loads(record.interrupts)
+
+    async def save(self, thread: ThreadKey, book: Book) -> None:
+        await self._store.save_thread(ThreadRecord(*thread, updated=time.time(), interrupts=book.dumps()))
+
+    def waits(self, thread: ThreadKey) -> bool:
+        return thread in self._parked
+
+    def parked_run(self, thread: ThreadKey) -> str | None:
+        parked = self._parked.get(thread)
+        return None if parked is None else parked.run_id
+
+    def park(self, thread: ThreadKey, parked: Parked, until: float | None) -> None:
+        self._parked[thread] = parked
+        if until is not None:
+            self._tasks.start_soon(self._expire, thread, parked, until)
+
+    def unpark(self, thread: ThreadKey) -> Parked | None:
+        parked = self._parked.pop(thread, None)
+        if parked is not None:
+            parked.expiry.cancel()
+        return parked
+
+    async def cancel(self, thread: ThreadKey) -> bool:
+        """Stops the turn that waits; its questions count as answered `cancelled`. False if none waits."""
+        parked = self.unpark(thread)
+        if parked is None:
+            return False
+        book = await self.book(thread)
+        await self._dismiss(parked, book)
+        book.cancel_open()
+        await self.save(thread, book)
+        return True
+
+    async def aclose(self) -> None:
+        """At shutdown the turns end; their questions stay in the store, and whoever answers is told."""
+        for thread in list(self._parked):
+            if parked := self.unpark(thread):
+                await parked.live.aclose()
+
+    async def _expire(self, thread: ThreadKey, parked: Parked, until: float) -> None:
+        with parked.expiry:
+            await anyio.sleep(max(0.0, until - time.time()))
+        if parked.expiry.cancel_called or self._parked.get(thread) is not parked:
+            return
+        del self._parked[thread]
+        try:
+            book = await self.book(thread)
+            await self._dismiss(parked, book)
+            book.expire_open()
+            await self.save(thread, book)
+        except GatewayError as exc:
+            log.error("thread %s: its expired questions could not be noted: %s", thread.thread_id, exc)
+
+    async def _dismiss(self, parked: Parked, book: Book) -> None:
+        """Tells the agent `cancelled`, lets it end within the grace, then ends it. Nobody listens any more."""
+        answers = {entry.id: Answer(entry.id, "cancelled") for entry in book.open()}
+        with anyio.move_on_after(self._settings.cancel_grace):
+            try:
+                await parked.live.answer(answers)
+                await parked.live.cancel()
+                while await parked.live.next():
+                    pass
+            except GatewayError as exc:
+                log.info("a dismissed turn failed: %s", exc)
+        await parked.live.aclose()

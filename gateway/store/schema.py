@@ -1,0 +1,106 @@
+"""The database file: how it is made, opened, and brought up to date.
+
+In: a path. Out: a connection to a file with today's schema. The version is the file's `user_version`; `MIGRATIONS[n]`
+leads from n to n + 1, so a step once released is never edited. A file from a newer gateway, or from another program, is
+refused untouched.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateway.errors import ConfigError
+
+APPLICATION_ID = 0x41475549  # "AGUI": how this file is told from any other SQLite database
+BUSY_TIMEOUT = 5.0  # seconds; only a person's own tools (a shell, a backup) can hold the file's lock besides us
+PAGE_BYTES = 8192  # a joined row spans many pages: fewer, larger ones are written and freed faster
+WAL_PAGES = 4000  # checkpoint, the only time anything is synced, about every 32 MB
+WAL_LEFT = 64 * 2**20  # after a burst the log file shrinks back to this
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # `events` and `bytes` of the log are written at the end of the run; until then they are counted from `pieces`.
+        """create table runs (
+            id integer primary key, key text not null unique, run_id text not null, thread_id text not null,
+            agent text not null, principal text not null, protocol text, started real not null,
+            status text not null, ended real, events integer, bytes integer not null)""",
+        "create index runs_by_name on runs (run_id, principal)",
+        "create index runs_by_thread on runs (agent, thread_id, principal)",
+        "create index runs_by_end on runs (ended, id, status, bytes)",
+        "create index runs_live on runs (status) where status = 'live'",
+        # Apart from `runs`: it can be megabytes, and neither ending nor listing a run should move it.
+        "create table inputs (run integer primary key, input blob not null)",
+        """create table pieces (
+            run integer not null, first integer not null, events integer not null, payload blob not null)""",
+        "create unique index pieces_in_order on pieces (run, first)",
+        # Deleted runs whose input and pieces are still to be swept, a slice at a time.
+        "create table doomed (run integer primary key)",
+        """create table threads (
+            id integer primary key, agent text not null, thread_id text not null, principal text not null,
+            updated real not null, session text, interrupts blob not null, unique (agent, thread_id, principal))""",
+        "create index threads_by_age on threads (agent, principal, updated)",
+    ),
+)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that any one thread at a time may use; transactions are begun and ended by hand."""
+    return sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+
+
+def prepare(path: Path) -> sqlite3.Connection:
+    """The writer's connection, to a file that is there and up to date."""
+    # Made here because SQLite would use the umask; its own -wal and -shm files copy the database's mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    connection = connect(path)
+    try:
+        _refuse_strangers(connection, path)
+        # Both before WAL, which writes the first page; later they have no effect. Full rather than incremental: the
+        # pages a slice of `sweep` frees leave with its own commit, at half the price of a vacuum that comes later.
+        connection.execute(f"pragma page_size = {PAGE_BYTES}")
+        connection.execute("pragma auto_vacuum = full")
+        connection.execute("pragma journal_mode = wal")
+        # A commit is in the kernel's hands: it survives `kill -9`. A power cut or a crash of the machine can take
+        # back the newest commits (those since the last checkpoint's sync), but never leaves a torn database.
+        connection.execute("pragma synchronous = normal")
+        connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
+        connection.execute(f"pragma journal_size_limit = {WAL_LEFT}")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    """Every step is one transaction with its number: a gateway killed halfway finds the step before it."""
+    for number in range(_number(connection, "user_version"), len(steps)):
+        connection.execute("begin immediate")
+        try:
+            for statement in steps[number]:
+                connection.execute(statement)
+            connection.execute(f"pragma application_id = {APPLICATION_ID}")
+            connection.execute(f"pragma user_version = {number + 1}")
+            connection.execute("commit")
+        except BaseException:
+            connection.execute("rollback")
+            raise
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    version, known = _number(connection, "user_version"), len(MIGRATIONS)
+    tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]
+    if tables and _number(connection, "application_id") != APPLICATION_ID:
+        raise ConfigError(f"{path} is the SQLite database of another program; give agui-gateway its own with --store")
+    if version > known:
+        raise ConfigError(
+            f"the store {path} was written by a newer agui-gateway (schema {version}, this one knows up to {known}); "
+            "upgrade this one, or give it another file with --store"
+        )
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"pragma {pragma}").fetchone()[0])

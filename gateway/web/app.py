@@ -1,0 +1,74 @@
+"""The application: routes as a list, the door around them, the house behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+
+from gateway.catalog.load import bundled, load_catalog
+from gateway.encode.negotiate import ENCODERS
+from gateway.settings import Settings
+from gateway.store import open_store
+from gateway.web import agents, capabilities, copilotkit, health, runs
+from gateway.web.guard import Guard
+from gateway.web.house import open_house
+from gateway.web.problems import HANDLERS
+from gateway.web.tokens import load_tokens
+
+ROUTES: list[BaseRoute] = [
+    Route("/", agents.index),
+    Route("/healthz", health.healthz),
+    Route("/readyz", health.readyz),
+    Route("/agents", agents.list_agents),
+    Route("/agents/{agent}", agents.show, methods=["GET"]),
+    Route("/agents/{agent}", runs.start, methods=["POST"], name="run"),
+    Route("/agents/{agent}/capabilities", capabilities.show),
+    Route("/runs/{run:path}/events", runs.attach, name="attach"),
+    Route("/runs/{run:path}/cancel", runs.cancel, methods=["POST"]),
+    Mount(
+        "/copilotkit",
+        routes=[
+            Route("/info", copilotkit.info),
+            Route("/agent/{agent}/run", copilotkit.run, methods=["POST"]),
+            Route("/agent/{agent}/connect", copilotkit.connect, methods=["POST"]),
+            Route("/agent/{agent}/stop/{thread:path}", copilotkit.stop, methods=["POST"]),
+        ],
+    ),
+]
+
+
+def carried(routes: list[BaseRoute]) -> dict[str, Any]:
+    """The gateway's own layer, read off what is really mounted."""
+    return {
+        "transport.streaming": "sse" in ENCODERS,
+        "transport.httpBinary": "protobuf" in ENCODERS,
+        "transport.websocket": any(isinstance(route, WebSocketRoute) for route in routes),
+        "transport.resumable": any(isinstance(route, Route) and route.name == "attach" for route in routes),
+        "transport.pushNotifications": any(isinstance(route, Route) and route.name == "webhooks" for route in routes),
+    }
+
+
+def create_app(settings: Settings | None = None) -> Starlette:
+    """The ASGI application. Files and tokens are read now, so that a mistake in them is told before it serves."""
+    settings = settings or Settings()
+    tokens = load_tokens(settings.token_file)
+    catalog = load_catalog([bundled(), *settings.agents])
+    store = open_store(settings.store)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with open_house(settings, store, catalog, carried(ROUTES)) as house:
+            app.state.house = house
+            yield
+
+    return Starlette(
+        routes=ROUTES,
+        middleware=[Middleware(Guard, settings=settings, tokens=tokens)],
+        exception_handlers=HANDLERS,
+        lifespan=lifespan,
+    )

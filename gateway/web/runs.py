@@ -1,0 +1,76 @@
+"""Runs: start one, follow one, stop one."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from gateway.agui import inbound
+from gateway.capabilities.check import check
+from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
+from gateway.errors import BadInput
+from gateway.runs.agents import Agent
+from gateway.runs.run import Run
+from gateway.turn import Turn
+from gateway.web.body import read_json_body
+from gateway.web.house import House
+from gateway.web.stream import EventStream, Gone
+
+
+async def start(request: Request) -> ASGIApp:
+    """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
+    house: House = request.app.state.house
+    agent = house.agents[request.path_params["agent"]]
+    turn = inbound.read(await read_json_body(request, house.settings))
+    run = await begin(house, agent, turn, request.state.principal)
+    leave = turn.options.on_disconnect or "cancel"
+    return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
+
+
+async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
+    current = await house.snapshots.current(agent)
+    return await house.engine.start(agent, check(turn, current.snapshot, agent.definition), principal)
+
+
+def stopper(house: House, run: Run) -> Gone:
+    async def stop() -> None:
+        await house.engine.stop(run)
+
+    return stop
+
+
+def stream_run(house: House, run: Run, request: Request, gone: Gone | None) -> EventStream:
+    legacy = run.turn.protocol_version is None
+    return EventStream(run.log.follow(), choose(request, legacy), house.settings, legacy=legacy, gone=gone)
+
+
+def choose(request: Request, legacy: bool) -> Encoder:
+    """Older clients cannot read half of the events in protobuf."""
+    return ENCODERS["sse"] if legacy else negotiate(request.headers.get("accept"))
+
+
+async def attach(request: Request) -> ASGIApp:
+    """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
+    house: House = request.app.state.house
+    after = _after(request)
+    record, reader = await house.engine.follow(request.path_params["run"], request.state.principal, after)
+    legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
+    return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
+
+
+def _after(request: Request) -> int:
+    name, text = "after", request.query_params.get("after")
+    if text is None:
+        name, text = "Last-Event-ID", request.headers.get("last-event-id") or "0"
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise BadInput(f"{name} is the number of the last event you have, not {text!r}", pointer=f"?{name}")
+    return int(text)
+
+
+async def cancel(request: Request) -> Response:
+    """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
+    house: House = request.app.state.house
+    run_id = request.path_params["run"]
+    status = await house.engine.cancel(run_id, request.state.principal)
+    return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)

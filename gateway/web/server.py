@@ -1,0 +1,90 @@
+"""uvicorn, set up for this gateway: uvloop, bounded HTTP, and a shutdown that drains runs instead of cutting them."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import sys
+from collections.abc import Callable
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+
+from gateway.errors import ConfigError
+from gateway.settings import Settings
+from gateway.web.guard import LOOPBACK
+from gateway.web.protocol import bounded_protocol
+
+LISTEN_BACKLOG = 2048
+MARGIN = 5.0
+"""What uvicorn waits beyond the drain for connections to close, before it cuts them."""
+
+
+class DrainingServer(uvicorn.Server):
+    """Runs are drained while connections close: each stream gets its terminal event, then its end."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app, self._ready = app, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._app.state.house.engine.drain)
+            await super().shutdown(sockets)
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Bound here rather than in uvicorn, so that a port in use is told in one sentence."""
+    if not is_loopback(settings.host) and settings.token_file is None:
+        raise ConfigError(
+            f"--host {settings.host} can be reached from other machines, so it needs a token: put one into a file "
+            "(openssl rand -hex 24 > tokens.txt) and start with --token-file tokens.txt"
+        )
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    if sys.platform != "win32":
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((settings.host, settings.port))
+    except OSError as exc:
+        sock.close()
+        raise ConfigError(_why(settings, exc)) from exc
+    sock.listen(LISTEN_BACKLOG)
+    sock.set_inheritable(True)
+    return sock
+
+
+def _why(settings: Settings, exc: OSError) -> str:
+    if exc.errno == errno.EADDRINUSE:
+        return f"port {settings.port} is in use (another agui-gateway?). Choose another with --port; 0 takes a free one."
+    if exc.errno == errno.EACCES:
+        return f"port {settings.port} needs rights that this user has not. Choose one above 1023 with --port."
+    return f"{settings.host}:{settings.port} cannot be bound: {exc.strerror or exc}"
+
+
+def is_loopback(host: str) -> bool:
+    return host in LOOPBACK or host == "::1" or host.startswith("127.")
+
+
+def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> bool:
+    """Until a signal. False if it could not start."""
+    config = uvicorn.Config(
+        app,
+        http=bounded_protocol(settings),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=65,
+        timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
+    )
+    server = DrainingServer(config, app, ready)
+    server.run(sockets=[sock])
+    return server.started

@@ -1,0 +1,59 @@
+"""Who is calling. Tokens are kept hashed and compared in constant time; a token's name is its principal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from pathlib import Path
+
+from gateway.errors import ConfigError, Unauthorized
+
+LOCAL = "local"
+"""The principal when no token is asked for."""
+MIN_LENGTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    hashes: tuple[tuple[str, bytes], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.hashes)
+
+    def principal(self, authorization: str | None) -> str:
+        """Raises `Unauthorized`. Every token is compared, so that time tells nothing."""
+        if not self.hashes:
+            return LOCAL
+        scheme, _, token = (authorization or "").partition(" ")
+        given = sha256(token.strip().encode()).digest()
+        found = [name for name, known in self.hashes if compare_digest(known, given)]
+        if scheme.lower() != "bearer" or not found:
+            why = "no token was sent" if not authorization else "the token is not known"
+            raise Unauthorized(f"{why}: send `Authorization: Bearer TOKEN` with one from the gateway's token file")
+        return found[0]
+
+
+def load_tokens(path: Path | None) -> Tokens:
+    """One token a line: `name:token`, or just the token; `#` begins a comment."""
+    if path is None:
+        return Tokens()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{path}: the token file cannot be read: {exc}") from exc
+    found: dict[str, bytes] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        name, separator, token = text.rpartition(":")
+        name = name if separator else f"token-{number}"
+        if len(token) < MIN_LENGTH:
+            raise ConfigError(f"{path}:{number}: a token has at least {MIN_LENGTH} characters")
+        if name in found or name == LOCAL:
+            raise ConfigError(f"{path}:{number}: the name {name!r} is taken")
+        found[name] = sha256(token.encode()).digest()
+    if not found:
+        raise ConfigError(f"{path}: there is no token in it; write one, for example: openssl rand -hex 24 > {path}")
+    return Tokens(tuple(found.items()))
