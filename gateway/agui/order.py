@@ -215,7 +215,7 @@ class Order:
         if key in self._subagents or key in self._gone:
             raise OutOfOrder("V14", event, f"starts the subagent {key!r}, which was started before in this run")
         if parent is not None and parent not in self._subagents and parent not in self._gone:
-            raise OutOfOrder("V15", event, f"has the parent {parent!r}, which was not started in this run")
+            raise OutOfOrder("V15", event, f"starts {key!r} under the subagent {parent!r}, which has not started")
 
     def _subagent_ends(self, event: Wire) -> None:
         _no_null(event)

@@ -53,6 +53,7 @@ class Outbound:
         self._tool_names: dict[str, str] = {}
         self._subagents: dict[str, Wire] = {}
         self._suspect = False
+        self._streaming: str | None = None
         self.ended: Ended | Broke | None = None
         self.asked: list[Question] = []
 
@@ -69,26 +70,34 @@ class Outbound:
     def feed(self, batch: Sequence[Event]) -> list[Wire]:
         """The batch as AG-UI events. An event that cannot be sent ends the run; those before it are kept."""
         out: list[Wire] = []
-        main = self._translator.main
         try:
             for event in batch:
-                # Nearly every event of a run is this one, so it takes the short way: the message is open, nothing moves
-                if type(event) is TextDelta and main.text is not None and _plain(event) and self.ended is None:
-                    out.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": main.text, "delta": event.text})
-                    if not event.text.isascii() or len(event.text) > DELTA_CHARS:
+                # Nearly every event of a run is this one, so it has a short way: its message is open, nothing moves.
+                if self._streaming is not None and type(event) is TextDelta and _plain(event):
+                    text = event.text
+                    out.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": self._streaming, "delta": text})
+                    if not text.isascii() or len(text) > DELTA_CHARS:
                         self._suspect = True
                 elif self.ended is None:
                     self._read(event, out)
+                    self._streaming = self._short_way()
         except AgentFault as exc:
             self.ended = Broke(exc.detail, exc.code)
         return self._pack(out)
+
+    def _short_way(self) -> str | None:
+        """The message that plain text goes on with, if no rule can be broken by it."""
+        message_id = self._translator.main.text
+        if message_id is None or self.ended is not None:
+            return None
+        return message_id if self._order.open_text_messages.get(message_id, "") is None else None
 
     def finished(self, interrupts: Sequence[dict[str, Any]] = (), *, cancelled: bool = False) -> list[Wire]:
         """Closes what is open, then `RUN_FINISHED`."""
         out = self._close_all(interrupts)
         event: Wire = {"type": "RUN_FINISHED", **self._ids}
-        if isinstance(self.ended, Ended) and self.ended.result is not None:
-            event["result"] = self.ended.result
+        if (result := _result(self.ended)) is not None:
+            event["result"] = result
         if outcome := self._outcome(interrupts, cancelled):
             event["outcome"] = outcome
         if usage := self._usage.entries():
@@ -199,7 +208,15 @@ class Outbound:
 
 
 def _plain(event: TextDelta) -> bool:
-    return event.message_id is None and event.subagent is None and event.metadata is None
+    return event.message_id is None and event.subagent is None and event.metadata is None and event.role is None
+
+
+def _result(ended: Ended | Broke | None) -> Any:
+    """What the agent gave; else why it stopped, where that is not the usual end."""
+    if not isinstance(ended, Ended):
+        return None
+    usual = ended.stop_reason in ("end_turn", "cancelled") or ended.result is not None
+    return ended.result if usual else {"stopReason": ended.stop_reason}
 
 
 def _suspension(subagent: str, interrupts: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from gateway.errors import AgentFault, EventTooLarge
 from gateway.events import Wire
 from gateway.jsontext import Unfit
 
-_ARMS = {number: kind for kind, number in zip(EVENTS, range(1, len(EVENTS) + 1), strict=True)}
+_ARMS = {arm.number: arm.name.upper() for arm in ag_ui_pb2.Event.DESCRIPTOR.fields}
 _NAMES = {enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()}
 _LENGTH_DELIMITED = 2
 
@@ -71,8 +71,6 @@ class Frames:
         if len(self._held) < at + 4:
             return None
         length = int.from_bytes(self._held[at : at + 4], "big")
-        if length == 0:
-            raise AgentFault("The agent's protobuf stream has a frame of length zero.")
         if length + 4 > LIMIT:
             detail = f"The agent announced a protobuf frame of {length + 4} bytes; {LIMIT} is the most."
             raise EventTooLarge(detail, size=length + 4, limit=LIMIT)
@@ -95,8 +93,13 @@ def decode(data: bytes) -> Wire | None:
 def _arm(data: bytes) -> str | None:
     """The type by the envelope. Of two arms the library would silently keep the last, so its fields are looked at raw:
     in a message that has no fields, every field is unknown and told as it stands."""
+    if not data:
+        raise Unfit("its length is zero")
     raw = UnknownFieldSet(Empty.FromString(data))
-    fields = [raw[at] for at in range(len(raw)) if raw[at].field_number in _ARMS]
+    everything = [raw[at] for at in range(len(raw))]
+    fields = [field for field in everything if field.field_number in _ARMS]
+    if any(field.field_number == 0 for field in everything):
+        raise Unfit("it has a field of the number 0")
     if any(field.wire_type != _LENGTH_DELIMITED for field in fields):
         raise Unfit("an event has the wrong wire type")
     kinds = {_ARMS[field.field_number] for field in fields}
@@ -108,20 +111,21 @@ def _arm(data: bytes) -> str | None:
 def _read(name: str, message: Any) -> Any:
     value: Object = {}
     for field in MESSAGES[name]:
-        item = _read_field(field, message)
-        if item is not None or (field.keeps_null and message.HasField(field.name)):
+        if not _is_there(field, message):
+            continue
+        there = getattr(message, field.name)
+        item = [_read_item(field, each) for each in there] if field.repeated else _read_item(field, there)
+        # An optional null is absent. (An arm newer than ours is None as well; its message is told to drop it.)
+        if item is not None or field.keeps_null or field.kind == "message":
             value[field.key] = item
     return RESTORE[name](value) if name in RESTORE else value
 
 
-def _read_field(field: Field, message: Any) -> Any:
-    """None: absent."""
+def _is_there(field: Field, message: Any) -> bool:
     if field.repeated:
-        items = [_read_item(field, item) for item in getattr(message, field.name)]
-        return items if items or field.materialised else None
-    if field.kind in ("string", "enum") and field.required:
-        return _read_item(field, getattr(message, field.name))
-    return _read_item(field, getattr(message, field.name)) if message.HasField(field.name) else None
+        return field.materialised or len(getattr(message, field.name)) > 0
+    # A string or an enum without presence is always there, "" or the first at the least.
+    return (field.required and field.kind in ("string", "enum")) or message.HasField(field.name)
 
 
 def _read_item(field: Field, item: Any) -> Any:

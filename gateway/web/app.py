@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp
 
 from gateway.catalog.load import bundled, load_catalog
 from gateway.encode.negotiate import ENCODERS
@@ -20,13 +22,25 @@ from gateway.web.house import open_house
 from gateway.web.problems import HANDLERS
 from gateway.web.tokens import load_tokens
 
+Endpoint = Callable[[Request], Awaitable[ASGIApp]]
+
+
+def by_method(**endpoints: Endpoint) -> Endpoint:
+    """Several methods on one path as one route, so that a 405 can name them all."""
+
+    async def choose(request: Request) -> ASGIApp:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await endpoints[method](request)
+
+    return choose
+
+
 ROUTES: list[BaseRoute] = [
     Route("/", agents.index),
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),
-    Route("/agents/{agent}", agents.show, methods=["GET"]),
-    Route("/agents/{agent}", runs.start, methods=["POST"], name="run"),
+    Route("/agents/{agent}", by_method(GET=agents.show, POST=runs.start), methods=["GET", "POST"]),
     Route("/agents/{agent}/capabilities", capabilities.show),
     Route("/runs/{run:path}/events", runs.attach, name="attach"),
     Route("/runs/{run:path}/cancel", runs.cancel, methods=["POST"]),

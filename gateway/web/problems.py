@@ -44,7 +44,7 @@ async def on_http_exception(request: Request, exc: Exception) -> Response:
         case 404:
             return problem(NotFound(f"there is nothing at {request.url.path}. GET / lists what there is."))
         case 405:
-            allowed = (exc.headers or {}).get("Allow", "")
+            allowed = ", ".join(sorted((exc.headers or {}).get("Allow", "").split(", ")))
             detail = f"{request.url.path} takes {allowed}, not {request.method}"
             return problem(NotAllowed(detail, allow=allowed.split(", ")), {"allow": allowed})
         case _:

@@ -62,7 +62,7 @@ def bind(settings: Settings) -> socket.socket:
 
 def _why(settings: Settings, exc: OSError) -> str:
     if exc.errno == errno.EADDRINUSE:
-        return f"port {settings.port} is in use (another agui-gateway?). Choose another with --port; 0 takes a free one."
+        return f"port {settings.port} is in use (another agui-gateway?). Choose one with --port; 0 takes a free one."
     if exc.errno == errno.EACCES:
         return f"port {settings.port} needs rights that this user has not. Choose one above 1023 with --port."
     return f"{settings.host}:{settings.port} cannot be bound: {exc.strerror or exc}"

@@ -1,0 +1,52 @@
+# Two commands: `make serve` and `make test`. Both install what they need into .venv first.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# pip shows its progress to a person and keeps quiet otherwise.
+QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
+
+.PHONY: serve test lint types bench proto wheel clean
+
+serve: $(VENV)/.serve
+	@$(BIN)/agui-gateway serve $(ARGS)
+
+test: lint types
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/pytest -n auto --dist worksteal $(ARGS)
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check .
+
+types: $(VENV)/.test
+	@$(BIN)/mypy
+
+bench: $(VENV)/.test
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+proto: $(VENV)/.test
+	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=gateway/encode/pb --pyi_out=gateway/encode/pb proto/ag_ui.proto
+
+wheel: $(VENV)/.test
+	@$(BIN)/pip wheel -q --no-deps -w dist .
+
+clean:
+	rm -rf $(VENV) dist build tests/clients/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check --upgrade 'pip>=25.1'
+
+$(VENV)/.serve: pyproject.toml | $(BIN)/python
+	@echo "installing the gateway"
+	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "installing the gateway and what its tests need"
+	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check -e . --group dev
+	@touch $@ $(VENV)/.serve

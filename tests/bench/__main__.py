@@ -1,0 +1,79 @@
+"""How fast the gateway is, beside its peers, in one run on one machine: `python -m tests.bench`.
+
+All servers are real processes on loopback (uvicorn, uvloop, httptools; the gateway with its SQLite store), the reader
+is another process. Every figure is the median of rounds in which the cases take turns, so that noise hits all alike;
+compare ratios, not figures of two machines.
+
+\b
+stream        Deltas that an in-process agent yields, each six characters, until the reader has the last one.
+              × official    against Starlette + AG-UI's EventEncoder, each event built and encoded by itself
+              × one a write against Starlette sending ready bytes, one event a write
+              bytes/delta   on the wire, headers included
+              CPU µs/delta  of the server's processor time, its store's thread included (Linux)
+              "64 events a write" of ready bytes is the ceiling of this stack.
+fanout        One run with 1, 10, 100 readers (one POST, the others attach), until all have its end.
+capabilities  GET /agents/echo/capabilities beside a Starlette route that answers with the same bytes.
+first         From connecting to the first event of a run, and to its end.
+memory        What the gateway grew by for each thread whose run has ended.
+client        The official JavaScript client reading a run, with merging and without.
+
+A target that is not met is marked BELOW; the exit code says only whether everything could be measured.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import orjson
+from rich.console import Console
+
+from tests.bench import calls, client, fanout, memory, stream
+from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
+from tests.bench.servers import QUICK, Bench, Plan, open_bench
+
+SUITES: dict[str, Callable[[Bench], Report]] = {
+    "stream": stream.measure,
+    "fanout": fanout.measure,
+    "capabilities": calls.measure_capabilities,
+    "first": calls.measure_first_event,
+    "memory": memory.measure,
+    "client": client.measure,
+}
+
+
+@click.command(help=__doc__, context_settings={"max_content_width": 120})
+@click.option("--quick", is_flag=True, help="Smaller and fewer: about 20 seconds.")
+@click.option("--only", type=click.Choice(list(SUITES)), multiple=True, help="Measure just this. Repeatable.")
+@click.option("--size", type=click.IntRange(min=100), help="Deltas of a run.  [default: 200000, quick 50000]")
+@click.option("--json", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures there too.")
+def main(quick: bool, only: tuple[str, ...], size: int | None, file: Path | None) -> None:
+    # Ended from outside, the servers must still be ended: so a signal becomes an exit.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    plan = QUICK if quick else Plan()
+    load = os.getloadavg()[0]
+    reports = run(replace(plan, size=size) if size else plan, only or tuple(SUITES))
+    console = Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH)
+    show(reports, console)
+    console.print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load at the start {load:.1f}")
+    if file is not None:
+        file.write_bytes(orjson.dumps(to_json(reports), option=orjson.OPT_INDENT_2))
+
+
+def run(plan: Plan, names: Sequence[str]) -> list[Report]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        with open_bench(plan, lambda line: None) as bench:
+            return [SUITES[name](bench) for name in names]
+    with console.status("starting") as status, open_bench(plan, status.update) as bench:
+        return [SUITES[name](bench) for name in names]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+/*
+ * `@copilotkit/core` 1.75, what CopilotKit's React app is made of, with the gateway as its `runtimeUrl`.
+ *
+ * A talk is one thread; a *page* is one `CopilotKitCore` on it. A step says something (`say`), answers the open
+ * interrupts (`answers`), or only reloads (`reload: true`: a new page connects to the thread). While a step's run is
+ * live, at the nth piece of text: `stopAfter: n` stops it, `joinAfter: n` opens a second page on the same thread,
+ * and `stopFromSecond` lets that page stop the run once it has seen a piece of text itself.
+ */
+
+import { heard, held, inWords, atPiece, main, watch } from "./harness.mjs";
+import { z } from "zod";
+
+// CopilotKit does nothing during server-side rendering, which it tells by the absence of a window.
+globalThis.window = {};
+const { CopilotKitCore, ɵInterruptState: InterruptState } = await import("@copilotkit/core");
+
+await main(async (talk, { url }) => {
+  const threadId = crypto.randomUUID();
+  const open = () => openPage(`${url}/copilotkit`, talk, threadId);
+  const steps = [];
+  let page = await open();
+  for (const step of talk.steps) {
+    if (step.reload) page = await open();
+    steps.push(await play(page, step, open));
+  }
+  return steps;
+});
+
+async function openPage(runtimeUrl, talk, threadId) {
+  const core = new CopilotKitCore({ runtimeUrl });
+  const page = { core, errors: [], handled: [] };
+  core.subscribe({ onError: ({ error, code }) => void page.errors.push(`${code}: ${inWords(error)}`) });
+  await connected(core);
+  page.info = { status: core.runtimeConnectionStatus, transport: core.runtimeTransport, agents: describe(core.agents) };
+  page.agent = core.getAgent(talk.agent);
+  page.agent.threadId = threadId;
+  if (talk.backgroundTool) core.addTool(backgroundTool(page));
+  return page;
+}
+
+function connected(core) {
+  return new Promise((resolve) => {
+    const settled = ({ status }) => (status === "connected" || status === "error") && resolve();
+    core.subscribe({ onRuntimeConnectionStatusChanged: settled });
+    settled({ status: core.runtimeConnectionStatus });
+  });
+}
+
+function describe(agents) {
+  const entries = Object.entries(agents);
+  return Object.fromEntries(entries.map(([id, { description, capabilities }]) => [id, { description, capabilities }]));
+}
+
+function backgroundTool(page) {
+  return {
+    name: "change_background",
+    description: "Changes the colour of the page.",
+    parameters: z.object({ color: z.string() }),
+    handler: async (args) => {
+      page.handled.push(args);
+      return `the page is ${args.color} now`;
+    },
+  };
+}
+
+async function play(page, step, open) {
+  let second = null;
+  const stop = (from) => from.core.stopAgent({ agent: from.agent });
+  const join = () => {
+    second = open().then((other) => connect(other, atPiece(step.stopFromSecond && 1, () => stop(other))));
+  };
+  const stopAt = atPiece(step.stopAfter, () => stop(page));
+  const joinAt = atPiece(step.joinAfter, join);
+  const first = step.reload
+    ? await connect(page)
+    : await run(page, step, (event) => void (stopAt(event), joinAt(event)));
+  return { ...first, second: await second, ...(await heard()) };
+}
+
+async function connect(page, onEvent) {
+  return observed(page, () => page.core.connectAgent({ agent: page.agent }), onEvent);
+}
+
+async function run(page, step, onEvent) {
+  const { core, agent } = page;
+  if (step.say !== undefined) agent.addMessage({ id: crypto.randomUUID(), role: "user", content: step.say });
+  const resume = step.answers && answer(agent, step.answers);
+  return observed(page, () => core.runAgent({ agent, ...(resume && { resume }) }), onEvent);
+}
+
+/** As CopilotKit's `useInterrupt` does it: the answers become a resume, and those to a tool call a tool message too. */
+function answer(agent, answers) {
+  const interrupts = new InterruptState();
+  interrupts.setStandard(agent.pendingInterrupts);
+  const ids = agent.pendingInterrupts.map(({ id }) => id);
+  const actions = answers.map(({ status, payload }, index) =>
+    status === "cancelled" ? interrupts.cancel(ids[index]) : interrupts.resolve(payload, ids[index]),
+  );
+  const { resume, toolResults } = actions.at(-1);
+  for (const result of toolResults) agent.addMessage({ id: crypto.randomUUID(), role: "tool", ...result });
+  return resume;
+}
+
+async function observed(page, act, onEvent) {
+  const { seen, unsubscribe } = watch(page.agent, onEvent);
+  await act(); // never rejects: what goes wrong is told to `onError`
+  unsubscribe();
+  const { info, errors, handled } = page;
+  return { ...seen, ...held(page.agent), info, handled: [...handled], rejected: errors.splice(0).join("; ") || null };
+}
