@@ -62,8 +62,15 @@ class Field:
     """Reads back as `[]` when nothing was written."""
 
 
+_ONE_BYTE = [bytes((number,)) for number in range(0x80)]
+
+
 def varint(number: int) -> bytes:
     """Base 128, the lowest seven bits first. A negative number goes as its 64 bits, so in ten bytes."""
+    if 0 <= number < 0x80:
+        return _ONE_BYTE[number]
+    if 0 <= number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
     number &= 0xFFFF_FFFF_FFFF_FFFF
     out = bytearray()
     while number > 0x7F:

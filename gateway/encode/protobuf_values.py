@@ -14,7 +14,6 @@ from typing import Any
 from gateway.encode.protobuf_tables import varint
 from gateway.jsontext import MAX_DEPTH, Unfit, plain
 
-_LENGTHS = [varint(length) for length in range(128)]
 _double = Struct("<d").pack
 
 _NULL = b"\x08\x00"
@@ -32,8 +31,7 @@ _LAST_INDEX = 2**32 - 2
 
 def sized(data: bytes) -> bytes:
     """The data after its length."""
-    length = len(data)
-    return (_LENGTHS[length] if length < 128 else varint(length)) + data
+    return varint(len(data)) + data
 
 
 def text(value: str) -> bytes:

@@ -2,15 +2,30 @@
  * A conversation with `HttpAgent`, of whichever version: the steps of a talk, one run each, on one thread.
  *
  * A step says something (`say`), answers the open interrupts (`answers`, in their order) or the calls of the page's
- * own tools (`results`, in their order); `abortAfter: n` aborts at the nth piece of text.
+ * own tools (`results`, in their order); `abortAfter: n` aborts at the nth piece of text. `replay: "sse"` or
+ * `"protobuf"` is no run of its own: another client attaches to the talk's first run and sees it again.
  */
 
 import { atPiece, heard, held, inWords, watch } from "./harness.mjs";
 
 const PROTOBUF = "application/vnd.ag-ui.event+proto";
 
+export async function converse(HttpAgent, talk, { url }) {
+  const Agent = talk.protobuf ? overProtobuf(HttpAgent) : HttpAgent;
+  const agent = new Agent({ url: `${url}/agents/${talk.agent}`, initialState: talk.state });
+  const steps = [];
+  let pending = [];
+  for (const step of talk.steps) {
+    const whose = step.replay ? replayer(HttpAgent, step.replay, `${url}/runs/${steps[0].events[0].runId}/events`) : agent;
+    const done = await run(whose, step, talk.tools ?? [], pending);
+    pending = done.pendingToolCallIds ?? unanswered(agent.messages);
+    steps.push(done);
+  }
+  return steps;
+}
+
 /** The official way to ask for protobuf: `requestInit` is there to be overridden. */
-export function overProtobuf(HttpAgent) {
+function overProtobuf(HttpAgent) {
   return class extends HttpAgent {
     requestInit(input) {
       const init = super.requestInit(input);
@@ -19,17 +34,13 @@ export function overProtobuf(HttpAgent) {
   };
 }
 
-export async function converse(HttpAgent, talk, { url }) {
-  const Agent = talk.protobuf ? overProtobuf(HttpAgent) : HttpAgent;
-  const agent = new Agent({ url: `${url}/agents/${talk.agent}`, initialState: talk.state });
-  const steps = [];
-  let pending = [];
-  for (const step of talk.steps) {
-    const done = await run(agent, step, talk.tools ?? [], pending);
-    pending = done.pendingToolCallIds ?? unanswered(agent.messages);
-    steps.push(done);
+function replayer(HttpAgent, transport, url) {
+  class Replayer extends HttpAgent {
+    requestInit() {
+      return { method: "GET", headers: { Accept: transport === "protobuf" ? PROTOBUF : "text/event-stream" } };
+    }
   }
-  return steps;
+  return new Replayer({ url });
 }
 
 async function run(agent, step, tools, pending) {

@@ -7,7 +7,7 @@
  * and `stopFromSecond` lets that page stop the run once it has seen a piece of text itself.
  */
 
-import { heard, held, inWords, atPiece, main, watch } from "./harness.mjs";
+import { atPiece, heard, held, inWords, main, watch } from "./harness.mjs";
 import { z } from "zod";
 
 // CopilotKit does nothing during server-side rendering, which it tells by the absence of a window.
@@ -34,6 +34,7 @@ async function openPage(runtimeUrl, talk, threadId) {
   page.info = { status: core.runtimeConnectionStatus, transport: core.runtimeTransport, agents: describe(core.agents) };
   page.agent = core.getAgent(talk.agent);
   page.agent.threadId = threadId;
+  if (talk.state) page.agent.setState(talk.state);
   if (talk.backgroundTool) core.addTool(backgroundTool(page));
   return page;
 }
@@ -106,5 +107,6 @@ async function observed(page, act, onEvent) {
   await act(); // never rejects: what goes wrong is told to `onError`
   unsubscribe();
   const { info, errors, handled } = page;
-  return { ...seen, ...held(page.agent), info, handled: [...handled], rejected: errors.splice(0).join("; ") || null };
+  const rejected = errors.splice(0).join("; ") || null;
+  return { ...seen, ...held(page.agent), info, handled: [...handled], rejected, complaints: [], requests: [] };
 }

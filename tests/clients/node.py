@@ -73,6 +73,11 @@ class Step:
         return str(self.seen["events"][0]["runId"])
 
     @property
+    def second(self) -> Step:
+        """The same run as a second page saw it (CopilotKit)."""
+        return Step(self.seen["second"])
+
+    @property
     def complaints(self) -> list[str]:
         """Everything that went wrong for this client, in words; empty for a healthy run."""
         given = [*self.seen["complaints"], *self.seen["failures"], self.seen["rejected"]]

@@ -53,6 +53,8 @@ def test_every_event_type_has_its_arm_and_its_number() -> None:
         (127, "7f"),
         (128, "8001"),
         (300, "ac02"),
+        (2**14 - 1, "ff7f"),
+        (2**14, "808001"),
         (2**63 - 1, "ff" * 8 + "7f"),
         (-1, "ff" * 9 + "01"),
     ],

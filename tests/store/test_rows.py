@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.store.rows import gather, pack
@@ -12,6 +12,7 @@ from tests.store.make import numbered
 LINES = st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b" ")), min_size=1, max_size=40)
 
 
+@settings(deadline=None)
 @given(LINES, st.lists(st.integers(1, 7), min_size=40, max_size=40), st.integers(0, 45), st.integers(0, 1500))
 def test_a_reader_gets_the_longest_run_of_events_that_fits(
     lines: list[bytes], cuts: list[int], after: int, max_bytes: int
@@ -29,6 +30,7 @@ def test_a_reader_gets_the_longest_run_of_events_that_fits(
         assert size + len(wanted[len(found)][1]) + 1 > max_bytes
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), LINES), max_size=30))
 def test_joining_rows_changes_no_event_and_no_run(appended: list[tuple[int, list[bytes]]]) -> None:
     logs: dict[int, list[bytes]] = {}
