@@ -88,7 +88,7 @@ def greet(settings: Settings, sock: socket.socket) -> None:
     url = url_of(settings, sock)
     agents = ", ".join(load_catalog([bundled(), *settings.agents]))
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""
-    body = '{"threadId":"t1","runId":"r1","messages":[{"id":"1","role":"user","content":"help"}]}'
+    body = '{"threadId":"t1","runId":"r1","messages":[{"id":"1","role":"user","content":"think"}]}'
     console = Console(highlight=False)
     console.print(f"[bold]agui-gateway {__version__}[/bold]  {url}", soft_wrap=True)
     for label, value in (

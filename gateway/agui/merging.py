@@ -24,8 +24,12 @@ def merge(events: list[Wire]) -> list[Wire]:
     deltas: list[str] = []
     for event in events:
         # A delta with three keys, or four of which one is the tag, has no other: so counting is enough.
-        alike = event["type"] == kind and len(event) == size and event[key] == thing
-        if alike and (tag is None or event.get("subagentRunId") == tag):
+        if (
+            event["type"] == kind
+            and len(event) == size
+            and event[key] == thing
+            and (tag is None or event.get("subagentRunId") == tag)
+        ):
             deltas.append(event["delta"])
             continue
         if len(deltas) > 1:

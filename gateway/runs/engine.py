@@ -218,9 +218,8 @@ class Engine:
             return "cancelling"
         record = await self._find(run_id, principal)
         thread = ThreadKey(record.agent, record.thread_id, principal)
-        if self._threads.parked_run(thread) == run_id and await self._threads.cancel(thread):
-            return "cancelled"
-        return "over"
+        gave_up = thread not in self._claims and await self._threads.cancel(thread, run_id)
+        return "cancelled" if gave_up else "over"
 
     async def stop(self, run: Run) -> None:
         """For whoever holds the run itself: its id may be another's by now."""

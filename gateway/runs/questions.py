@@ -120,8 +120,9 @@ class Book:
 
     def _without_resume(self) -> Settled:
         if waiting := self.open():
-            names = _names(entry.id for entry in waiting)
-            return Settled(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: send it as `resume`"))
+            names, run = _names(entry.id for entry in waiting), waiting[0].run_id
+            way_out = f"send it as `resume`, or give up the question with POST /runs/{run}/cancel"
+            return Settled(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: {way_out}"))
         return Settled()
 
     def _complaint(self, answers: Sequence[Answer]) -> tuple[str, str] | None:

@@ -68,13 +68,13 @@ class Threads:
             parked.expiry.cancel()
         return parked
 
-    async def cancel(self, thread: ThreadKey) -> bool:
-        """Stops the turn that waits; its questions count as answered `cancelled`. False if none waits."""
-        parked = self.unpark(thread)
-        if parked is None:
-            return False
+    async def cancel(self, thread: ThreadKey, run_id: str) -> bool:
+        """Gives up the questions that a run left open, and the turn that waits. False if there are none."""
         book = await self.book(thread)
-        await self._dismiss(parked, book)
+        if run_id not in {entry.run_id for entry in book.open()}:
+            return False
+        if parked := self.unpark(thread):
+            await self._dismiss(parked, book)
         book.cancel_open()
         await self.save(thread, book)
         return True

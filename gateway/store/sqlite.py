@@ -70,9 +70,10 @@ class SqliteStore:
         if self._open is None:
             return
         (writer, readers, held), self._open = self._open, None
+        writer.shut()
         with anyio.CancelScope(shield=True):
             try:
-                await readers.aclose()
+                await readers.aclose()  # first: the last connection to close, the writer's, tidies the file up
                 await writer.aclose()
             finally:
                 lock.release(held)

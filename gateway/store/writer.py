@@ -92,10 +92,14 @@ class Writer:
         if self._unwritten:
             await self.do(lambda _: None)
 
-    async def aclose(self) -> None:
-        """Write what is there and end the thread. Raises if something taken could not be written."""
+    def shut(self) -> None:
+        """Take nothing more; whoever waits for room is refused."""
         self._closed = True
         self._wake()
+
+    async def aclose(self) -> None:
+        """Write what is there and end the thread. Raises if something taken could not be written."""
+        self.shut()
         self._hand_over()
         self._queue.put(None)
         with anyio.CancelScope(shield=True):

@@ -1,4 +1,4 @@
-/* `@ag-ui/client` 0.0.59, the last before AG-UI 1.0, which most front ends still ship. It sends no `protocolVersion`. */
+/* `@ag-ui/client` 0.0.59, from before AG-UI 1.0: what most front ends still ship. It sends no `protocolVersion`. */
 
 import { HttpAgent } from "ag-ui-client-0";
 import { converse } from "./conversation.mjs";

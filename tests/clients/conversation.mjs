@@ -16,7 +16,8 @@ export async function converse(HttpAgent, talk, { url }) {
   const steps = [];
   let pending = [];
   for (const step of talk.steps) {
-    const whose = step.replay ? replayer(HttpAgent, step.replay, `${url}/runs/${steps[0].events[0].runId}/events`) : agent;
+    const log = () => `${url}/runs/${steps[0].events[0].runId}/events`;
+    const whose = step.replay ? replayer(HttpAgent, step.replay, log()) : agent;
     const done = await run(whose, step, talk.tools ?? [], pending);
     pending = done.pendingToolCallIds ?? unanswered(agent.messages);
     steps.push(done);

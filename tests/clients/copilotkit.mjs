@@ -4,7 +4,7 @@
  * A talk is one thread; a *page* is one `CopilotKitCore` on it. A step says something (`say`), answers the open
  * interrupts (`answers`), or only reloads (`reload: true`: a new page connects to the thread). While a step's run is
  * live, at the nth piece of text: `stopAfter: n` stops it, `joinAfter: n` opens a second page on the same thread,
- * and `stopFromSecond` lets that page stop the run once it has seen a piece of text itself.
+ * and `stopFromSecond: n` lets that page stop the run at the nth piece that it sees itself.
  */
 
 import { atPiece, heard, held, inWords, main, watch } from "./harness.mjs";
@@ -68,7 +68,7 @@ async function play(page, step, open) {
   let second = null;
   const stop = (from) => from.core.stopAgent({ agent: from.agent });
   const join = () => {
-    second = open().then((other) => connect(other, atPiece(step.stopFromSecond && 1, () => stop(other))));
+    second = open().then((other) => connect(other, atPiece(step.stopFromSecond, () => stop(other))));
   };
   const stopAt = atPiece(step.stopAfter, () => stop(page));
   const joinAt = atPiece(step.joinAfter, join);

@@ -153,7 +153,7 @@ def counts_to_twenty_thousand(step: Step, older: bool) -> None:
 
 def takes_its_time(step: Step, older: bool) -> None:
     assert step.said == "Slow and steady: "
-    assert step.types.count("TEXT_MESSAGE_CONTENT") == 3
+    assert step.types.count("TEXT_MESSAGE_CONTENT") > 1
 
 
 def sends_events_of_its_own(step: Step, older: bool) -> None:

@@ -76,8 +76,7 @@ COPILOTKIT_TALKS: dict[str, list[Wire]] = {
     "page's tool": [{"say": "frontend"}],
     "asked before the reload": [{"say": "approve"}, {"reload": True}, {"answers": [yes(approved=True)]}],
     "failed before the reload": [{"say": "error"}, {"reload": True}, {"say": "tool"}],
-    "joined": [{"say": "slow 6", "joinAfter": 2}],
-    "stopped by another page": [{"say": "slow 600", "joinAfter": 2, "stopFromSecond": True}],
+    "joined": [{"say": "slow 600", "joinAfter": 2, "stopFromSecond": 4}],
     "unheard of": [{"reload": True}],
 }
 
@@ -87,11 +86,14 @@ def talks_for(client: Client) -> dict[str, Wire]:
     after = [{"reload": True}] if client.is_copilotkit else []
     steps = {word: [{"say": word}, *after] for word in MEANINGS} | TALKS
     steps |= COPILOTKIT_TALKS if client.is_copilotkit else HTTP_TALKS
-    talks = {name: {"agent": "demo", "protobuf": client.protobuf, "steps": given} for name, given in steps.items()}
+    common = {"agent": "demo", "protobuf": client.protobuf}
+    talks: dict[str, Wire] = {name: {**common, "steps": given} for name, given in steps.items()}
     talks["state"]["state"] = THEIR_STATE
     talks["page's tool"] |= {"tools": [BACKGROUND_TOOL], "backgroundTool": True}
-    if client is COPILOTKIT:
+    if client.is_copilotkit:
         talks["default"] = {"agent": "default", "steps": [{"say": "good morning"}]}
+    else:
+        talks["nobody there"] = {**common, "agent": "nobody", "steps": [{"say": "good morning"}]}
     if client is OLDER:
         talks["asks for protobuf"] = {"agent": "demo", "protobuf": True, "steps": [{"say": "everything"}]}
     return talks

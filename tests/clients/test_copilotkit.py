@@ -70,7 +70,7 @@ def test_a_second_page_joins_a_live_run_and_misses_nothing(stage: Stage) -> None
     # Pieces of text are not told of a run that is over: so the page really came while it was live.
     assert second.of("TEXT_MESSAGE_CONTENT") == first.of("TEXT_MESSAGE_CONTENT")
     assert second.messages == first.messages
-    assert first.said == "Slow and steady: stop me, or "
+    assert second.said.startswith("Slow and steady: stop")
 
 
 def test_stopping_finishes_the_stream_and_frees_the_thread(stage: Stage) -> None:
@@ -82,8 +82,7 @@ def test_stopping_finishes_the_stream_and_frees_the_thread(stage: Stage) -> None
 
 
 def test_a_page_that_joined_can_stop_the_run(stage: Stage, gateway: Gateway) -> None:
-    [first] = stage.talk(COPILOTKIT, "stopped by another page")
-    assert first.complaints == []
+    [first] = stage.talk(COPILOTKIT, "joined")
     assert (first.types[-1], first.second.types[-1]) == ("RUN_FINISHED", "RUN_FINISHED")
     assert logged(gateway, first)[-1]["outcome"] == {"type": "cancelled"}
 

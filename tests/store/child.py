@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -23,6 +24,18 @@ async def hold(store: SqliteStore) -> None:
     await read_all(store, "live")
     print("ready", flush=True)
     await anyio.sleep_forever()
+
+
+async def pour(store: SqliteStore) -> None:
+    """Appends without end, and says once how many events are sure to be on disk."""
+    await store.start()
+    await store.begin(a_run())
+    for first in count(1, 10):
+        await store.append("k1", a_piece(first, 10))
+        if first == 5001:
+            await read_all(store, "k1", 2**16)
+            print(first + 9, flush=True)
+        await anyio.lowlevel.checkpoint()
 
 
 async def overflow(store: SqliteStore) -> None:
@@ -55,5 +68,5 @@ async def overflow(store: SqliteStore) -> None:
 
 
 if __name__ == "__main__":
-    part = {"hold": hold, "overflow": overflow}[sys.argv[1]]
+    part = {"hold": hold, "pour": pour, "overflow": overflow}[sys.argv[1]]
     anyio.run(part, SqliteStore(Path(sys.argv[2]), backlog=1_000_000))

@@ -31,10 +31,10 @@ def begin(key: str, run_id: str, thread_id: str, size: int) -> Step:
 def append(key: str, count: int, mistake: int) -> Step:
     """The next events of the run, if it is live; with a mistake, the wrong ones."""
 
-    async def step(store: Store) -> Answer:
+    async def step(store: Store) -> None:
         held = {run.key: run.events for run in await store.live()}
         first = held.get(key, 0) + 1 + mistake
-        return await store.append(key, Piece(first, [b"%s %d" % (key.encode(), number) for number in range(count)]))
+        await store.append(key, Piece(first, [b"%s %d" % (key.encode(), number) for number in range(count)]))
 
     return step
 

@@ -25,19 +25,19 @@ def command(part: str, database: Path) -> list[str]:
 
 
 @contextmanager
-def holder(database: Path) -> Iterator[subprocess.Popen[bytes]]:
+def child(part: str, database: Path, says: bytes) -> Iterator[subprocess.Popen[bytes]]:
     """A process that holds the store and has written to it. Killed with SIGKILL at the latest when left."""
-    with subprocess.Popen(command("hold", database), cwd=PROJECT, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command(part, database), cwd=PROJECT, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
+            assert process.stdout.readline() == says
             yield process
         finally:
             process.kill()
 
 
 async def test_what_was_ended_survives_kill_9_and_what_was_live_is_listed(tmp_path: Path) -> None:
-    with holder(tmp_path / "store.db") as process:
+    with child("hold", tmp_path / "store.db", says=b"ready\n") as process:
         process.kill()
     store = SqliteStore(tmp_path / "store.db")
     await store.start()
@@ -50,7 +50,7 @@ async def test_what_was_ended_survives_kill_9_and_what_was_live_is_listed(tmp_pa
 
 
 async def test_a_run_left_live_can_be_finished_by_the_next_gateway(tmp_path: Path) -> None:
-    with holder(tmp_path / "store.db") as process:
+    with child("hold", tmp_path / "store.db", says=b"ready\n") as process:
         process.kill()
     store = SqliteStore(tmp_path / "store.db")
     await store.start()
@@ -63,10 +63,22 @@ async def test_a_run_left_live_can_be_finished_by_the_next_gateway(tmp_path: Pat
     await store.aclose()
 
 
+async def test_a_log_cut_short_by_kill_9_has_no_gap(tmp_path: Path) -> None:
+    with child("pour", tmp_path / "store.db", says=b"5010\n") as process:
+        process.kill()
+    store = SqliteStore(tmp_path / "store.db")
+    await store.start()
+    found = await read_all(store, "k1")
+    assert len(found) >= 5010
+    assert found == events(1, len(found))
+    assert await store.live() == [a_run(events=len(found))]
+    await store.aclose()
+
+
 async def test_a_second_gateway_is_refused_while_the_first_lives(tmp_path: Path) -> None:
     database = tmp_path / "store.db"
     store = SqliteStore(database)
-    with holder(database) as process:
+    with child("hold", database, says=b"ready\n") as process:
         with pytest.raises(ConfigError) as refused:
             await store.start()
         assert refused.value.detail == (

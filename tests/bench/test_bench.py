@@ -1,0 +1,52 @@
+"""The bench runs and tells everything it promises. How fast anything is, is not asserted anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.bench import stream
+from tests.bench.figures import Target
+from tests.bench.reader import count_binary
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 120
+SIZE = 2_000
+
+
+def bench(*options: str) -> str:
+    command = [sys.executable, "-m", "tests.bench", "--quick", "--size", str(SIZE), *options]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""  # no progress where nobody watches
+    return done.stdout.decode()
+
+
+def test_every_row_of_the_stream_is_measured_and_printed(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    printed = bench("--only", "stream", "--json", str(file))
+    [report] = json.loads(file.read_bytes())
+    names = [figure["name"] for figure in report["figures"]]
+    assert names == [
+        *(stream.SSE, stream.SSE_MERGED, stream.BINARY, stream.BINARY_MERGED),
+        *(stream.CHUNKS, stream.WRITES, stream.OFFICIAL),
+    ]
+    assert all(name in printed for name in names)
+    assert all(figure["median"] > 0 for figure in report["figures"])
+    assert all(target["claim"] in printed for target in report["targets"])
+
+
+def test_a_target_is_held_on_its_bound() -> None:
+    assert Target("faster", 1.5, "≥", 1.5).held
+    assert not Target("faster", 1.49, "≥", 1.5).held
+    assert Target("smaller", 0.5, "≤", 0.5).held
+    assert not Target("smaller", 0.51, "≤", 0.5).held
+
+
+def test_protobuf_frames_are_counted_across_chunks() -> None:
+    body = b"\0\0\0\x03abc" + b"\0\0\0\0" + b"\0\0\0\x02\r\n"
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (body[:5], body[5:], b""))
+    assert count_binary(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + chunks) == 3
