@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from gateway import __version__, create_app
@@ -97,7 +98,7 @@ def greet(settings: Settings, sock: socket.socket) -> None:
         ("AG-UI", f"{url}/agents/demo"),
         ("CopilotKit", f"{url}/copilotkit"),
     ):
-        console.print(f"  [dim]{label:<11}[/dim]{value}", soft_wrap=True)
+        console.print(f"  [dim]{label:<11}[/dim]{escape(value)}", soft_wrap=True)
     console.print("[dim]try[/dim]")
     console.print(f"  curl {url}/agents/demo/capabilities{token}", soft_wrap=True, markup=False)
     run = f"  curl -N {url}/agents/demo{token} -H 'content-type: application/json' -d '{body}'"

@@ -31,7 +31,7 @@ def default_store() -> str:
 class Settings(BaseModel):
     """Everything that can be set. Times are seconds, sizes are bytes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback needs `token_file`."""
@@ -149,4 +149,4 @@ def _explain(exc: ValidationError, path: Path, from_env: Mapping[str, Any], flag
         where = f"{path}: {key}"
     if error["type"] == "extra_forbidden":
         return f"{where}: there is no such setting. Known: {', '.join(sorted(Settings.model_fields))}."
-    return f"{where}: {error['msg']}"
+    return f"{where}: {error['msg'].removeprefix('Value error, ')}"

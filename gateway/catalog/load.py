@@ -6,16 +6,14 @@ import tomllib
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
-
-KEYS = sorted(set(AgentDefinition.model_fields) - {"source"})
 
 
 def bundled() -> Path:
@@ -53,21 +51,53 @@ def load_file(path: Path) -> AgentDefinition:
         raise ConfigError(f"{path}: cannot be read: {exc}") from exc
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
+    if "capabilities" in table:
+        table["capabilities"] = _floats(table["capabilities"])
     if "source" in table:
-        raise ConfigError(f"{path}: source: there is no such key. Known: {', '.join(KEYS)}.")
+        raise ConfigError(f"{path}: source: there is no such key. Known: {', '.join(_known(()))}.")
     try:
         return AgentDefinition(**table, source=path.resolve())
     except ValidationError as exc:
         raise ConfigError(f"{path}: {_first(exc)}") from exc
 
 
+def _floats(value: Any) -> Any:
+    """What goes out as JSON: there a Decimal would become a string."""
+    match value:
+        case Decimal():
+            return float(value)
+        case dict():
+            return {key: _floats(item) for key, item in value.items()}
+        case list():
+            return [_floats(item) for item in value]
+        case _:
+            return value
+
+
 def _first(exc: ValidationError) -> str:
     error = exc.errors(include_url=False)[0]
     key = ".".join(str(part) for part in error["loc"])
+    message = error["msg"].removeprefix("Value error, ")
     match error["type"]:
         case "extra_forbidden":
-            return f"{key}: there is no such key. Known: {', '.join(KEYS)}."
+            return f"{key}: there is no such key. Known: {', '.join(_known(error['loc'][:-1]))}."
         case "missing":
             return f"{key}: is missing"
         case _:
-            return f"{key}: {error['msg'].removeprefix('Value error, ')}"
+            return f"{key}: {message}" if key else message
+
+
+def _known(section: tuple[int | str, ...]) -> list[str]:
+    """The keys of the table at this place."""
+    model: type[BaseModel] = AgentDefinition
+    for name in section:
+        if isinstance(name, str):
+            model = _table(model.model_fields[name].annotation) or model
+    return sorted(set(model.model_fields) - {"source"})
+
+
+def _table(annotation: Any) -> type[BaseModel] | None:
+    """The model inside `Model | None` or `tuple[Model, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := _table(inner))), None)

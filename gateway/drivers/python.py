@@ -6,36 +6,45 @@ To ask, it yields `Asked` and is sent the answers: `answers = yield Asked((Quest
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import logging
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from typing import Any, get_args
 
 import anyio
-from anyio import CancelScope, to_thread
+from anyio import CancelScope
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
-from gateway.errors import AgentFault
+from gateway.drivers.leash import Leash
+from gateway.drivers.threads import in_thread
+from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Event, Layer, Native, TextDelta
 from gateway.turn import Answer, Turn
 
 EVENTS = frozenset(get_args(Event))
 CLOSE_LIMIT = 2.0
-"""A generator that catches its cancellation and goes on is let go after this."""
+"""An agent that catches its cancellation and goes on is let go after this."""
 ANNOUNCE_LIMIT = 1.0
 """An agent's own capabilities function is part of every snapshot: past this its word is left out."""
 
 Agent = Callable[[Turn], Any]
 
+log = logging.getLogger(__name__)
+
 
 class PythonDriver:
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+        assert definition.entry is not None  # the definition was checked
         entry = load_entry(definition.entry, definition.source)
-        self._definition, self._tasks = definition, tasks
+        self._definition = definition
         self._agent: Agent = getattr(entry, "run", entry)
+        if not callable(self._agent):
+            raise ConfigError(f"{definition.source}: entry: {definition.entry!r} is not a function")
         self._said: Any = getattr(entry, "capabilities", None)
         if definition.announces is not None:
             self._said = load_entry(definition.announces, definition.source)
@@ -54,35 +63,45 @@ class PythonDriver:
         return said or {}
 
     async def open(self, thread_id: str) -> PythonSession:
-        return PythonSession(self._agent, self._tasks)
+        return PythonSession(self._agent)
 
     async def aclose(self) -> None:
         return None
 
 
 class PythonSession:
-    def __init__(self, agent: Agent, tasks: TaskGroup) -> None:
-        self._agent, self._tasks = agent, tasks
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
 
     async def start(self, turn: Turn) -> PythonTurn:
-        live = PythonTurn(self._agent, turn)
-        self._tasks.start_soon(live.play)
-        return live
+        return PythonTurn(self._agent, turn).start()
 
     async def aclose(self) -> None:
         return None
 
 
 class PythonTurn:
-    """One call of the agent, played in a task of its own, read from an inbox."""
+    """One call of the agent, played in a task of its own, read from an inbox.
+
+    The task stands in no task group, and none of the gateway's cancel scopes is open around the agent: a generator may
+    yield inside a scope of its own, and scopes that do not close in the order they were opened in break both.
+    """
 
     def __init__(self, agent: Agent, turn: Turn) -> None:
         self._agent, self._turn = agent, turn
         self._inbox = Inbox()
-        self._scope = CancelScope()
+        self._leash = Leash(self._perform())
         self._done = anyio.Event()
+        self._stopped = False
+        self._error: AgentFault | None = None
         self._answered = anyio.Event()
         self._answers: Mapping[str, Answer] = {}
+
+    def start(self) -> PythonTurn:
+        # Kept here, ended by `aclose`, and nothing ever leaves it: so it cannot be lost.
+        self._task = asyncio.create_task(self._play())  # noqa: TID251
+        self._task.add_done_callback(self._over)
+        return self
 
     async def next(self) -> list[Event]:
         return await self._inbox.take()
@@ -92,29 +111,44 @@ class PythonTurn:
         self._answered.set()
 
     async def cancel(self) -> None:
-        self._scope.cancel()
+        self._stopped = True
+        self._task.cancel()
 
     async def aclose(self) -> None:
-        self._scope.cancel()
+        await self.cancel()
         self._inbox.close()
-        with CancelScope(shield=True), anyio.move_on_after(CLOSE_LIMIT):
-            await self._done.wait()
+        with CancelScope(shield=True):
+            with anyio.move_on_after(CLOSE_LIMIT):
+                await self._done.wait()
+            if not self._done.is_set():
+                log.warning("run %s: the agent goes on though it was cancelled; it is let go", self._turn.run_id)
+                self._leash.let_go()
+                self._task.cancel()
+                await self._done.wait()
 
-    async def play(self) -> None:
-        error: BaseException | None = None
+    async def _play(self) -> None:
         try:
-            with self._scope:
-                await self._run(self._agent(self._turn))
+            await self._leash
         except AgentFault as exc:
-            error = exc
-        except (Exception, SystemExit) as exc:  # the seam: whatever an author's code raises is the agent's fault
-            error = AgentFault(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__, code="AGENT_RAISED")
-            error.__cause__ = exc
-        finally:
-            self._inbox.close(error)
-            self._done.set()
+            self._error = exc
+        except BaseException as exc:  # the seam: no exception of an author's code, of whatever kind, goes further
+            self._error = self._fault(exc)
 
-    async def _run(self, made: Any) -> None:
+    def _fault(self, exc: BaseException) -> AgentFault | None:
+        if self._stopped and isinstance(exc, asyncio.CancelledError):
+            return None
+        log.warning("run %s: the agent raised", self._turn.run_id, exc_info=exc)
+        error = AgentFault(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__, code="AGENT_RAISED")
+        error.__cause__ = exc
+        return error
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """Called when the task is done, even if it never began: then it was cancelled before."""
+        self._inbox.close(self._error)
+        self._done.set()
+
+    async def _perform(self) -> None:
+        made = self._agent(self._turn)
         if inspect.isawaitable(made):
             made = await made
         if made is None:
@@ -142,8 +176,7 @@ class PythonTurn:
         except StopAsyncIteration:
             return  # the answer was the last it waited for
         finally:
-            with CancelScope(shield=True), anyio.move_on_after(CLOSE_LIMIT):
-                await made.aclose()
+            await made.aclose()
 
     async def _thread(self, made: Iterable[Any]) -> None:
         """A plain generator may block, so it runs in a thread; a cancelled one ends at its next yield."""
@@ -151,24 +184,29 @@ class PythonTurn:
 
         def iterate() -> None:
             for item in made:
-                if self._scope.cancel_called or self._inbox.closed:
+                if self._stopped:
                     return
-                event = to_event(item)
-                if type(event) is Asked:
-                    raise AgentFault("only an async generator can ask: this agent is a plain one", code="AGENT_RAISED")
-                door.put(event)
+                door.put(statement(item))
 
-        await to_thread.run_sync(iterate, abandon_on_cancel=True)
+        await in_thread(iterate)
         door.carry()
 
     async def _say(self, item: Any) -> None:
-        if self._inbox.put(to_event(item)):
+        if self._inbox.put(statement(item)):
             await self._inbox.room()
 
     async def _wait_for_answers(self) -> Mapping[str, Answer]:
         await self._answered.wait()
         self._answered = anyio.Event()
         return self._answers
+
+
+def statement(item: Any) -> Event:
+    """An event of an agent that cannot be sent an answer."""
+    event = to_event(item)
+    if type(event) is Asked:
+        raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_RAISED")
+    return event
 
 
 def to_event(item: Any) -> Event:

@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 
 RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
 STOPPING = ("GATEWAY_STOPPING", "the gateway is shutting down; send the message again when it is back")
+HAND_OVER = 0.25
+"""How long a second run of a thread waits for the first one's client to be seen leaving, before it is refused."""
 LAST_WORDS = 2.0
 """How long a run may take to write its end when the gateway itself is being torn down."""
 
@@ -63,6 +65,7 @@ class Engine:
         """Admits the run and starts it; from here on everything is told by its log."""
         driver = agent.ready
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
+        await self._hand_over(thread)
         run = self._claim(thread, turn, agent)
         try:
             book = await self._threads.book(thread)
@@ -75,6 +78,18 @@ class Engine:
             raise
         self._tasks.start_soon(self._play, thread, run, driver, book, settled)
         return run
+
+    async def _hand_over(self, thread: ThreadKey) -> None:
+        """A client that stops a run by closing its connection sends the next one at once: often before the close is
+        seen, always before the agent has stopped. So a run that is ending is waited for; any other is not."""
+        run = self._live.get((thread.principal, self._claims.get(thread, "")))
+        if run is None:
+            return
+        with anyio.move_on_after(HAND_OVER):
+            await run.ending.wait()
+        if run.ending.is_set():
+            with anyio.move_on_after(self._settings.cancel_grace + LAST_WORDS):
+                await run.over.wait()
 
     def _claim(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
         if self.draining:
@@ -132,6 +147,7 @@ class Engine:
             raise
         finally:
             self._release(thread, run)
+            run.ending.set()
             run.over.set()
 
     async def _play_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled) -> None:

@@ -51,6 +51,8 @@ class Run:
         self._fault: GatewayError | None = None
         self._live: LiveTurn | None = None
         self.phase = Phase.QUEUED
+        self.ending = anyio.Event()
+        """Asked to stop, or over."""
         self.over = anyio.Event()
 
     async def begin(self, suspended: Sequence[Wire]) -> None:
@@ -80,6 +82,7 @@ class Run:
         if self._stop is not None or self.phase in FINAL:
             return
         self._stop = reason
+        self.ending.set()
         if self.phase is Phase.RUNNING and self._live is not None:
             self.phase = move(self.phase, Signal.CANCEL)
             self._wait_at_most(self._pace.grace)

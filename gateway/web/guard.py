@@ -38,7 +38,7 @@ class Guard:
         origin = headers.get("origin")
         try:
             self._check_host(headers.get("host", ""))
-            foreign = self._check_origin(origin, f"{scope['scheme']}://{headers.get('host', '')}")
+            foreign = self._check_origin(origin, f"{_page_scheme(scope)}://{headers.get('host', '')}")
         except GatewayError as exc:
             return await problem(exc)(scope, receive, send)
         if foreign is not None:
@@ -67,7 +67,7 @@ class Guard:
 
     def _check_origin(self, origin: str | None, own: str) -> str | None:
         """None for the gateway's own pages and for programs; else the origin, if it is an allowed one."""
-        if origin is None or origin.lower() == own.lower().replace("ws", "http", 1):
+        if origin is None or origin.lower() == own.lower():
             return None
         if origin.lower() in self._origins:
             return origin
@@ -82,6 +82,12 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host.partition("]")[0].lower() + "]"
     return host.partition(":")[0].lower()
+
+
+def _page_scheme(scope: Scope) -> str:
+    """A page that opens a WebSocket still has an origin of http."""
+    scheme: str = scope["scheme"]
+    return {"ws": "http", "wss": "https"}.get(scheme, scheme)
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:

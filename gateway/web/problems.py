@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
@@ -51,6 +51,11 @@ async def on_http_exception(request: Request, exc: Exception) -> Response:
             return problem(BadRequest(str(exc.detail)))
 
 
+async def on_client_gone(request: Request, exc: Exception) -> Response:
+    """It left before its request was complete. Nobody hears this, and nothing is wrong here."""
+    return problem(BadRequest("the request was not complete when the connection closed"))
+
+
 async def on_defect(request: Request, exc: Exception) -> Response:
     """A defect of the gateway: the traceback goes to its log, never to the wire."""
     return problem(GatewayError("the gateway failed while it answered; its log says how"))
@@ -59,5 +64,6 @@ async def on_defect(request: Request, exc: Exception) -> Response:
 HANDLERS: dict[type[Exception], ExceptionHandler] = {
     GatewayError: on_gateway_error,
     HTTPException: on_http_exception,
+    ClientDisconnect: on_client_gone,
     Exception: on_defect,
 }

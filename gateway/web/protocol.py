@@ -1,13 +1,16 @@
 """HTTP/1.1 by uvicorn's httptools protocol, with the bounds it lacks (header size, header time) and our errors.
 
-Neither bound exists in uvicorn: a client may send headers for ever, or never finish them.
+Neither bound exists in uvicorn: a client may send headers for ever, or never finish them. An offer to upgrade that is
+not taken (Java's client offers `h2c` with every request) is left aside; uvicorn would drop the request's body with it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
+import httptools
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -16,6 +19,9 @@ from gateway.settings import Settings
 from gateway.web.problems import CONTENT_TYPE
 
 REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+NOT_HTTP = "this is not an HTTP/1.1 request"
+LINE_EXTRA = 4
+"""Bytes of a header's line beside its name and value."""
 
 
 class HeadersTooLarge(TooLarge):
@@ -25,10 +31,15 @@ class HeadersTooLarge(TooLarge):
 def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
     """uvicorn builds protocols itself, so the settings travel in the class."""
 
+    def too_large() -> HeadersTooLarge:
+        return HeadersTooLarge(f"the headers are larger than {settings.header_limit} bytes (header_limit)")
+
     class BoundedProtocol(HttpToolsProtocol):
-        _header_bytes = 0
+        _header_bytes = _unfinished_bytes = 0
         _begun = False
+        _data = _again = b""
         _deadline: asyncio.TimerHandle | None = None
+        _refusal: GatewayError | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -41,34 +52,63 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
         def data_received(self, data: bytes) -> None:
             if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
                 self._watch()  # the next request on a connection that is kept open
-            super().data_received(data)
+            in_headers, self._again = self._begun, data
+            while self._again:
+                self._data, self._again = self._again, b""
+                super().data_received(self._data)
+            if in_headers and self._begun and not self.transport.is_closing():
+                # The parser tells of a header when it is whole; one that never ends is counted here.
+                self._unfinished_bytes += len(data)
+                if self._unfinished_bytes > settings.header_limit:
+                    self._refuse(too_large())
 
         def on_message_begin(self) -> None:
-            self._header_bytes, self._begun = 0, True
+            self._header_bytes = self._unfinished_bytes = 0
+            self._begun = True
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
-            self._count(url)
+            self._count(len(url))
             super().on_url(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            self._count(name + value)
+            self._count(len(name) + len(value) + LINE_EXTRA)
             super().on_header(name, value)
+
+        def _count(self, size: int) -> None:
+            self._header_bytes += size
+            if self._header_bytes > settings.header_limit:
+                self._refusal = too_large()
+                raise self._refusal  # the parser stops here, so that nothing of the request is carried out
 
         def on_headers_complete(self) -> None:
             self._unwatch()
             self._begun = False
-            super().on_headers_complete()
+            if not self._offers_upgrade():
+                super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            if not self._offers_upgrade():
+                super().on_message_complete()
+
+        def _offers_upgrade(self) -> bool:
+            return self.parser.should_upgrade() and not self._should_upgrade()
+
+        def _unsupported_upgrade_warning(self) -> None:
+            """The parser has stopped behind the headers: a new one reads the request as if nothing was offered."""
+            stopped, method = sys.exception(), self.parser.get_method()
+            assert isinstance(stopped, httptools.HttpParserUpgrade)
+            if method == b"CONNECT":
+                return self.send_400_response(NOT_HTTP)
+            lines = [b"%b %b HTTP/%b" % (method, self.url, self.parser.get_http_version().encode())]
+            lines += [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
+            self.parser = httptools.HttpRequestParser(self)
+            self._again = b"\r\n".join(lines) + b"\r\n\r\n" + self._data[stopped.args[0] :]
+            return None
 
         def send_400_response(self, msg: str) -> None:
             if not self.transport.is_closing():
-                self._refuse(BadRequest("this is not an HTTP/1.1 request"))
-
-        def _count(self, data: bytes) -> None:
-            self._header_bytes += len(data)
-            if self._header_bytes > settings.header_limit and not self.transport.is_closing():
-                detail = f"the headers are larger than {settings.header_limit} bytes (header_limit)"
-                self._refuse(HeadersTooLarge(detail))
+                self._refuse(self._refusal or BadRequest(NOT_HTTP))
 
         def _watch(self) -> None:
             self._deadline = self.loop.call_later(settings.header_timeout, self._too_slow)
@@ -87,12 +127,18 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
 
         def _refuse(self, error: GatewayError) -> None:
             self._unwatch()
+            if self._answering():
+                return self.transport.close()  # an answer inside another would be taken for a part of it
             body = orjson.dumps(error.problem())
             head = (
                 f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\ncontent-type: {CONTENT_TYPE}\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
-            self.transport.close()
+            return self.transport.close()
+
+        def _answering(self) -> bool:
+            cycle = self.cycle
+            return bool(self.pipeline) or (cycle is not None and cycle.response_started and not cycle.response_complete)
 
     return BoundedProtocol

@@ -10,8 +10,9 @@ from collections.abc import Callable
 import anyio
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import Message, Receive, Scope, Send
 
-from gateway.errors import ConfigError
+from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
 from gateway.web.guard import LOOPBACK
 from gateway.web.protocol import bounded_protocol
@@ -37,6 +38,25 @@ class DrainingServer(uvicorn.Server):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._app.state.house.engine.drain)
             await super().shutdown(sockets)
+
+
+class Startable:
+    """The application. Why it could not start is kept, to be told in one sentence; uvicorn would log a traceback."""
+
+    def __init__(self, app: Starlette) -> None:
+        self._app = app
+        self.failure: GatewayError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            return await self._app(scope, receive, send)
+
+        async def without_traceback(message: Message) -> None:
+            if message["type"] == "lifespan.startup.failed" and isinstance(exc := sys.exception(), GatewayError):
+                self.failure, message = exc, {"type": message["type"]}
+            await send(message)
+
+        return await self._app(scope, receive, without_traceback)
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -73,9 +93,10 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> bool:
-    """Until a signal. False if it could not start."""
+    """Until a signal. Raises why it could not start; False if there is nothing to add to the log."""
+    startable = Startable(app)
     config = uvicorn.Config(
-        app,
+        startable,
         http=bounded_protocol(settings),
         ws="none",
         lifespan="on",
@@ -86,5 +107,11 @@ def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callab
         timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
     )
     server = DrainingServer(config, app, ready)
-    server.run(sockets=[sock])
+    try:
+        server.run(sockets=[sock])
+    except SystemExit:  # how some versions of uvicorn leave after a start that failed; others return
+        if startable.failure is None:
+            raise
+    if startable.failure is not None:
+        raise startable.failure
     return server.started

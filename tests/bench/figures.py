@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
+from statistics import median, quantiles
 from typing import Any, Literal, TypeVar
 
 from rich import box
@@ -35,8 +35,9 @@ class Figure:
 
     @property
     def spread(self) -> float:
-        """Half the way from the lowest to the highest, as a share of the median."""
-        return (max(self.values) - min(self.values)) / 2 / self.median
+        """Half the width of the middle half, as a share of the median: one stray value does not show in it."""
+        low, _, high = quantiles(self.values, n=4, method="inclusive")
+        return (high - low) / 2 / self.median
 
 
 @dataclass(frozen=True, slots=True)

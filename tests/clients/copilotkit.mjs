@@ -2,9 +2,10 @@
  * `@copilotkit/core` 1.75, what CopilotKit's React app is made of, with the gateway as its `runtimeUrl`.
  *
  * A talk is one thread; a *page* is one `CopilotKitCore` on it. A step says something (`say`), answers the open
- * interrupts (`answers`), or only reloads (`reload: true`: a new page connects to the thread). While a step's run is
- * live, at the nth piece of text: `stopAfter: n` stops it, `joinAfter: n` opens a second page on the same thread,
- * and `stopFromSecond: n` lets that page stop the run at the nth piece that it sees itself.
+ * interrupts (`answers`; with `noted: true` they become tool messages too), or only reloads (`reload: true`: a new
+ * page connects to the thread). While a step's run is live, at the nth piece of text: `stopAfter: n` stops it,
+ * `joinAfter: n` opens a second page on the same thread, and `stopFromSecond: n` lets that page stop the run at the
+ * nth piece that it sees itself.
  */
 
 import { atPiece, heard, held, inWords, main, watch } from "./harness.mjs";
@@ -85,12 +86,15 @@ async function connect(page, onEvent) {
 async function run(page, step, onEvent) {
   const { core, agent } = page;
   if (step.say !== undefined) agent.addMessage({ id: crypto.randomUUID(), role: "user", content: step.say });
-  const resume = step.answers && answer(agent, step.answers);
+  const resume = step.answers && answer(agent, step);
   return observed(page, () => core.runAgent({ agent, ...(resume && { resume }) }), onEvent);
 }
 
-/** As CopilotKit's `useInterrupt` does it: the answers become a resume, and those to a tool call a tool message too. */
-function answer(agent, answers) {
+/**
+ * Through the state that the core shares among its framework adapters. Beside the resume it hands out `toolResults`,
+ * answers to tool calls in the form of tool messages; what an adapter does with those is not the core's to say.
+ */
+function answer(agent, { answers, noted }) {
   const interrupts = new InterruptState();
   interrupts.setStandard(agent.pendingInterrupts);
   const ids = agent.pendingInterrupts.map(({ id }) => id);
@@ -98,7 +102,9 @@ function answer(agent, answers) {
     status === "cancelled" ? interrupts.cancel(ids[index]) : interrupts.resolve(payload, ids[index]),
   );
   const { resume, toolResults } = actions.at(-1);
-  for (const result of toolResults) agent.addMessage({ id: crypto.randomUUID(), role: "tool", ...result });
+  for (const result of noted ? toolResults : []) {
+    agent.addMessage({ id: crypto.randomUUID(), role: "tool", ...result });
+  }
   return resume;
 }
 

@@ -74,6 +74,7 @@ HTTP_TALKS: dict[str, list[Wire]] = {
 COPILOTKIT_TALKS: dict[str, list[Wire]] = {
     "stopped": [{"say": "slow 600", "stopAfter": 2}, {"say": "tool"}],
     "page's tool": [{"say": "frontend"}],
+    "answer noted": [{"say": "approve"}, {"answers": [yes(approved=True)], "noted": True}, {"say": "tool"}],
     "asked before the reload": [{"say": "approve"}, {"reload": True}, {"answers": [yes(approved=True)]}],
     "failed before the reload": [{"say": "error"}, {"reload": True}, {"say": "tool"}],
     "joined": [{"say": "slow 600", "joinAfter": 2, "stopFromSecond": 4}],

@@ -11,12 +11,11 @@ from tests.clients.talks import CLIENTS, OLDER, PROTOBUF, SSE, Client
 from tests.support.gateway import Gateway, events_of
 
 ANSWERED = {
-    "approved": ("notes.txt is deleted (not really: this is a demo).", '{"approved":true}'),
-    "edited": ("old.txt is deleted (not really: this is a demo).", '{"approved":true,"editedArgs":{"path":"old.txt"}}'),
-    "refused": ("notes.txt stays: you refused.", '{"approved":false}'),
-    "cancelled": ("notes.txt stays: the question was cancelled.", '{"status":"cancelled"}'),
+    "approved": "notes.txt is deleted (not really: this is a demo).",
+    "edited": "old.txt is deleted (not really: this is a demo).",
+    "refused": "notes.txt stays: you refused.",
+    "cancelled": "notes.txt stays: the question was cancelled.",
 }
-"""What the agent makes of the answer, and what CopilotKit writes down as the answer."""
 FAILED = {
     "error": ("DEMO_ERROR", "This is the error you asked for. Nothing is wrong.", "So far, so good. But now"),
     "crash": ("AGENT_RAISED", "RuntimeError: this is the crash you asked for", "Watch out, I am about to"),
@@ -29,14 +28,13 @@ every_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: cli
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_tool_call_waits_for_its_approval(stage: Stage, client: Client, name: str) -> None:
     asked, answered = stage.talk(client, name)[:2]
-    verdict, answer = ANSWERED[name]
+    verdict = ANSWERED[name]
     assert (asked.complaints, answered.complaints) == ([], [])
     assert (len(asked.interrupts), answered.interrupts) == (1, [])
     assert "TOOL_CALL_START" not in answered.types
     [result] = answered.of("TOOL_CALL_RESULT")
     assert (result["toolCallId"], result["content"]) == (asked.interrupts[0]["toolCallId"], verdict)
-    # CopilotKit takes the human's answer for the call's result, and then lets no second one stand beside it.
-    assert answered.results == [answer if client.is_copilotkit else verdict]
+    assert answered.results == [verdict]
     assert answered.said == f"{verdict} Thank you for looking."
 
 

@@ -49,6 +49,17 @@ def test_a_question_can_be_answered_after_a_reload(stage: Stage) -> None:
     assert answered.said == "notes.txt is deleted (not really: this is a demo). Thank you for looking."
 
 
+def test_an_answer_that_is_noted_as_a_tool_message_too_is_no_obstacle(stage: Stage) -> None:
+    _, answered, after = stage.talk(COPILOTKIT, "answer noted")
+    assert (answered.complaints, after.complaints) == ([], [])
+    assert answered.interrupts == []
+    [result] = answered.of("TOOL_CALL_RESULT")
+    assert result["content"] == "notes.txt is deleted (not really: this is a demo)."
+    # The core lets the message that was there first stand for the call.
+    assert answered.results == ['{"approved":true}']
+    MEANINGS["tool"](after, True)
+
+
 def test_a_failed_run_is_part_of_what_a_reload_brings_back(stage: Stage) -> None:
     failed, reloaded, after = stage.talk(COPILOTKIT, "failed before the reload")
     assert (reloaded.complaints, after.complaints) == ([], [])

@@ -66,6 +66,7 @@ async def test_only_the_owner_may_look(store: SqliteStore) -> None:
 async def test_a_closed_store_leaves_one_file_that_opens_again(store: SqliteStore) -> None:
     await store.begin(RUN)
     await store.append("k1", a_piece(1, 2))
+    assert await read_all(store, "k1") == events(1, 2)
     await store.aclose()
     assert {path.name for path in store.path.parent.iterdir()} == {"store.db", "store.db.lock"}
     again = SqliteStore(store.path)

@@ -1,0 +1,216 @@
+"""One agent process that speaks ACP, and the JSON-RPC on its pipes.
+
+Everything read in one go is one batch: its updates go to their sessions in order, answers to whoever waits, requests to a
+task each (a permission may wait for minutes while updates go on).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.drivers.process import Process
+from gateway.errors import AgentFault
+from gateway.wire.acp.faults import to_error
+from gateway.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, Id, JsonRpc, Noise, Notification, Request, Response
+from gateway.wire.lines import Lines
+
+log = logging.getLogger(__name__)
+
+LINE_LIMIT = 64 * 1024 * 1024
+"""Images and whole-file diffs make lines of megabytes; past this a line is given up, not the agent."""
+EARLY_LIMIT = 1000
+"""Updates kept for a session whose `session/new` is not answered yet."""
+WRITE_LIMIT = 30.0
+"""An agent that reads nothing for so long is taken for dead."""
+
+
+class Listener(Protocol):
+    """A session, as its connection sees it."""
+
+    def updated(self, update: dict[str, Any]) -> None:
+        """One update, in order."""
+
+    async def room(self) -> None:
+        """Returns when the session can take more."""
+
+    async def asked(self, request: Request) -> Any:
+        """The answer to a request of the agent's; raises `Refusal`."""
+
+    def lost(self, error: AgentFault) -> None:
+        """The process is gone."""
+
+
+class Refusal(Exception):
+    """An error answer to the agent."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class Connection:
+    def __init__(self, process: Process, tasks: TaskGroup) -> None:
+        self._process, self._tasks = process, tasks
+        self._rpc = JsonRpc()
+        self._lines = Lines(LINE_LIMIT)
+        self._waiting: dict[Id, asyncio.Future[Any]] = {}
+        self._sessions: dict[str, Listener] = {}
+        self._early: dict[str, deque[dict[str, Any]]] = {}
+        self._serving: dict[Id, anyio.CancelScope] = {}
+        self._notices: Callable[[str, Any], None] = lambda method, params: None
+        self._error: AgentFault | None = None
+        self.over = anyio.Event()
+
+    @property
+    def alive(self) -> bool:
+        return self._error is None
+
+    @property
+    def sessions(self) -> int:
+        return len(self._sessions)
+
+    def start(self) -> None:
+        self._tasks.start_soon(self._read)
+
+    # -- ours to them
+
+    async def call(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+        """The result. Raises `AgentFault`: the agent's error, its death, or its silence."""
+        if self._error is not None:
+            raise self._error
+        number, line = self._rpc.request(method, params)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        try:
+            await self._send(line)
+            with anyio.fail_after(timeout):
+                return await future
+        except TimeoutError:
+            raise AgentFault(f"the agent did not answer {method} within {timeout:g} seconds", code="AGENT_STALLED") from None
+        finally:
+            self._waiting.pop(number, None)
+            self._rpc.forget(number)
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None:
+        await self._send(self._rpc.notification(method, params))
+
+    async def _send(self, line: bytes) -> None:
+        try:
+            with anyio.fail_after(WRITE_LIMIT):
+                await self._process.write(line)
+        except TimeoutError:
+            raise AgentFault(f"the agent has read nothing for {WRITE_LIMIT:g} seconds", code="AGENT_STALLED") from None
+
+    # -- sessions
+
+    def attach(self, session_id: str, session: Listener) -> None:
+        """From now on the session gets its updates, those that came before their time first."""
+        self._sessions[session_id] = session
+        for update in self._early.pop(session_id, ()):
+            session.updated(update)
+
+    def detach(self, session_id: str) -> None:
+        self._sessions.pop(session_id, None)
+
+    def on_notice(self, listener: Callable[[str, Any], None]) -> None:
+        """For notifications that belong to no session."""
+        self._notices = listener
+
+    # -- theirs to us
+
+    async def _read(self) -> None:
+        error: AgentFault | None = None
+        try:
+            while data := await self._process.read():
+                for session in self._dispatch(self._lines.feed(data)):
+                    await session.room()
+        except AgentFault as exc:
+            error = exc
+        finally:
+            self._lose(error or self._process.died())
+            self.over.set()
+
+    def _dispatch(self, lines: list[Any]) -> list[Listener]:
+        touched: dict[str, Listener] = {}
+        for message in self._rpc.read(lines):
+            match message:
+                case Notification("session/update", {"sessionId": str(session_id), "update": dict(update)}):
+                    if (session := self._sessions.get(session_id)) is not None:
+                        session.updated(update)
+                        touched[session_id] = session
+                    else:
+                        self._early.setdefault(session_id, deque(maxlen=EARLY_LIMIT)).append(update)
+                case Notification():
+                    self._noticed(message)
+                case Response():
+                    self._answered(message)
+                case Request():
+                    self._tasks.start_soon(self._serve, message)
+                case Noise():
+                    log.info("the agent printed what is no message (%s): %r", message.why, message.line[:200])
+        return list(touched.values())
+
+    def _answered(self, message: Response) -> None:
+        future = self._waiting.get(message.id)
+        if future is None or future.done():
+            return
+        if message.error is not None:
+            future.set_exception(to_error(message.method, message.error))
+        else:
+            future.set_result(message.result)
+
+    def _noticed(self, message: Notification) -> None:
+        if message.method == "$/cancel_request" and isinstance(message.params, dict):
+            if (scope := self._serving.get(message.params.get("requestId"))) is not None:
+                scope.cancel()
+            return
+        self._notices(message.method, message.params)
+
+    async def _serve(self, request: Request) -> None:
+        """One request of the agent's. Whatever happens, it gets an answer."""
+        params = request.params if isinstance(request.params, dict) else {}
+        session = self._sessions.get(str(params.get("sessionId")))
+        answer = self._rpc.error(request.id, -32800, "the request was cancelled")
+        with anyio.CancelScope() as scope:
+            self._serving[request.id] = scope
+            answer = await self._answer(request, session)
+        self._serving.pop(request.id, None)
+        with suppress(AgentFault):  # an agent that is gone needs no answer
+            await self._send(answer)
+
+    async def _answer(self, request: Request, session: Listener | None) -> bytes:
+        try:
+            if session is None:
+                raise Refusal(METHOD_NOT_FOUND, f"{request.method}: no such method for this client")
+            return self._rpc.result(request.id, await session.asked(request))
+        except Refusal as exc:
+            return self._rpc.error(request.id, exc.code, exc.message)
+        except Exception:
+            log.exception("a request of the agent's failed: %s", request.method)
+            return self._rpc.error(request.id, INTERNAL_ERROR, "the client failed")
+
+    # -- the end
+
+    def _lose(self, error: AgentFault) -> None:
+        self._error = error
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+        for session in list(self._sessions.values()):
+            session.lost(error)
+        for scope in list(self._serving.values()):
+            scope.cancel()
+
+    async def aclose(self) -> None:
+        await self._process.stop()
+
+
+Spawner = Callable[[], Awaitable[Connection]]

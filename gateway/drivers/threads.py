@@ -1,0 +1,40 @@
+"""A blocking function in a thread of its own.
+
+Not one of anyio's worker threads: those are few, shared with the store, and the process waits for them at its end. An
+agent that blocks for ever would take the others' place, and keep the gateway from stopping.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Thread
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    """Until it is done; raises what it raised. Cancelled, the thread is left behind."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    context = copy_context()
+
+    def finish(error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            context.run(work)
+        except BaseException as exc:  # raised again on the loop's side
+            error = exc
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(finish, error)
+
+    Thread(target=run, name="agent", daemon=True).start()
+    await done
