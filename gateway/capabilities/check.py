@@ -71,7 +71,7 @@ def _capability(part: dict[str, Any]) -> str | None:
     if kind in MODALITIES:
         return f"multimodal.input.{MODALITIES[kind]}"
     if kind == "document":
-        mime = part["source"].get("mimeType", "")
+        mime = part["source"].get("mimeType", "").partition(";")[0].strip().lower()
         return "multimodal.input.pdf" if mime == "application/pdf" else "multimodal.input.file"
     return None
 

@@ -1,4 +1,7 @@
-"""Each party's word on capabilities, flattened: dotted AG-UI path → value. Absent says nothing."""
+"""Each party's word on capabilities, flattened: dotted AG-UI path → value. Absent says nothing.
+
+AG-UI's own names have no dots. An author's key below `custom` may: there `~1` stands for a dot and `~0` for a tilde.
+"""
 
 from __future__ import annotations
 
@@ -28,30 +31,29 @@ class Said:
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """A capabilities object as leaves. Lists are leaves; so is an object whose keys could not be told apart by dots."""
+    """A capabilities object as leaves. Lists are leaves; so is an empty object, but for an empty category."""
     return dict(_leaves(tree, ""))
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
-        path = f"{prefix}{key}"
+        path = prefix + key.replace("~", "~0").replace(".", "~1")
         if value is None:
             continue
-        if isinstance(value, Mapping) and value and not any("." in str(name) for name in value):
+        if isinstance(value, Mapping) and value:
             yield from _leaves(value, f"{path}.")
         elif value != {} or prefix:
             yield path, value
 
 
 def unflatten(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The object with these leaves, none of which stands below another."""
     tree: dict[str, Any] = {}
     for path, value in values.items():
-        *parents, leaf = path.split(".")
+        *parents, leaf = (key.replace("~1", ".").replace("~0", "~") for key in path.split("."))
         node = tree
         for parent in parents:
-            if not isinstance(node.get(parent), dict):
-                node[parent] = {}  # a scalar where another layer has an object gives way to it
-            node = node[parent]
+            node = node.setdefault(parent, {})
         node[leaf] = value
     return tree
 

@@ -36,14 +36,28 @@ class Snapshot:
 
 
 def merge(layers: Iterable[Said]) -> Snapshot:
-    """Later layers win, key by key. A missing key says nothing; it is not False."""
+    """Later layers win, key by key. A missing key says nothing; it is not False. Neither does an empty object: it
+    leaves what others say of its keys. Where one layer has a value and another an object, the later one stands."""
     values: dict[str, Any] = {}
     said_by: dict[str, list[Said]] = {}
     for said in sorted(layers, key=lambda said: LAYERS.index(said.layer)):
         for path, value in said.values.items():
+            above, below = _around(path, values)
+            if value == {} and (below or path in values):
+                continue
+            for other in (*above, *below):
+                del values[other], said_by[other]
             values[path] = value
             said_by.setdefault(path, []).append(said)
     return Snapshot(values, said_by)
+
+
+def _around(path: str, values: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The leaves that this one would stand below, and those that would stand below it."""
+    if path in values:
+        return [], []
+    above = [other for other in values if path.startswith(f"{other}.")]
+    return above, [other for other in values if other.startswith(f"{path}.")]
 
 
 def etag(body: bytes) -> str:

@@ -10,8 +10,6 @@ import asyncio
 from collections import deque
 from time import monotonic
 
-from anyio import from_thread
-
 from gateway.events import Event
 
 BATCH_EVENTS = 512
@@ -80,13 +78,13 @@ class Inbox:
 
 
 class ThreadDoor:
-    """The producer's side of an inbox for a producer in a worker thread."""
+    """The producer's side of an inbox for a producer in a thread."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Event] = deque()
-        self._called = False
+        self._called = self._full = False
 
     def put(self, event: Event) -> None:
         """From the thread. Returns when there is room for more."""
@@ -94,15 +92,16 @@ class ThreadDoor:
         if not self._called:
             self._called = True
             self._loop.call_soon_threadsafe(self.carry)
-        if len(self._waiting) >= BATCH_EVENTS:
-            from_thread.run(self._room)
+        if self._full or len(self._waiting) >= BATCH_EVENTS:
+            asyncio.run_coroutine_threadsafe(self._room(), self._loop).result()
 
     def carry(self) -> None:
         """On the loop. The flag falls before the queue is looked at: an event put meanwhile calls again."""
         self._called = False
         while self._waiting:
-            self._inbox.put(self._waiting.popleft())
+            self._full = self._inbox.put(self._waiting.popleft())
 
     async def _room(self) -> None:
         self.carry()
         await self._inbox.room()
+        self._full = False

@@ -1,7 +1,7 @@
 """A coroutine held so that it can be let go: one that catches its cancellation and goes on must not live for ever.
 
-In: any coroutine. Out: an awaitable that behaves as the coroutine does, until `let_go`; from then on the next exception
-that reaches it (a cancellation) leaves at once, and the coroutine is dropped where it stands.
+In: a coroutine function. Out: an awaitable that does what its coroutine does, until `let_go`; from then on the next
+exception that reaches it (a cancellation) leaves at once, and the coroutine is dropped where it stands.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ from contextlib import suppress
 from typing import Any
 
 
+class LetGo(BaseException):
+    """What a coroutine that is let go is ended with. Not `GeneratorExit`: on Python 3.11 that does not reach into an
+    async generator that the coroutine waits for."""
+
+
 class Leash:
-    def __init__(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        self._coroutine = coroutine
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._work = work
         self._held = True
 
     def let_go(self) -> None:
         self._held = False
 
     def __await__(self) -> Generator[Any, Any, None]:
-        step: Callable[[Any], Any] = self._coroutine.send
+        coroutine = self._work()
+        step: Callable[[Any], Any] = coroutine.send
         value: Any = None
         while True:
             try:
@@ -28,14 +34,17 @@ class Leash:
             except StopIteration:
                 return
             try:
-                step, value = self._coroutine.send, (yield waits_for)
+                step, value = coroutine.send, (yield waits_for)
             except BaseException as exc:
                 if not self._held or isinstance(exc, GeneratorExit):
-                    self._drop()
+                    drop(coroutine)
                     raise
-                step, value = self._coroutine.throw, exc
+                step, value = coroutine.throw, exc
 
-    def _drop(self) -> None:
-        # Whatever it says to its own end, nobody waits for it any more.
-        with suppress(Exception):
-            self._coroutine.close()
+
+def drop(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Whatever it does to its own end, nobody waits for it any more."""
+    with suppress(BaseException):
+        coroutine.throw(LetGo())
+    with suppress(Exception):
+        coroutine.close()

@@ -21,7 +21,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
-from gateway.drivers.threads import in_thread
+from gateway.drivers.blocking import in_thread
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Event, Layer, Native, TextDelta
 from gateway.turn import Answer, Turn
@@ -90,7 +90,7 @@ class PythonTurn:
     def __init__(self, agent: Agent, turn: Turn) -> None:
         self._agent, self._turn = agent, turn
         self._inbox = Inbox()
-        self._leash = Leash(self._perform())
+        self._leash = Leash(self._perform)
         self._done = anyio.Event()
         self._stopped = False
         self._error: AgentFault | None = None
@@ -135,10 +135,10 @@ class PythonTurn:
             self._error = self._fault(exc)
 
     def _fault(self, exc: BaseException) -> AgentFault | None:
-        if self._stopped and isinstance(exc, asyncio.CancelledError):
+        if self._stopped and only_stopped(exc):
             return None
         log.warning("run %s: the agent raised", self._turn.run_id, exc_info=exc)
-        error = AgentFault(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__, code="AGENT_RAISED")
+        error = AgentFault(told(exc), code="AGENT_RAISED")
         error.__cause__ = exc
         return error
 
@@ -188,8 +188,10 @@ class PythonTurn:
                     return
                 door.put(statement(item))
 
-        await in_thread(iterate)
-        door.carry()
+        try:
+            await in_thread(iterate)
+        finally:
+            door.carry()
 
     async def _say(self, item: Any) -> None:
         if self._inbox.put(statement(item)):
@@ -207,6 +209,21 @@ def statement(item: Any) -> Event:
     if type(event) is Asked:
         raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_RAISED")
     return event
+
+
+def only_stopped(exc: BaseException) -> bool:
+    """Did the agent say no more than that it was stopped? A task group of its own packs that up."""
+    if isinstance(exc, BaseExceptionGroup):
+        return all(only_stopped(inner) for inner in exc.exceptions)
+    return isinstance(exc, asyncio.CancelledError | GeneratorExit)
+
+
+def told(exc: BaseException) -> str:
+    try:
+        words = str(exc)
+    except Exception:  # an author's own class
+        words = ""
+    return f"{type(exc).__name__}: {words}" if words else type(exc).__name__
 
 
 def to_event(item: Any) -> Event:

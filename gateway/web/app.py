@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from gateway.catalog.load import bundled, load_catalog
 from gateway.encode.negotiate import ENCODERS
+from gateway.errors import ConfigError
 from gateway.settings import Settings
 from gateway.store import open_store
 from gateway.web import agents, capabilities, copilotkit, health, runs
@@ -72,6 +73,8 @@ def create_app(settings: Settings | None = None) -> Starlette:
     settings = settings or Settings()
     tokens = load_tokens(settings.token_file)
     catalog = load_catalog([bundled(), *settings.agents])
+    if settings.default_agent not in (None, *catalog):
+        raise ConfigError(f"default_agent: there is no agent {settings.default_agent!r}. Known: {', '.join(catalog)}.")
     store = open_store(settings.store)
 
     @asynccontextmanager

@@ -16,16 +16,12 @@ from threading import Thread
 async def in_thread(work: Callable[[], None]) -> None:
     """Until it is done; raises what it raised. Cancelled, the thread is left behind."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
+    done: asyncio.Future[BaseException | None] = loop.create_future()
     context = copy_context()
 
     def finish(error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
+        if not done.done():
+            done.set_result(error)
 
     def run() -> None:
         error: BaseException | None = None
@@ -37,4 +33,5 @@ async def in_thread(work: Callable[[], None]) -> None:
             loop.call_soon_threadsafe(finish, error)
 
     Thread(target=run, name="agent", daemon=True).start()
-    await done
+    if (error := await done) is not None:
+        raise error

@@ -1,0 +1,108 @@
+"""One `session/prompt`, from the request to its answer and a little beyond."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio import CancelScope
+
+from gateway.drivers.inbox import Inbox
+from gateway.errors import AgentFault
+from gateway.events import Asked, Ended, Event, Question
+from gateway.turn import Answer, Turn
+
+if TYPE_CHECKING:
+    from gateway.drivers.acp.session import AcpSession
+
+PARKED_LIMIT = 100_000
+"""Events an agent may send while its turn waits for an answer and nobody reads; more fails the turn."""
+
+
+class AcpTurn:
+    """Read by a run, fed by the connection's reader."""
+
+    def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]], key: str) -> None:
+        self._session, self._blocks = session, blocks
+        self.turn, self.key = turn, key
+        self._inbox = Inbox()
+        self._scope = CancelScope()
+        self._questions: dict[str, anyio.Event] = {}
+        self._answers: dict[str, Answer] = {}
+        self.cancelled = False
+        self.over = anyio.Event()
+
+    # -- as a LiveTurn
+
+    async def next(self) -> list[Event]:
+        return await self._inbox.take()
+
+    async def answer(self, answers: Mapping[str, Answer]) -> None:
+        self._answers.update(answers)
+        for question_id in answers:
+            if (waiting := self._questions.get(question_id)) is not None:
+                waiting.set()
+
+    async def cancel(self) -> None:
+        """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
+        self.cancelled = True
+        await self.answer({question_id: Answer(question_id, "cancelled") for question_id in self._questions})
+        await self._session.cancel_prompt()
+
+    async def aclose(self) -> None:
+        """A turn that is not over by now will not end by itself: the session goes with it."""
+        if not self.over.is_set():
+            self.cancelled = True
+            self._scope.cancel()
+            self._inbox.close()
+            await self._session.abandon()
+        self._session.turn_closed(self)
+
+    # -- as the session sees it
+
+    def put(self, events: list[Event]) -> None:
+        for event in events:
+            self._inbox.put(event)
+        if len(self._inbox) > PARKED_LIMIT:
+            self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
+
+    async def room(self) -> None:
+        """A turn that waits for an answer has no reader: then the bound above holds instead."""
+        if len(self._inbox) >= 4096 and not self._questions:
+            await self._inbox.room()
+
+    async def ask(self, question: Question) -> Answer:
+        """Puts the question to the run and waits, however long it takes."""
+        waiting = self._questions[question.id] = anyio.Event()
+        self._inbox.put(Asked((question,)))
+        try:
+            if self.cancelled:
+                return Answer(question.id, "cancelled")
+            await waiting.wait()
+            return self._answers.pop(question.id, Answer(question.id, "cancelled"))
+        finally:
+            del self._questions[question.id]
+
+    def fail(self, error: AgentFault) -> None:
+        self._inbox.close(error)
+        self.over.set()
+
+    async def play(self) -> None:
+        """The turn's task."""
+        error: AgentFault | None = None
+        try:
+            with self._scope:
+                self.put(await self._session.prompt(self._blocks, self))
+                self._inbox.put(Ended())
+        except AgentFault as exc:
+            error = exc
+        finally:
+            self._inbox.close(error)
+            self.over.set()
+
+
+def turn_key(turn: Turn) -> str:
+    """Short, and another one for every turn of a thread: tool call ids of agents are unique within a turn at best."""
+    return f"{time.time_ns() // 1_000_000:x}"
