@@ -11,13 +11,13 @@ import pytest
 
 from gateway import __version__
 from tests.support.gateway import events_of, run_input, text_of, types_of
-from tests.support.project import INSTALL_LIMIT, copy_project, environ, files, made_once, run, serving
+from tests.support.project import INSTALL_LIMIT, copy_project, environ, made_once, run, serving
 
 
 def make(folder: Path) -> None:
     """`dist/` with the wheel, `venv/` with nothing but it and what it depends on."""
     copy_project(folder / "project")
-    # An agent that has run leaves this in its folder; it is nobody else's business.
+    # What an agent that has run leaves in its folder is nobody else's business.
     cache = folder / "project" / "agents" / "__pycache__"
     cache.mkdir()
     (cache / "echo.cpython-311.pyc").write_bytes(b"stale")
@@ -45,9 +45,15 @@ def names(built: Path) -> set[str]:
         return set(wheel.namelist())
 
 
-def test_it_holds_the_gateway_and_its_agents_and_nothing_else(names: set[str]) -> None:
-    code = {str(path) for path in files() if path.parts[0] == "gateway"}
-    agents = {f"gateway/_{path}" for path in files() if path.parts[0] == "agents"}
+def tree(project: Path, folder: str) -> set[str]:
+    """The files below `folder`, but for what Python keeps beside them."""
+    found = {path.relative_to(project) for path in (project / folder).rglob("*") if path.is_file()}
+    return {path.as_posix() for path in found if "__pycache__" not in path.parts}
+
+
+def test_it_holds_the_gateway_and_its_agents_and_nothing_else(built: Path, names: set[str]) -> None:
+    code = tree(built / "project", "gateway")
+    agents = {f"gateway/_{name}" for name in tree(built / "project", "agents")}
     assert {"gateway/_agents/demo.toml", "gateway/_agents/demo/__init__.py", "gateway/_agents/echo.py"} <= agents
     info = {name for name in names if name.startswith(f"agui_gateway-{__version__}.dist-info/")}
     assert names - info == code | agents

@@ -38,18 +38,32 @@ BARE: dict[str, frozenset[str]] = {
         "STEP_FINISHED": ("stepName",),
     }.items()
 }
-"""A start of what is open or an end of what is not, with no more than these keys, tells a client nothing new."""
+"""A start of what is open or an end of what is not, with no more than these keys, may tell a client nothing new."""
+
+IDS = {
+    "TEXT_MESSAGE_START": "messageId",
+    "REASONING_START": "messageId",
+    "REASONING_MESSAGE_START": "messageId",
+    "TOOL_CALL_START": "toolCallId",
+}
+"""Starts that say more than that something starts: only if it was all said before is nothing lost with them."""
+
+DEFAULTS = {"role": "assistant"}
 
 
 class Natives:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._chunks = Chunks()
+        self._begun: dict[tuple[str, str], Wire] = {}
+        """(type, id) → the start that was sent last."""
 
     def read(self, item: Any) -> list[Wire]:
         """An official event object or its JSON, as events without chunks. Raises `AgentFault` for a malformed one."""
-        if isinstance(item, Mapping) and item.get("type") not in EVENT_TYPES:
-            return [{"type": "RAW", "event": dict(item), "source": UNKNOWN}]
+        if isinstance(item, Mapping):
+            kind = item.get("type")
+            if not isinstance(kind, str) or kind not in EVENT_TYPES:
+                return [{"type": "RAW", "event": dict(item), "source": UNKNOWN}]
         event = validate(item)
         try:
             return self._chunks.feed(event)
@@ -61,6 +75,7 @@ class Natives:
             self._order.take(event)
         except OutOfOrder:
             return self._mend(event)
+        self._note(event)
         return [event]
 
     def _mend(self, event: Wire) -> list[Wire]:
@@ -72,10 +87,22 @@ class Natives:
                 self._order.take(event)
             except OutOfOrder:
                 return [raw(event)]
+            self._note(opening)
             return [opening, event]
-        if kind in BARE and event.keys() <= BARE[kind]:
-            return []
-        return [raw(event)]
+        return [] if self._says_nothing(event) else [raw(event)]
+
+    def _note(self, event: Wire) -> None:
+        if (key := IDS.get(event["type"])) is not None:
+            self._begun[event["type"], event[key]] = event
+
+    def _says_nothing(self, event: Wire) -> bool:
+        kind = event["type"]
+        if kind not in BARE or not event.keys() <= BARE[kind]:
+            return False
+        if kind not in IDS:
+            return True
+        known = DEFAULTS | self._begun.get((kind, event[IDS[kind]]), {})
+        return all(known.get(key) == value for key, value in event.items())
 
 
 def raw(event: Wire) -> Wire:

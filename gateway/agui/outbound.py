@@ -6,27 +6,38 @@ any terminal event, and hands on as RAW what fits nowhere. No IO, no clock; ids 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gateway.agui.limits import DELTA_CHARS, check_size
 from gateway.agui.merging import merge, split
 from gateway.agui.native import Natives
 from gateway.agui.order import Order
+from gateway.agui.owners import tagged
 from gateway.agui.pairs import Pairs
 from gateway.agui.translate import Translator, warning
 from gateway.agui.usage import Usage
+from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Asked, Broke, Ended, Event, Native, Question, TextDelta, Used, Wire
 
 PROTOCOL_VERSION = "1.0"
 
-BOUNDED = frozenset(
-    ("TOOL_CALL_RESULT", "STATE_SNAPSHOT", "STATE_DELTA", "MESSAGES_SNAPSHOT", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
-    + ("RAW", "CUSTOM", "SUBAGENT_FINISHED", "REASONING_ENCRYPTED_VALUE")
-)
-"""Events that carry open data or long text and cannot be split: each is held against the size limit."""
+MESSAGE_CHARS = 100_000
+"""Of an error's message: an exception may quote all of what an agent worked on."""
+
+DELTAS = frozenset(("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS"))
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """What an interrupted run hands on to the run that answers it."""
+
+    subagents: list[Wire] = field(default_factory=list)
+    """Under way; they go on under the same ids."""
+    calls: Mapping[str, str] = field(default_factory=dict)
+    """Tool calls that have no result yet → the subagent that made them."""
 
 
 class Outbound:
@@ -50,20 +61,22 @@ class Outbound:
         self._natives = Natives(self._order)
         self._pairs = Pairs()
         self._usage = Usage()
-        self._tool_names: dict[str, str] = {}
+        self._calls: dict[str, Wire] = {}
         self._subagents: dict[str, Wire] = {}
         self._suspect = False
         self._streaming: str | None = None
         self.ended: Ended | Broke | None = None
         self.asked: list[Question] = []
 
-    def started(self, parent_run_id: str | None = None, suspended: Sequence[Wire] = ()) -> list[Wire]:
-        """`suspended`: the subagents that the interrupted run left waiting; they go on under the same ids."""
+    def started(self, parent_run_id: str | None = None, suspended: Suspended | None = None) -> list[Wire]:
+        """`suspended`: what the interrupted run that is answered left waiting."""
+        suspended = suspended or Suspended()
+        self._translator.calls.update(suspended.calls)
         event: Wire = {"type": "RUN_STARTED", **self._ids, "protocolVersion": PROTOCOL_VERSION}
         if parent_run_id is not None:
             event["parentRunId"] = parent_run_id
         out: list[Wire] = []
-        for opening in (event, *suspended):
+        for opening in (event, *suspended.subagents):
             self._emit(opening, out)
         return out
 
@@ -82,7 +95,7 @@ class Outbound:
                     self._read(event, out)
                     self._streaming = self._short_way()
         except AgentFault as exc:
-            self.ended = Broke(exc.detail, exc.code)
+            self.ended, self._streaming = Broke(exc.detail, exc.code), None
         return self._pack(out)
 
     def _short_way(self) -> str | None:
@@ -113,14 +126,29 @@ class Outbound:
     def failed(self, message: str, code: str) -> list[Wire]:
         """Closes what is open, so that no client shows it as still streaming, then `RUN_ERROR`."""
         out = self._close_all(())
-        event: Wire = {"type": "RUN_ERROR", "message": message, "code": code}
+        event: Wire = {"type": "RUN_ERROR", "message": shortened(str(message)), "code": str(code)}
         if usage := self._usage.entries():
             event["usage"] = usage
         self._emit(event, out)
         return out
 
-    def suspended(self) -> list[Wire]:
-        """The subagents under way, for `started` of the run that goes on; to be asked before `finished`."""
+    def interrupts(self, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The questions as they may be sent. Raises `AgentFault` for what no client could read or answer."""
+        outcome = {"type": "interrupt", "interrupts": list(asked)}
+        event = validate({"type": "RUN_FINISHED", **self._ids, "outcome": outcome})
+        check_size(event, self._event_bytes)
+        found: list[dict[str, Any]] = event["outcome"]["interrupts"]
+        if len({interrupt["id"] for interrupt in found}) < len(found):
+            raise AgentFault("the agent asks two questions under one id")
+        return found
+
+    def suspended(self) -> Suspended:
+        """For `started` of the run that goes on; to be asked before `finished`."""
+        unanswered = set(self._order.unanswered())
+        calls = {call: owner for call, owner in self._translator.calls.items() if owner and call in unanswered}
+        return Suspended(self._under_way(), calls)
+
+    def _under_way(self) -> list[Wire]:
         active = set(self._order.open_subagents)
         known = [dict(wire) for name, wire in self._subagents.items() if name in active]
         for event in known:
@@ -136,7 +164,7 @@ class Outbound:
                 for wire in self._natives.read(event.event):
                     self._native(wire, out)
             case Asked():
-                self.asked.extend(event.questions)
+                self.asked.extend(_questions(event.questions))
             case Used():
                 self._usage.add({USAGE_KEYS.get(name, name): value for name, value in asdict(event).items()})
             case Ended() | Broke():
@@ -163,14 +191,21 @@ class Outbound:
                 self._usage.add(entry)
 
     def _emit(self, event: Wire, out: list[Wire]) -> None:
+        """What cannot be sent is refused before the order knows of it: what it knows of, it closes."""
         kind = event["type"]
-        if kind in BOUNDED:
+        if kind not in DELTAS:
             check_size(event, self._event_bytes)
-        elif kind == "TOOL_CALL_START":
-            self._tool_names[event["toolCallId"]] = event["toolCallName"]
-        elif kind == "SUBAGENT_STARTED":
-            self._subagents[event["subagentRunId"]] = event
-        out.extend(self._natives.put_in_order(event))
+        elif len(event) > 3:
+            check_size({**event, "delta": ""}, self._event_bytes)  # a long delta is cut
+        ordered = self._natives.put_in_order(event)
+        if ordered and ordered[-1] is event:
+            if kind == "TOOL_CALL_START":
+                self._calls[event["toolCallId"]] = event
+            elif kind == "SUBAGENT_STARTED":
+                self._subagents[event["subagentRunId"]] = event
+        elif ordered:
+            check_size(ordered[-1], self._event_bytes)  # inside a RAW event a delta is not cut any more
+        out.extend(ordered)
 
     def _pack(self, out: list[Wire]) -> list[Wire]:
         if self._merging:
@@ -202,13 +237,36 @@ class Outbound:
     def _answer_own_calls(self, out: list[Wire]) -> None:
         """A call of the agent's own tool that got no result would look to the client like one of *its* tools."""
         for call in self._order.unanswered():
-            if self._tool_names.get(call) not in self._client_tools:
+            if self._calls[call]["toolCallName"] not in self._client_tools:
                 result = {"toolCallId": call, "content": "The agent ended its turn without a result for this call."}
-                self._emit({"type": "TOOL_CALL_RESULT", "messageId": self._translator.new_id(), **result}, out)
+                event = {"type": "TOOL_CALL_RESULT", "messageId": self._translator.new_id(), **result}
+                self._emit(tagged(event, self._calls[call].get("subagentRunId")), out)
 
 
 def _plain(event: TextDelta) -> bool:
-    return event.message_id is None and event.subagent is None and event.metadata is None and event.role is None
+    return (
+        event.message_id is None
+        and event.subagent is None
+        and event.metadata is None
+        and event.role is None
+        and type(event.text) is str
+    )
+
+
+def _questions(given: Any) -> Sequence[Question]:
+    """An author's mistake here would leave the turn waiting for an answer that nobody is asked for."""
+    listed = isinstance(given, tuple | list) and given
+    if not listed or not all(isinstance(question, Question) for question in given):
+        raise AgentFault("Asked takes one question or more, as a tuple: Asked((Question(…),))")
+    for question in given:
+        if not isinstance(question.expires_in, int | float | None):
+            raise AgentFault(f"the question {question.id!r:.80} expires in {question.expires_in!r:.40}: not seconds")
+    found: Sequence[Question] = given
+    return found
+
+
+def shortened(message: str) -> str:
+    return message if len(message) <= MESSAGE_CHARS else message[:MESSAGE_CHARS] + "…"
 
 
 def _result(ended: Ended | Broke | None) -> Any:

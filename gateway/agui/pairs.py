@@ -21,6 +21,7 @@ ENDS = {
     "REASONING_MESSAGE_END": "REASONING_MESSAGE_CONTENT",
     "TOOL_CALL_END": "TOOL_CALL_ARGS",
 }
+PLAIN = frozenset(("type", "messageId", "toolCallId", "delta", "subagentRunId"))
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -46,7 +47,7 @@ class Pairs:
             delta = event["delta"]
             if self._held or (not delta.isascii() and SURROGATE.search(delta)):
                 event = self._join(event, (kind, event[IDS[kind]]))
-            if event["delta"] or not delta:
+            if event["delta"] or not delta or not event.keys() <= PLAIN:
                 yield event
             return
         if self._held and kind in ENDS:
@@ -61,6 +62,7 @@ class Pairs:
         # Two halves side by side are two characters to Python until they pass through UTF-16.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         if text and "\ud800" <= text[-1] <= "\udbff":
-            self._held[key] = {**event, "delta": text[-1]}
+            # What else the event says goes out with it now, and need not be said twice.
+            self._held[key] = {**{name: event[name] for name in event if name in PLAIN}, "delta": text[-1]}
             text = text[:-1]
         return {**event, "delta": text}

@@ -6,10 +6,12 @@ In: one event of `gateway.events`. Out: the AG-UI events it stands for. Remember
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 from gateway import events as e
 from gateway.agui.lanes import Lane
+from gateway.agui.validate import validate
+from gateway.errors import AgentFault
 from gateway.events import Wire
 
 
@@ -19,9 +21,17 @@ class Translator:
         self._count = 0
         self._lanes: dict[str | None, Lane] = {}
         self.main = self._lane(None)
+        self.calls: dict[str, str | None] = {}
+        """Tool call → the subagent that made it."""
 
     def read(self, event: object) -> list[Wire]:
-        return HANDLERS[type(event)](self, event)
+        """Raises `AgentFault` when the event holds what AG-UI has no place for."""
+        kind = type(event)
+        for name, hint in TEXTS[kind].items():
+            if not isinstance(getattr(event, name), hint):
+                found = type(getattr(event, name)).__name__
+                raise AgentFault(f"the agent's {kind.__name__} has a {found} for `{name}`, which is a string")
+        return [checked(wire) for wire in HANDLERS[kind](self, event)]
 
     def new_id(self) -> str:
         self._count += 1
@@ -48,10 +58,12 @@ class Translator:
         return [*opened, with_metadata(lane.tag(delta), event.metadata)]
 
     def _text_end(self, event: e.TextEnd) -> list[Wire]:
-        return self._lane(event.subagent).close_text()
+        lane = self._lane(event.subagent)
+        return lane.close_text() if event.message_id in (None, lane.text) else []
 
     def _reasoning_end(self, event: e.ReasoningEnd) -> list[Wire]:
-        return self._lane(event.subagent).close_reasoning()
+        lane = self._lane(event.subagent)
+        return lane.close_reasoning() if event.message_id in (None, lane.reasoning) else []
 
     def _encrypted(self, event: e.Encrypted) -> list[Wire]:
         wire = {"subtype": event.subtype, "entityId": event.entity_id, "encryptedValue": event.value}
@@ -59,20 +71,26 @@ class Translator:
 
     def _tool_start(self, event: e.ToolStart) -> list[Wire]:
         lane = self._lane(event.subagent)
+        self.calls[event.id] = event.subagent
         closed = lane.close()
         parent = event.message_id or lane.tool_parent(self.new_id)
         wire = {"toolCallId": event.id, "toolCallName": event.name, "parentMessageId": parent}
         return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_START", **wire}), event.metadata)]
 
     def _tool_args(self, event: e.ToolArgs) -> list[Wire]:
-        return [{"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta}]
+        return [self._of_call(event.id, {"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta})]
 
     def _tool_end(self, event: e.ToolEnd) -> list[Wire]:
-        return [with_metadata({"type": "TOOL_CALL_END", "toolCallId": event.id}, event.metadata)]
+        end = self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})
+        return [with_metadata(end, event.metadata)]
+
+    def _of_call(self, call: str, event: Wire) -> Wire:
+        return self._lane(self.calls.get(call)).tag(event)
 
     def _tool_result(self, event: e.ToolResult) -> list[Wire]:
-        lane = self._lane(event.subagent)
-        closed = [*lane.close(), {"type": "TOOL_CALL_END", "toolCallId": event.id}]
+        # Who gives the result need not be who made the call: only the call's end is in its owner's name.
+        lane = self._lane(self.calls.get(event.id) if event.subagent is None else event.subagent)
+        closed = [*lane.close(), self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})]
         lane.assistant = None
         message_id = event.message_id or self.new_id()
         wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
@@ -140,6 +158,12 @@ class Translator:
         return [warning(event.code, event.message, event.detail)]
 
 
+def checked(wire: Wire) -> Wire:
+    """Texts were looked at before; whatever else there is goes through the official models."""
+    plain = wire["type"] not in CHOOSY and all(type(value) is str for value in wire.values())
+    return wire if plain else validate(wire)
+
+
 def with_metadata(event: Wire, metadata: dict[str, Any] | None) -> Wire:
     if metadata is not None:
         event["metadata"] = metadata
@@ -175,3 +199,11 @@ HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {
     e.Unread: Translator._unread,
     e.Warned: Translator._warned,
 }
+
+TEXTS = {
+    kind: {name: hint for name, hint in get_type_hints(kind).items() if hint in (str, str | None)} for kind in HANDLERS
+}
+"""Event → its fields that are text. Authors' code is not type-checked, and ids are looked up before they are sent."""
+
+CHOOSY = frozenset(("TEXT_MESSAGE_START", "REASONING_ENCRYPTED_VALUE"))
+"""Events with a text that may not be just any."""

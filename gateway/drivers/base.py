@@ -7,10 +7,28 @@ that asks a question outlives its run, parked, and goes on in the run that answe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 from gateway.events import Event, Layer
 from gateway.turn import Answer, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a thread's session is opened with."""
+
+    thread_id: str
+    cwd: Path = Path()
+    additional_directories: tuple[Path, ...] = ()
+    mcp_servers: tuple[Mapping[str, Any], ...] = ()
+    session_id: str | None = None
+    """The agent's own id of the session to come back to."""
+    fork: bool = False
+    """Come back to a copy of it."""
+    known: frozenset[str] = frozenset()
+    """Messages, and tool calls, that that session has seen."""
 
 
 class LiveTurn(Protocol):

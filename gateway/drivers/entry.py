@@ -19,7 +19,7 @@ def load_entry(entry: str, source: Path) -> Any:
         found: Any = _beside(module_name, source.parent) or importlib.import_module(module_name)
     except ConfigError:
         raise
-    except Exception as exc:  # whatever an author's module raises while it is imported
+    except (Exception, SystemExit) as exc:  # whatever an author's module raises while it is imported
         raise ConfigError(f"{source}: entry: importing {module_name!r} failed: {type(exc).__name__}: {exc}") from exc
     for part in name.split("."):
         if not hasattr(found, part):

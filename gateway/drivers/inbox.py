@@ -64,6 +64,9 @@ class Inbox:
             self._wake_reader()
             self._wake_writer()
 
+    def __len__(self) -> int:
+        return len(self._events)
+
     @property
     def closed(self) -> bool:
         return self._closed

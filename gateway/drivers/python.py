@@ -18,10 +18,10 @@ from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.blocking import in_thread
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
-from gateway.drivers.blocking import in_thread
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Event, Layer, Native, TextDelta
 from gateway.turn import Answer, Turn

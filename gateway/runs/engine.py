@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from anyio.abc import TaskGroup
 
 from gateway.agui import inbound
 from gateway.agui.history import History
-from gateway.agui.order import Order
+from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.outbound import Outbound
 from gateway.drivers import Driver, LiveTurn
 from gateway.errors import Busy, Conflict, GatewayError, NotFound
@@ -67,17 +68,30 @@ class Engine:
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._hand_over(thread)
         run = self._claim(thread, turn, agent)
+        parked: Parked | None = None
         try:
             book = await self._threads.book(thread)
             settled = book.settle(turn.resume, time.time(), turn_waits=self._threads.waits(thread))
-            async with anyio.create_task_group() as tasks:  # both wait for one commit
+            # At once: while the store writes, the question may expire, and the turn would be gone.
+            parked = self._threads.unpark(thread) if settled.parked else None
+            await self._note(thread, run, book)
+        except BaseException:
+            if parked is not None:
+                self._threads.park(thread, parked)
+            self._release(thread, run)
+            run.over.set()
+            raise
+        self._tasks.start_soon(self._play, thread, run, driver, book, settled, parked)
+        return run
+
+    async def _note(self, thread: ThreadKey, run: Run, book: Book) -> None:
+        """Both wait for one commit."""
+        try:
+            async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._store.begin, run.record)
                 tasks.start_soon(self._threads.save, thread, book)
-        except BaseException:
-            self._release(thread, run)
-            raise
-        self._tasks.start_soon(self._play, thread, run, driver, book, settled)
-        return run
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
 
     async def _hand_over(self, thread: ThreadKey) -> None:
         """A client that stops a run by closing its connection sends the next one at once: often before the close is
@@ -107,8 +121,11 @@ class Engine:
         return run
 
     def _release(self, thread: ThreadKey, run: Run) -> None:
-        self._claims.pop(thread, None)
-        self._live.pop((thread.principal, run.record.run_id), None)
+        """Twice does no harm, though the next run may have the thread by then."""
+        if self._live.get((thread.principal, run.record.run_id)) is run:
+            del self._live[thread.principal, run.record.run_id]
+            del self._claims[thread]
+        run.ending.set()
 
     def _new_run(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
         settings, definition, options = self._settings, agent.definition, turn.options
@@ -131,10 +148,12 @@ class Engine:
 
     # -- playing
 
-    async def _play(self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled) -> None:
+    async def _play(
+        self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled, parked: Parked | None
+    ) -> None:
         """The run's task. A failure of the gateway itself is logged, and told to the client as that."""
         try:
-            await self._play_turn(thread, run, driver, book, settled)
+            await self._play_turn(thread, run, driver, book, settled, parked)
         except GatewayError as exc:
             await self._seal(thread, run, run.outbound.failed(exc.detail, exc.code), "failed")
         except Exception:
@@ -147,49 +166,54 @@ class Engine:
             raise
         finally:
             self._release(thread, run)
-            run.ending.set()
             run.over.set()
 
-    async def _play_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled) -> None:
-        parked = self._threads.unpark(thread) if settled.parked else None
-        await run.begin(parked.suspended if parked else ())
-        if settled.error is not None:
-            code, message = settled.error
-            return await self._seal(thread, run, run.outbound.failed(message, code), "failed")
-        if settled.again and (book.open() or not await self._has_news(thread, run)):
-            return await self._tell_again(thread, run, book)
-        live = parked.live if parked else await (await driver.open(thread.thread_id)).start(run.turn)
+    async def _play_turn(
+        self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled, parked: Parked | None
+    ) -> None:
+        live = parked.live if parked else None
         try:
+            await run.begin(parked.suspended if parked else None)
+            if settled.error is not None:
+                code, message = settled.error
+                return await self._seal(thread, run, run.outbound.failed(message, code), "failed")
+            if settled.again and (book.open() or not await self._has_news(thread, run)):
+                return await self._tell_again(thread, run, book)
+            if live is None:
+                live = await (await driver.open(thread.thread_id)).start(run.turn)
             await run.drive(live, settled.answers if parked else {})
+            if run.phase is Phase.PARKED:
+                await self._park(thread, run, live, book)
+                live = None  # it waits now, and must not be closed; had that failed, it must
+                return None
         finally:
-            if run.phase is not Phase.PARKED:
+            if live is not None:
                 with CancelScope(shield=True):
                     await live.aclose()
-        return await self._conclude(thread, run, live, book)
+        return await self._conclude(thread, run, book)
 
-    async def _conclude(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
+    async def _conclude(self, thread: ThreadKey, run: Run, book: Book) -> None:
         outbound, stop, ended = run.outbound, run.stopping, run.outbound.ended
-        if run.phase is Phase.PARKED:
-            await self._park(thread, run, live, book)
-        elif run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
+        if run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
             await self._seal(thread, run, outbound.failed(stop.error[1], stop.error[0]), "failed")
         elif run.phase is Phase.CANCELLED or (isinstance(ended, Ended) and ended.stop_reason == "cancelled"):
             await self._seal(thread, run, outbound.finished(cancelled=True), "cancelled")
         elif isinstance(ended, Broke):
             await self._seal(thread, run, outbound.failed(ended.message, ended.code), "failed")
         elif isinstance(ended, Ended) and ended.interrupts:
-            book.ask(ended.interrupts, run.record.run_id, parked=False)
+            interrupts = outbound.interrupts(ended.interrupts)
+            book.ask(interrupts, run.record.run_id, parked=False)
             await self._threads.save(thread, book)
-            await self._seal(thread, run, outbound.finished(ended.interrupts), "interrupted")
+            await self._seal(thread, run, outbound.finished(interrupts), "interrupted")
         else:
             await self._seal(thread, run, outbound.finished(), "finished")
 
     async def _park(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
         now, ttl = time.time(), self._settings.interrupt_ttl
-        interrupts = [to_interrupt(question, now, ttl) for question in run.asked]
+        interrupts = run.outbound.interrupts([to_interrupt(question, now, ttl) for question in run.asked])
         book.ask(interrupts, run.record.run_id, parked=True)
-        self._threads.park(thread, Parked(live, run.record.run_id, run.outbound.suspended()), book.next_expiry())
         await self._threads.save(thread, book)
+        self._threads.park(thread, Parked(live, run.record.run_id, run.outbound.suspended(), book))
         await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted")
 
     async def _seal(self, thread: ThreadKey, run: Run, last: list[Wire], status: Status) -> None:
@@ -214,6 +238,7 @@ class Engine:
     async def _tell_again(self, thread: ThreadKey, run: Run, book: Book) -> None:
         """All was answered before: the client missed what came of it, so it gets that, and what is open now."""
         history = await read_history(self._store, *thread)
+        history.add_input(run.turn.messages)  # what the client has, and a snapshot leaves out, it would drop
         await run.log.append(run.outbound.feed([MessagesSet(history.messages)]))
         interrupts = [entry.interrupt for entry in book.open()]
         await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted" if interrupts else "finished")
@@ -295,7 +320,8 @@ class Engine:
         while pieces := await self._store.read(record.key, number, READ_BYTES):
             for piece in pieces:
                 for line in piece.lines:
-                    order.take(orjson.loads(line))
+                    with suppress(OutOfOrder):  # whatever an older gateway may have written, this one must start
+                        order.take(orjson.loads(line))
                 number = piece.last
         return [*order.closing(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
 

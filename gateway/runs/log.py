@@ -63,7 +63,6 @@ class Log:
         self._kept = self._written = 0
         self._last = 0
         self._grown = anyio.Event()
-        self._store_works = True
         self.over = False
 
     @property
@@ -95,7 +94,8 @@ class Log:
         if self._written > self._run_bytes:
             raise GatewayError(f"the run's log passed run_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
         self._show(chunk)
-        await self._store.append(self._key, Piece(chunk.first, chunk.lines))
+        with anyio.CancelScope(shield=True):  # what was shown is stored, or every later piece would be refused
+            await self._store.append(self._key, Piece(chunk.first, chunk.lines))
 
     def _show(self, chunk: Chunk, *, last: bool = False) -> None:
         self.over = last
@@ -120,10 +120,21 @@ class Log:
         if after >= self._last:
             return []
         if self._tail and self._tail[0].first <= after + 1:
-            newer = [chunk.after(after) for chunk in takewhile(lambda chunk: chunk.last > after, reversed(self._tail))]
-            return newer[::-1]
+            return self._from_tail(after)
         pieces = await self._store.read(self._key, after, READ_BYTES)
+        if not pieces:
+            raise StoreError(f"the events above {after} are not in the store any more")
         return [Chunk(piece.first, piece.lines) for piece in pieces]
+
+    def _from_tail(self, after: int) -> list[Chunk]:
+        """No more than a look into the store would bring: a slow reader keeps it until it is written."""
+        pairs = zip(reversed(self._tail), reversed(self._sizes), strict=True)
+        found = list(takewhile(lambda pair: pair[0].last > after, pairs))[::-1]
+        count, size = 1, found[0][1]
+        while count < len(found) and size + found[count][1] <= READ_BYTES:
+            size += found[count][1]
+            count += 1
+        return [chunk.after(after) for chunk, _ in found[:count]]
 
     async def wait(self) -> None:
         """Until there is more, or the end."""

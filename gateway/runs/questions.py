@@ -21,6 +21,9 @@ from gateway.turn import Answer
 
 State = Literal["open", "answered", "expired", "lost", "unknown"]
 
+LONGEST = 10 * 365 * 86400.0
+"""No question waits longer, whatever the settings say: a date has to come of it."""
+
 CLOSED_KEPT = 200
 """Closed questions remembered per thread, so that a late retry is still understood."""
 
@@ -79,18 +82,24 @@ class Book:
             self._entries.pop(interrupt["id"], None)
             self._entries[interrupt["id"]] = Entry(interrupt["id"], "open", interrupt, run_id, expires, parked)
 
-    def expire_open(self) -> None:
-        """The turn that asked cannot go on with half of its answers: one late question ends them all."""
-        for entry in self.open():
+    def expire_open(self) -> list[str]:
+        """The turn that asked cannot go on with half of its answers: one late question ends them all. Their names."""
+        late = self.open()
+        for entry in late:
             entry.state = "expired"
+        return [entry.id for entry in late]
 
-    def cancel_open(self) -> None:
-        """Somebody stopped the turn that asked."""
-        self._note([Answer(entry.id, "cancelled") for entry in self.open()], "answered")
+    def cancel_open(self) -> list[str]:
+        """Somebody stopped the turn that asked. The names of its questions."""
+        given_up = [entry.id for entry in self.open()]
+        self._note([Answer(name, "cancelled") for name in given_up], "answered")
+        return given_up
 
     def expire(self, now: float) -> bool:
-        """Closes what is over time; True if anything was."""
+        """Closes what is over time, and what a turn asked with it; True if anything was."""
         late = [entry for entry in self.open() if entry.expires is not None and entry.expires <= now]
+        turns = {entry.run_id for entry in late if entry.parked}
+        late += [entry for entry in self.open() if entry.parked and entry.run_id in turns]
         for entry in late:
             entry.state = "expired"
         return bool(late)
@@ -183,18 +192,19 @@ def _names(ids: Iterable[str]) -> str:
 
 def parse_time(text: str | None) -> float | None:
     """ISO 8601 → seconds since the epoch; None for what is not a time."""
+    if not text:
+        return None
     try:
-        moment = datetime.fromisoformat(text) if text else None
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def to_interrupt(question: Question, now: float, ttl: float) -> dict[str, Any]:
     """AG-UI's object for a question."""
-    seconds = ttl if question.expires_in is None else min(question.expires_in, ttl)
+    # In this order, for an agent may say NaN, and no comparison with that holds.
+    seconds = max(0.0, min(ttl, LONGEST, LONGEST if question.expires_in is None else question.expires_in))
     expires = datetime.fromtimestamp(now + seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     fields = {
         "id": question.id,

@@ -6,17 +6,17 @@ The run's task is the only one that writes to its log. `stop` may be called by a
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import anyio
 from anyio import CancelScope
 
-from gateway.agui.outbound import Outbound
+from gateway.agui.outbound import Outbound, Suspended
 from gateway.agui.translate import warning
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import Broke, Ended, Event, Question, Wire
+from gateway.events import Broke, Ended, Event, Question
 from gateway.runs.log import Log
 from gateway.runs.phase import FINAL, Phase, Signal, move
 from gateway.store.base import RunRecord
@@ -55,7 +55,7 @@ class Run:
         """Asked to stop, or over."""
         self.over = anyio.Event()
 
-    async def begin(self, suspended: Sequence[Wire]) -> None:
+    async def begin(self, suspended: Suspended | None) -> None:
         notices = [
             warning(notice.code, notice.message, {"pointer": notice.pointer}) for notice in self.turn.warnings
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,9 +12,9 @@ import anyio
 from anyio import CancelScope
 from anyio.abc import TaskGroup
 
+from gateway.agui.outbound import Suspended
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import Wire
 from gateway.runs.questions import Book
 from gateway.settings import Settings
 from gateway.store.base import Store, ThreadRecord
@@ -34,7 +35,9 @@ class Parked:
 
     live: LiveTurn
     run_id: str
-    suspended: list[Wire]
+    suspended: Suspended
+    book: Book
+    """With what the turn asks, as it is in the store: no run is live on the thread, so nobody else writes it."""
     expiry: CancelScope = field(default_factory=CancelScope)
 
 
@@ -57,9 +60,10 @@ class Threads:
         parked = self._parked.get(thread)
         return None if parked is None else parked.run_id
 
-    def park(self, thread: ThreadKey, parked: Parked, until: float | None) -> None:
+    def park(self, thread: ThreadKey, parked: Parked) -> None:
+        parked.expiry = CancelScope()
         self._parked[thread] = parked
-        if until is not None:
+        if (until := parked.book.next_expiry()) is not None:
             self._tasks.start_soon(self._expire, thread, parked, until)
 
     def unpark(self, thread: ThreadKey) -> Parked | None:
@@ -70,20 +74,22 @@ class Threads:
 
     async def cancel(self, thread: ThreadKey, run_id: str) -> bool:
         """Gives up the questions that a run left open, and the turn that waits. False if there are none."""
-        book = await self.book(thread)
+        waiting = self._parked.get(thread)
+        book = waiting.book if waiting else await self.book(thread)
         if run_id not in {entry.run_id for entry in book.open()}:
             return False
-        if parked := self.unpark(thread):
-            await self._dismiss(parked, book)
-        book.cancel_open()
+        parked, asked = self.unpark(thread), book.cancel_open()
         await self.save(thread, book)
+        if parked is not None:
+            await self._dismiss(parked, asked, stop=True)
         return True
 
     async def aclose(self) -> None:
         """At shutdown the turns end; their questions stay in the store, and whoever answers is told."""
-        for thread in list(self._parked):
-            if parked := self.unpark(thread):
-                await parked.live.aclose()
+        async with anyio.create_task_group() as tasks:  # each may take its time
+            for thread in list(self._parked):
+                if parked := self.unpark(thread):
+                    tasks.start_soon(parked.live.aclose)
 
     async def _expire(self, thread: ThreadKey, parked: Parked, until: float) -> None:
         with parked.expiry:
@@ -91,23 +97,22 @@ class Threads:
         if parked.expiry.cancel_called or self._parked.get(thread) is not parked:
             return
         del self._parked[thread]
+        asked = parked.book.expire_open()
         try:
-            book = await self.book(thread)
-            await self._dismiss(parked, book)
-            book.expire_open()
-            await self.save(thread, book)
+            await self.save(thread, parked.book)
         except GatewayError as exc:
             log.error("thread %s: its expired questions could not be noted: %s", thread.thread_id, exc)
+        await self._dismiss(parked, asked, stop=False)
 
-    async def _dismiss(self, parked: Parked, book: Book) -> None:
+    async def _dismiss(self, parked: Parked, asked: Sequence[str], *, stop: bool) -> None:
         """Tells the agent `cancelled`, lets it end within the grace, then ends it. Nobody listens any more."""
-        answers = {entry.id: Answer(entry.id, "cancelled") for entry in book.open()}
-        with anyio.move_on_after(self._settings.cancel_grace):
-            try:
-                await parked.live.answer(answers)
-                await parked.live.cancel()
+        try:
+            with anyio.move_on_after(self._settings.cancel_grace):
+                await parked.live.answer({name: Answer(name, "cancelled") for name in asked})
+                if stop:
+                    await parked.live.cancel()
                 while await parked.live.next():
                     pass
-            except GatewayError as exc:
-                log.info("a dismissed turn failed: %s", exc)
+        except GatewayError as exc:
+            log.info("a dismissed turn failed: %s", exc)
         await parked.live.aclose()

@@ -82,9 +82,11 @@ class JsonRpc:
     # -- what we send
 
     def request(self, method: str, params: Any) -> tuple[int, bytes]:
-        number, self._next = self._next, self._next + 1
+        number = self._next
+        line = _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        self._next += 1
         self._asked[number] = method
-        return number, _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return number, line
 
     def notification(self, method: str, params: Any) -> bytes:
         return _line({"jsonrpc": "2.0", "method": method, "params": params})
@@ -133,33 +135,47 @@ class JsonRpc:
         yield from self._message(message, line)
 
     def _message(self, message: Any, line: bytes) -> Iterator[Incoming]:
+        if isinstance(message, list) and message:  # a batch, which no peer should send: each element counts
+            for element in message:
+                yield self._one(element, line)
+        else:
+            yield self._one(message, line)
+
+    def _one(self, message: Any, line: bytes) -> Incoming:
         match message:
-            case list():  # a batch, which no peer should send: each element counts
-                for element in message:
-                    yield from self._message(element, line)
-            case {"method": str(method), "id": int() | str() | None as request_id}:
-                yield Request(request_id, method, message.get("params"))
-            case {"method": str(method)}:
-                yield Notification(method, message.get("params"))
-            case {"id": request_id} if "result" in message or "error" in message:
-                yield self._response(request_id, message, line)
+            case {"method": str(method), "id": request_id} if _is_id(request_id):
+                return Request(request_id, method, message.get("params"))
+            case {"method": str(method)} if "id" not in message:
+                return Notification(method, message.get("params"))
+            case {"id": request_id} if "method" not in message and ("result" in message or "error" in message):
+                return self._response(request_id, message, line)
             case _:
-                yield Noise(line, "neither a request nor an answer")
+                return Noise(line, "neither a request nor an answer")
 
     def _response(self, request_id: Any, message: dict[str, Any], line: bytes) -> Incoming:
-        hashable = isinstance(request_id, int | str | None)
-        method = self._asked.pop(request_id, None) if hashable else None
+        method = self._asked.pop(request_id, None) if _is_id(request_id) else None
         if method is None:
-            return Noise(line, f"an answer to {request_id!r}, which was not asked or is answered already")
+            return Noise(line, "an answer to what was not asked, or is answered already")
         error = message.get("error")
         return Response(request_id, method, message.get("result"), None if error is None else _fault(error))
 
 
+def _is_id(value: Any) -> bool:
+    return value is None or type(value) in (int, str)  # a bool is an int to Python, and equal to one
+
+
 def _fault(error: Any) -> Fault:
-    if not isinstance(error, dict):
-        return Fault(INTERNAL_ERROR, str(error))
-    code = error.get("code")
-    return Fault(code if isinstance(code, int) else INTERNAL_ERROR, str(error.get("message", "")), error.get("data"))
+    match error:
+        case {"code": int(code)}:
+            return Fault(code, _text(error.get("message")), error.get("data"))
+        case {}:
+            return Fault(INTERNAL_ERROR, _text(error.get("message")), error.get("data"))
+        case _:
+            return Fault(INTERNAL_ERROR, _text(error), error)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -23,39 +23,37 @@ class Lines:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._held = bytearray()
         self._lost: TooLong | None = None
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """Every line that is complete now, without its end. Empty lines are left out."""
-        head, separator, rest = data.partition(b"\n")
-        if not separator:
-            self._keep(head)
+        """Every line that is complete now, without its end. Blank lines are left out."""
+        first, *whole = data.split(b"\n")
+        self._keep(first)
+        if not whole:
             return []
-        self._keep(head)
-        found: list[bytes | TooLong] = [self._take()]
-        *whole, tail = rest.split(b"\n")
-        found += whole
-        if tail:
-            self._keep(tail)
-        return [line for line in found if isinstance(line, TooLong) or line.strip()]
+        tail = whole.pop()
+        found = self.eof()
+        if len(data) <= self._limit:  # then none that came whole is past it
+            found += [line for raw in whole if (line := raw.rstrip(b"\r")).strip()]
+        else:
+            for line in whole:
+                self._keep(line)
+                found += self.eof()
+        self._keep(tail)
+        return found
 
     def eof(self) -> list[bytes | TooLong]:
         """What was left without its end."""
-        line = self._take()
+        line = self._lost or bytes(self._held).rstrip(b"\r")
+        self._lost = None
+        self._held.clear()
         return [line] if isinstance(line, TooLong) or line.strip() else []
 
     def _keep(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= self._limit:
-            self._parts.append(part)
+        if self._lost is None and len(self._held) + len(part) <= self._limit:
+            self._held += part
             return
-        start = self._lost.start if self._lost else b"".join(self._parts)[:SHOWN] or part[:SHOWN]
-        self._lost = TooLong(self._size, start)
-        self._parts.clear()
-
-    def _take(self) -> bytes | TooLong:
-        line = self._lost or b"".join(self._parts)
-        self._parts, self._size, self._lost = [], 0, None
-        return line
+        lost = self._lost or TooLong(len(self._held), bytes(self._held[:SHOWN]))
+        self._lost = TooLong(lost.size + len(part), (lost.start + part[:SHOWN])[:SHOWN])
+        self._held.clear()

@@ -34,7 +34,8 @@ CALLERS_OWN = ("AGUI_GATEWAY_", "ARGS", "GIT_", "MAKE", "MFLAGS", "PYTHON", "VIR
 def environ(home: Path, **more: str) -> dict[str, str]:
     """A reader's environment; what the gateway keeps, it keeps in `home`."""
     found = {name: value for name, value in os.environ.items() if not name.startswith(CALLERS_OWN)}
-    return {**found, "XDG_DATA_HOME": str(home), "NO_COLOR": "1", **more}
+    # Python compiles what it imports; compiling all the rest would only take time.
+    return {**found, "PIP_NO_COMPILE": "1", "XDG_DATA_HOME": str(home), "NO_COLOR": "1", **more}
 
 
 def run(command: Sequence[str], cwd: Path, env: Mapping[str, str], limit: float = START_LIMIT) -> str:
@@ -137,14 +138,14 @@ def _signal(process: subprocess.Popen[str], number: int) -> None:
 
 
 def served_clone(factory: pytest.TempPathFactory) -> Path:
-    """A fresh clone in which `make serve` was called once. What that printed is in `first.txt`."""
+    """A fresh clone in which `make serve` was called once. What that printed is in `first.txt` beside it."""
 
     def make(folder: Path) -> None:
-        copy_project(folder)
-        with make_serve(folder, folder.parent / "first-home", INSTALL_LIMIT) as served:
+        copy_project(folder / "project")
+        with make_serve(folder / "project", folder / "home", INSTALL_LIMIT) as served:
             (folder / "first.txt").write_text("\n".join(served.said))
 
-    return made_once(factory, "clone", make)
+    return made_once(factory, "clone", make) / "project"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """One agent process that speaks ACP, and the JSON-RPC on its pipes.
 
-Everything read in one go is one batch: its updates go to their sessions in order, answers to whoever waits, requests to a
-task each (a permission may wait for minutes while updates go on).
+Everything read in one go is one batch: its updates go to their sessions in order, answers to whoever waits, requests to
+a task each (a permission may wait for minutes while updates go on).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from anyio.abc import TaskGroup
 
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault
-from gateway.wire.acp.faults import to_error
+from gateway.wire.acp.faults import REQUEST_CANCELLED, agent_fault
+from gateway.wire.acp.handshake import Handshake
 from gateway.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, Id, JsonRpc, Noise, Notification, Request, Response
 from gateway.wire.lines import Lines
 
@@ -35,8 +36,11 @@ WRITE_LIMIT = 30.0
 class Listener(Protocol):
     """A session, as its connection sees it."""
 
-    def updated(self, update: dict[str, Any]) -> None:
-        """One update, in order."""
+    def updated(self, update: dict[str, Any], session_id: str) -> None:
+        """One update, in order: of the session itself or of a child of it."""
+
+    def owns(self, session_id: str) -> bool:
+        """Is it a child session of this one?"""
 
     async def room(self) -> None:
         """Returns when the session can take more."""
@@ -61,12 +65,13 @@ class Connection:
         self._process, self._tasks = process, tasks
         self._rpc = JsonRpc()
         self._lines = Lines(LINE_LIMIT)
-        self._waiting: dict[Id, asyncio.Future[Any]] = {}
+        self._waiting: dict[Id, asyncio.Future[Response]] = {}
         self._sessions: dict[str, Listener] = {}
         self._early: dict[str, deque[dict[str, Any]]] = {}
         self._serving: dict[Id, anyio.CancelScope] = {}
         self._notices: Callable[[str, Any], None] = lambda method, params: None
         self._error: AgentFault | None = None
+        self.handshake: Handshake | None = None
         self.over = anyio.Event()
 
     @property
@@ -82,19 +87,26 @@ class Connection:
 
     # -- ours to them
 
-    async def call(self, method: str, params: dict[str, Any], timeout: float | None = None) -> Any:
+    async def call(self, method: str, params: dict[str, Any], within: float | None = None) -> Any:
         """The result. Raises `AgentFault`: the agent's error, its death, or its silence."""
+        response = await self.ask(method, params, within)
+        if response.error is not None:
+            raise agent_fault(response.error, method)
+        return response.result
+
+    async def ask(self, method: str, params: dict[str, Any], within: float | None = None) -> Response:
+        """The answer, be it an error. Raises `AgentFault` when there is none."""
         if self._error is not None:
             raise self._error
         number, line = self._rpc.request(method, params)
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
             await self._send(line)
-            with anyio.fail_after(timeout):
+            with anyio.fail_after(within):
                 return await future
         except TimeoutError:
-            raise AgentFault(f"the agent did not answer {method} within {timeout:g} seconds", code="AGENT_STALLED") from None
+            raise AgentFault(f"no answer to {method} within {within:g} seconds", code="AGENT_STALLED") from None
         finally:
             self._waiting.pop(number, None)
             self._rpc.forget(number)
@@ -115,10 +127,15 @@ class Connection:
         """From now on the session gets its updates, those that came before their time first."""
         self._sessions[session_id] = session
         for update in self._early.pop(session_id, ()):
-            session.updated(update)
+            session.updated(update, session_id)
 
     def detach(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
+
+    def _session_of(self, session_id: str) -> Listener | None:
+        if (session := self._sessions.get(session_id)) is not None:
+            return session
+        return next((session for session in self._sessions.values() if session.owns(session_id)), None)
 
     def on_notice(self, listener: Callable[[str, Any], None]) -> None:
         """For notifications that belong to no session."""
@@ -143,8 +160,8 @@ class Connection:
         for message in self._rpc.read(lines):
             match message:
                 case Notification("session/update", {"sessionId": str(session_id), "update": dict(update)}):
-                    if (session := self._sessions.get(session_id)) is not None:
-                        session.updated(update)
+                    if (session := self._session_of(session_id)) is not None:
+                        session.updated(update, session_id)
                         touched[session_id] = session
                     else:
                         self._early.setdefault(session_id, deque(maxlen=EARLY_LIMIT)).append(update)
@@ -160,12 +177,8 @@ class Connection:
 
     def _answered(self, message: Response) -> None:
         future = self._waiting.get(message.id)
-        if future is None or future.done():
-            return
-        if message.error is not None:
-            future.set_exception(to_error(message.method, message.error))
-        else:
-            future.set_result(message.result)
+        if future is not None and not future.done():
+            future.set_result(message)
 
     def _noticed(self, message: Notification) -> None:
         if message.method == "$/cancel_request" and isinstance(message.params, dict):
@@ -177,8 +190,8 @@ class Connection:
     async def _serve(self, request: Request) -> None:
         """One request of the agent's. Whatever happens, it gets an answer."""
         params = request.params if isinstance(request.params, dict) else {}
-        session = self._sessions.get(str(params.get("sessionId")))
-        answer = self._rpc.error(request.id, -32800, "the request was cancelled")
+        session = self._session_of(str(params.get("sessionId")))
+        answer = self._rpc.error(request.id, REQUEST_CANCELLED, "the request was cancelled")
         with anyio.CancelScope() as scope:
             self._serving[request.id] = scope
             answer = await self._answer(request, session)

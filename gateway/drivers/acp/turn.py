@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from anyio import CancelScope
 
 from gateway.drivers.inbox import Inbox
 from gateway.errors import AgentFault
-from gateway.events import Asked, Ended, Event, Question
+from gateway.events import Asked, Broke, Ended, Event, Question
 from gateway.turn import Answer, Turn
 
 if TYPE_CHECKING:
@@ -24,13 +23,13 @@ PARKED_LIMIT = 100_000
 class AcpTurn:
     """Read by a run, fed by the connection's reader."""
 
-    def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]], key: str) -> None:
-        self._session, self._blocks = session, blocks
-        self.turn, self.key = turn, key
+    def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
+        self._session, self._blocks, self.turn = session, blocks, turn
         self._inbox = Inbox()
         self._scope = CancelScope()
         self._questions: dict[str, anyio.Event] = {}
         self._answers: dict[str, Answer] = {}
+        self._ended = anyio.Event()
         self.cancelled = False
         self.over = anyio.Event()
 
@@ -65,6 +64,8 @@ class AcpTurn:
     def put(self, events: list[Event]) -> None:
         for event in events:
             self._inbox.put(event)
+            if isinstance(event, Ended | Broke):
+                self._ended.set()
         if len(self._inbox) > PARKED_LIMIT:
             self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
 
@@ -95,14 +96,11 @@ class AcpTurn:
         try:
             with self._scope:
                 self.put(await self._session.prompt(self._blocks, self))
-                self._inbox.put(Ended())
+                if self._session.ends_by_update:
+                    await self._ended.wait()
         except AgentFault as exc:
             error = exc
         finally:
             self._inbox.close(error)
             self.over.set()
 
-
-def turn_key(turn: Turn) -> str:
-    """Short, and another one for every turn of a thread: tool call ids of agents are unique within a turn at best."""
-    return f"{time.time_ns() // 1_000_000:x}"

@@ -1,0 +1,126 @@
+"""An agent reached over ACP: its processes, its handshake, the sessions on them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.acp.connection import Connection
+from gateway.drivers.acp.session import AcpSession
+from gateway.drivers.base import Opening
+from gateway.drivers.environment import trimmed
+from gateway.drivers.process import spawn
+from gateway.errors import AgentFault
+from gateway.events import Layer
+from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
+from gateway.wire.acp.offer import ClientOffer, initialize_params
+
+log = logging.getLogger(__name__)
+
+IDLE_PROCESS = 300.0
+"""A process without a session is kept so long for the next one: starting one costs seconds."""
+AUTH_LIMIT = 120.0
+"""An agent may open a browser and wait for a person; not for ever."""
+
+
+class AcpDriver:
+    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+        assert definition.command is not None  # the definition was checked
+        self._definition, self._command, self._tasks = definition, definition.command, tasks
+        self._connections: list[Connection] = []
+        self._starting = anyio.Lock()
+        self.handshake: Handshake | None = None
+
+    async def announced(self) -> Layer:
+        return {} if self.handshake is None else agui_layer(self.handshake)
+
+    async def open(self, opening: Opening) -> AcpSession:
+        """A session: the thread's own if the agent can bring it back, else a new one."""
+        connection = await self._connection()
+        session = AcpSession(connection, self._handshake_of(connection), self._definition, opening, self._tasks)
+        try:
+            await session.establish(self._authenticate)
+        except AgentFault:
+            await self._let_go(connection)
+            raise
+        self._tasks.start_soon(self._retire_when_idle, connection, session)
+        return session
+
+    async def probe(self) -> Handshake:
+        """Starts the agent if it never was, for its handshake."""
+        if self.handshake is None:
+            connection = await self._connection()
+            self._tasks.start_soon(self._retire, connection)
+        assert self.handshake is not None
+        return self.handshake
+
+    async def aclose(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            for connection in self._connections:
+                tasks.start_soon(connection.aclose)
+        self._connections.clear()
+
+    # -- processes
+
+    async def _connection(self) -> Connection:
+        async with self._starting:
+            self._connections = [connection for connection in self._connections if connection.alive]
+            for connection in self._connections:
+                if self._definition.acp.sessions == "many" or connection.sessions == 0:
+                    return connection
+            connection = await self._start()
+            self._connections.append(connection)
+            return connection
+
+    async def _start(self) -> Connection:
+        command, acp = self._command, self._definition.acp
+        env = trimmed(command.inherit, command.env, os.environ)
+        process = await spawn(command.run, cwd=Path.cwd(), env=env, tasks=self._tasks)
+        connection = Connection(process, self._tasks)
+        connection.start()
+        offer = ClientOffer(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
+        try:
+            result = await connection.call("initialize", initialize_params(acp.protocol, offer), acp.start_timeout)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await connection.aclose()
+            raise
+        connection.handshake = self.handshake = read_handshake(result)
+        return connection
+
+    def _handshake_of(self, connection: Connection) -> Handshake:
+        assert connection.handshake is not None
+        return connection.handshake
+
+    async def _authenticate(self, connection: Connection, error: AgentFault) -> None:
+        """Only when the agent insists, and only by a method that needs no terminal."""
+        handshake = self._handshake_of(connection)
+        callable_ones = [method for method in handshake.auth_methods if method.type == "agent"]
+        wanted = self._definition.acp.auth
+        chosen = next((method for method in callable_ones if method.id == wanted), None)
+        if chosen is None:
+            hints = [auth.hint for auth in self._definition.auth if auth.hint]
+            hint = f" {hints[0]}." if hints else ""
+            raise AgentFault(f"{error.detail}{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
+        method = "auth/login" if handshake.protocol_version == 2 else "authenticate"
+        await connection.call(method, {"methodId": chosen.id}, AUTH_LIMIT)
+
+    async def _retire_when_idle(self, connection: Connection, session: Any) -> None:
+        await session.closed.wait()
+        await self._retire(connection)
+
+    async def _retire(self, connection: Connection) -> None:
+        if self._definition.acp.sessions == "many":
+            await anyio.sleep(IDLE_PROCESS)
+        await self._let_go(connection)
+
+    async def _let_go(self, connection: Connection) -> None:
+        if connection.sessions == 0 and connection in self._connections:
+            self._connections.remove(connection)
+            await connection.aclose()

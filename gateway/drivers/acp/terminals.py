@@ -1,0 +1,113 @@
+"""Commands that an agent runs through the gateway, for `terminal/*`. Each is a process, gone when released."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.drivers.process import Process, spawn
+
+OUTPUT_LIMIT = 1024 * 1024
+"""Kept of a terminal that asks for no limit of its own, and the most one may ask for."""
+PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1')
+LINE = ("/bin/sh", "-c", 'exec 2>&1; eval "$0"')
+"""A terminal shows both outputs as one. The command is data to the shell: only a command without arguments, which may be
+a whole line, is read by it."""
+TERMINALS = 64
+"""Of one session at once."""
+
+
+class NoSuchTerminal(Exception):
+    pass
+
+
+class Terminal:
+    """Output is kept from its end on, up to the limit, cut at a character."""
+
+    def __init__(self, process: Process, limit: int, shown: Callable[[str], None]) -> None:
+        self._process, self._limit, self._shown = process, limit, shown
+        self._output = b""
+        self.truncated = False
+        self.done = anyio.Event()
+
+    async def follow(self) -> None:
+        while data := await self._process.read():
+            self._output += data
+            if len(self._output) > self._limit:
+                self._output, self.truncated = self._output[-self._limit :], True
+            self._shown(data.decode("utf-8", "replace"))
+        await self._process.wait()
+        self.done.set()
+
+    @property
+    def output(self) -> str:
+        kept = self._output
+        while self.truncated and kept and kept[0] & 0xC0 == 0x80:
+            kept = kept[1:]  # the rest of a character whose beginning is gone
+        return kept.decode("utf-8", "replace")
+
+    @property
+    def exit_status(self) -> dict[str, object] | None:
+        if not self.done.is_set() or (code := self._process.exit_code) is None:
+            return None
+        if code < 0:
+            return {"exitCode": None, "signal": signal.Signals(-code).name}
+        return {"exitCode": code, "signal": None}
+
+    async def kill(self) -> None:
+        """The output so far stays."""
+        self._process.kill()
+        await self.done.wait()
+
+    async def aclose(self) -> None:
+        self._process.kill()
+        await self._process.stop()
+
+
+class Terminals:
+    def __init__(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        self._open: dict[str, Terminal] = {}
+
+    async def create(
+        self,
+        command: str,
+        args: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        limit: int | None,
+        shown: Callable[[str, str], None],
+    ) -> str:
+        """The new terminal's id. A command without arguments may be a whole line, so a shell reads it."""
+        if len(self._open) >= TERMINALS:
+            raise NoSuchTerminal(f"{TERMINALS} terminals are open; release one first")
+        line = [*PROGRAM, command, *args] if args else [*LINE, command]
+        terminal_id = f"term-{uuid4().hex[:8]}"
+        process = await spawn(line, cwd=cwd, env=env, tasks=self._tasks)
+        kept = OUTPUT_LIMIT if limit is None else max(0, min(limit, OUTPUT_LIMIT))
+        terminal = Terminal(process, kept, lambda text: shown(terminal_id, text))
+        process.close_stdin()
+        self._open[terminal_id] = terminal
+        self._tasks.start_soon(terminal.follow)
+        return terminal_id
+
+    def __getitem__(self, terminal_id: str) -> Terminal:
+        try:
+            return self._open[terminal_id]
+        except KeyError:
+            raise NoSuchTerminal(f"there is no terminal {terminal_id!r}") from None
+
+    async def release(self, terminal_id: str) -> None:
+        terminal = self[terminal_id]
+        del self._open[terminal_id]
+        await terminal.aclose()
+
+    async def aclose(self) -> None:
+        for terminal_id in list(self._open):
+            await self.release(terminal_id)

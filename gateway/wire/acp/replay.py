@@ -1,0 +1,83 @@
+"""What an agent tells again when a session is loaded → the conversation as AG-UI messages.
+
+In: the events that the same updates would have been in a live turn, and the user's words. Out: messages. Nothing of a
+replay is sent as if it happened now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gateway.events import Event, ReasoningDelta, TextDelta, ToolArgs, ToolResult, ToolStart
+from gateway.wire.acp.content import Part
+
+Message = dict[str, Any]
+
+
+class Replay:
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._by_id: dict[str, Message] = {}
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._caller: Message | None = None
+
+    def user(self, message_id: str, part: Part) -> None:
+        """One more part of what the user said. Text alone is a plain string, as clients write it."""
+        message = self._message(message_id, "user")
+        content = message.setdefault("content", "")
+        if isinstance(content, str) and part["type"] == "text":
+            message["content"] = content + part["text"]
+            return
+        held = [{"type": "text", "text": content}] if content and isinstance(content, str) else list(content)
+        message["content"] = [*held, part]
+        self._caller = None
+
+    def feed(self, events: Sequence[Event]) -> None:
+        for event in events:
+            match event:
+                case TextDelta():
+                    self._said(event.message_id, event.role or "assistant", event.text, event.subagent)
+                case ReasoningDelta():
+                    self._said(event.message_id, "reasoning", event.text, event.subagent)
+                case ToolStart():
+                    self._called(event)
+                case ToolArgs():
+                    self._calls[event.id]["function"]["arguments"] += event.delta
+                case ToolResult():
+                    self._answered(event)
+                case _:
+                    pass  # facts are kept where they are read; the rest was for the moment only
+
+    def _said(self, message_id: str | None, role: str, words: str, subagent: str | None) -> None:
+        if message_id is None:
+            message = next(known for known in reversed(self.messages) if known["role"] == role)
+        else:
+            message = self._message(message_id, role, subagent)
+        message["content"] = message.get("content", "") + words
+        self._caller = message if role == "assistant" else None
+
+    def _called(self, event: ToolStart) -> None:
+        call = {"id": event.id, "type": "function", "function": {"name": event.name, "arguments": ""}}
+        if event.metadata is not None:
+            call["metadata"] = event.metadata
+        if self._caller is None:
+            self._caller = self._message(f"{event.id}:call", "assistant", event.subagent)
+        self._caller.setdefault("toolCalls", []).append(call)
+        self._calls[event.id] = call
+
+    def _answered(self, event: ToolResult) -> None:
+        message = self._message(f"{event.id}:result", "tool", event.subagent)
+        message |= {"toolCallId": event.id, "content": event.content}
+        if event.metadata is not None:
+            message["metadata"] = event.metadata
+        self._caller = None
+
+    def _message(self, message_id: str, role: str, subagent: str | None = None) -> Message:
+        if message_id not in self._by_id:
+            message: Message = {"id": message_id, "role": role}
+            if subagent is not None:
+                message["subagentRunId"] = subagent
+            self._by_id[message_id] = message
+            self.messages.append(message)
+        return self._by_id[message_id]

@@ -1,0 +1,222 @@
+"""Tool calls of one lane in one turn → start, arguments, end, result, and what is seen in between.
+
+In: `tool_call`, `tool_call_update`, `tool_call_content_chunk`, and the call inside a permission request: whichever
+names an id first creates the call, for agents differ in that. Out: events, each call closed exactly once. An agent's
+id is unique per turn at best, so AG-UI's is made of both. The display title never serves as a name: it changes.
+
+What shows on a call (title, kind, status, locations) is in `metadata.acp`; where it changes and no other event is due
+it is told as CUSTOM `acp.tool_call`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.events import Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.wire.acp.arguments import Arguments
+from gateway.wire.acp.lenient import items, json_text, obj, present, word
+from gateway.wire.acp.results import live_text, outcome
+from gateway.wire.acp.terminals import Output, Terminals
+
+INPUT_FINAL = ("in_progress", "completed", "failed", "cancelled")
+"""From these on the input does not change any more: before, it may still stream, or wait for approval."""
+DONE = ("completed", "failed", "cancelled")
+RAW_CHARS = 4_000
+"""Raw input and output are repeated in metadata up to this size."""
+
+
+@dataclass(slots=True)
+class Call:
+    id: str
+    acp_id: str
+    title: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    status: str = "pending"
+    locations: list[dict[str, Any]] = field(default_factory=list)
+    parent: str | None = None
+    content: list[dict[str, Any]] = field(default_factory=list)
+    raw_input: Any = None
+    raw_output: Any = None
+    arguments: Arguments = field(default_factory=Arguments)
+    told_input: Any = None
+    """The input as it was when it was declared complete."""
+    told: dict[str, Any] = field(default_factory=dict)
+    """What was last shown of the call."""
+    ended: bool = False
+    answered: bool = False
+    permission: str | None = None
+    """What came of asking for permission."""
+    live: Output | None = None
+    printed: str = ""
+
+
+class ToolCalls:
+    def __init__(self, prefix: str, subagent: str | None, terminals: Terminals) -> None:
+        self._prefix, self._subagent, self._terminals = prefix, subagent, terminals
+        self._calls: dict[str, Call] = {}
+
+    def known(self, acp_id: Any) -> Call | None:
+        return self._calls.get(acp_id) if isinstance(acp_id, str) else None
+
+    def update(self, update: dict[str, Any]) -> list[Event] | None:
+        """A call created or changed. None: it has no id."""
+        acp_id = word(update.get("toolCallId"))
+        if acp_id is None:
+            return None
+        fresh = acp_id not in self._calls
+        call = self._calls.setdefault(acp_id, Call(f"{self._prefix}:{acp_id}", acp_id))
+        self._apply(call, update)
+        found: list[Event] = [self._start(call)] if fresh else []
+        found += self._input(call, update)
+        found += self._terminals.meta(update.get("_meta"), call.id)
+        if not fresh and not call.answered and call.status == "in_progress" and "content" in update:
+            found += self._live(call)
+        if fresh:
+            call.printed = live_text(call.content)
+        if call.status in DONE and not call.answered:
+            found.append(self._result(call))
+        return found or self._shown(call)
+
+    def content_chunk(self, update: dict[str, Any]) -> list[Event] | None:
+        """Version 2: one more content item. None: no id."""
+        acp_id, item = word(update.get("toolCallId")), update.get("content")
+        if acp_id is None or not isinstance(item, dict):
+            return None
+        known = self._calls.get(acp_id)
+        content = [*(known.content if known else []), item]
+        found = self.update({"toolCallId": acp_id, "content": content}) or []
+        call = self._calls[acp_id]
+        return found if call.answered or call.status == "in_progress" else [*found, *self._live(call)]
+
+    def settle(self, call: Call) -> list[Event]:
+        """The input is complete: the call runs, or somebody is asked about it."""
+        return list(self._end(call))
+
+    def park(self) -> list[Event]:
+        """The run ends while the turn waits: whatever is open is closed for the client, so it is closed here too."""
+        return [event for call in self._calls.values() for event in self._end(call)]
+
+    def close(self, *, cancelled: bool) -> list[Event]:
+        """The turn is over. What became of a call that is still open, nobody said."""
+        found: list[Event] = []
+        for call in self._calls.values():
+            if call.answered:
+                continue
+            found += self._end(call)
+            call.answered = True
+            words = "The turn was cancelled before this call had a result." if cancelled else UNREPORTED
+            if call.permission is not None:
+                words += f" Permission: {call.permission}."
+            metadata = {"acp": self._showing(call) | {"status": "unknown", "lastStatus": call.status}}
+            found.append(ToolResult(call.id, words, subagent=self._subagent, metadata=metadata))
+        return found
+
+    # -- one call
+
+    def _apply(self, call: Call, update: dict[str, Any]) -> None:
+        meta = obj(update.get("_meta"))
+        vendor = obj(meta.get("claudeCode"))
+        call.title = word(update.get("title")) or call.title
+        call.kind = word(update.get("kind")) or call.kind
+        name = word(update.get("name")) or word(vendor.get("toolName")) or word(meta.get("toolName"))
+        call.name = name or call.name
+        call.status = word(update.get("status")) or call.status
+        call.parent = word(vendor.get("parentToolUseId")) or call.parent
+        if isinstance(update.get("locations"), list):
+            call.locations = _locations(update["locations"])
+        if isinstance(update.get("content"), list):
+            call.content = items(update["content"])
+        if update.get("rawOutput") is not None:
+            call.raw_output = update["rawOutput"]
+
+    def _start(self, call: Call) -> ToolStart:
+        name = call.name or (call.kind if call.kind not in (None, "other") else None) or "tool"
+        return ToolStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
+
+    def _input(self, call: Call, update: dict[str, Any]) -> Iterator[Event]:
+        if update.get("rawInput") is not None:
+            call.raw_input = update["rawInput"]
+            if not call.ended and (delta := call.arguments.grow(call.raw_input)):
+                yield ToolArgs(call.id, delta)
+        if call.status in INPUT_FINAL:
+            yield from self._end(call)
+
+    def _end(self, call: Call) -> Iterator[Event]:
+        if call.ended:
+            return
+        call.ended, call.told_input = True, call.raw_input
+        rest, right = call.arguments.finish()
+        if rest:
+            yield ToolArgs(call.id, rest)
+        before = call.told
+        shown = self._tell(call)
+        if not right:
+            # What was streamed cannot be taken back; who wants the truth finds it here.
+            shown = shown | {"rawInput": call.raw_input}
+        yield ToolEnd(call.id, {"acp": shown} if shown != before else None)
+
+    def _live(self, call: Call) -> list[Event]:
+        words = live_text(call.content)
+        if words == call.printed:
+            return []
+        call.printed = words
+        if call.live is None:
+            call.live = Output(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
+        return call.live.replace(words)
+
+    def _result(self, call: Call) -> ToolResult:
+        call.answered = True
+        given = outcome(call.content, call.raw_output, self._terminals)
+        content = given.content
+        if not content and call.status != "completed":
+            content = f"The agent reports: {call.status}."
+        extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)})
+        if call.raw_input != call.told_input:
+            extra["rawInput"] = _small(call.raw_input)
+        return ToolResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})
+
+    def _shown(self, call: Call) -> list[Event]:
+        before = call.told
+        shown = self._tell(call)
+        if shown == before:
+            return []
+        return [Custom("acp.tool_call", {"toolCallId": call.id, **shown}, subagent=self._subagent)]
+
+    def _tell(self, call: Call) -> dict[str, Any]:
+        call.told = self._showing(call)
+        return call.told
+
+    def _showing(self, call: Call) -> dict[str, Any]:
+        parent = self._calls.get(call.parent or "")
+        return present(
+            {
+                "id": call.acp_id,
+                "name": call.name,
+                "title": call.title,
+                "kind": call.kind,
+                "status": call.status,
+                "locations": call.locations,
+                "parentToolCallId": parent.id if parent else None,
+            }
+        )
+
+
+UNREPORTED = "The agent ended its turn without a result for this call."
+
+
+def _locations(told: list[Any]) -> list[dict[str, Any]]:
+    found = ({"path": word(place.get("path")), "line": _line(place.get("line"))} for place in items(told))
+    return [present(place) for place in found if place["path"]]
+
+
+def _line(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _small(raw: Any) -> Any:
+    if raw is None or (isinstance(raw, str) and len(raw) > RAW_CHARS):
+        return None
+    return raw if len(json_text(raw)) <= RAW_CHARS else None

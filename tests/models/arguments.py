@@ -1,0 +1,79 @@
+"""The smallest value that a JSON schema allows, and a tool's arguments with one word put in the right place.
+
+In: schemas as agents send them. Out: plain JSON values. Not a validator: what it does not know becomes a string.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.models.talk import Json, Tool
+
+COMMAND = ("command", "cmd", "commands", "script", "shell_command", "code", "input")
+PATH = ("file_path", "filepath", "path", "filename", "file", "absolute_path", "target_file")
+CONTENT = ("content", "contents", "file_text", "text", "new_string", "data", "body")
+
+
+def instance(schema: Json) -> Any:
+    """The smallest that fits: required properties only, the first of every choice."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if schema.get(key):
+            return instance(schema[key][0])
+    match _kind(schema):
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: instance(properties.get(name, {})) for name in schema.get("required", ())}
+        case "array":
+            return [instance(schema.get("items", {}))] * int(schema.get("minItems") or 0)
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return "short"
+
+
+def fill(tool: Tool, *values: tuple[tuple[str, ...], str]) -> Json | None:
+    """The tool's arguments with each value under the first of its names that the tool has; None if it has none."""
+    filled: Json = {}
+    properties: Json = tool.schema.get("properties", {})
+    for names, value in values:
+        name = next((name for name in names if name in properties), None)
+        if name is None:
+            return None
+        filled[name] = _put(properties[name], value, name)
+    base: Json = instance({**tool.schema, "type": "object"})
+    return base | filled
+
+
+def _put(schema: Json, value: str, name: str) -> Any:
+    """A text where the schema wants a text, a list of commands, the words of one, or a list of tables."""
+    if "string" in _kinds(schema):
+        return value
+    items = next((choice.get("items", {}) for choice in _choices(schema) if _kind(choice) == "array"), None)
+    if items is None:
+        return value
+    if _kind(items) == "object":
+        inner = fill(Tool("", items), (COMMAND, value))
+        return [inner if inner is not None else instance(items)]
+    return [value] if name.endswith("s") else ["bash", "-lc", value]
+
+
+def _kind(schema: Json) -> str:
+    found = schema.get("type", "object" if "properties" in schema else "string")
+    # Gemini writes OBJECT; JSON schema may list several.
+    return str(found[0] if isinstance(found, list) else found).lower()
+
+
+def _choices(schema: Json) -> list[Json]:
+    return [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+
+
+def _kinds(schema: Json) -> set[str]:
+    return {_kind(choice) for choice in _choices(schema) if "type" in choice or "properties" in choice}
