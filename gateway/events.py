@@ -4,8 +4,8 @@ In: what a dialect, a protocol or an in-process agent reports. Out: a batch (a l
 `agui.outbound`, which turns them into AG-UI events. Nothing here knows a wire format, a clock or an id scheme:
 an id that is left out is made by `outbound`, and whatever is open is remembered there.
 
-`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself. The three deltas are not
-frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody changes them.
+`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself. The three deltas are
+not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody changes them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from gateway.errors import ConfigError
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LISTS = ("agents", "allow_origin", "allow_host")
+LISTS = ("agents", "workspace", "allow_origin", "allow_host")
 
 
 def data_dir() -> Path:
@@ -63,6 +63,10 @@ class Settings(BaseModel):
     send_timeout: float = Field(default=600.0, gt=0)
     """A reader that takes nothing for this long is let go; it may attach again and loses nothing."""
 
+    workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
+    """Folders that agents work in. The first is where they start; a run may choose another inside any of them."""
+    session_idle: float = Field(default=900.0, gt=0)
+    """A session that was not used so long is closed; the thread brings it back."""
     max_runs: int = Field(default=256, gt=0)
     """Runs live at once; one more is refused with 503."""
     stall_timeout: float = Field(default=900.0, gt=0)
@@ -134,7 +138,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key == "agents" else ","
+    separator = os.pathsep if key in ("agents", "workspace") else ","
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.project import ROOT, files
 
-MACHINE = re.compile(rb"(?<![\w.])/(?:work|root)/|/(?:home|Users)/(?!ann\b)\w+")
-"""A path that exists on somebody's machine only. Ann is nobody: the tests of `~` need a name."""
+MACHINE = re.compile(rb"(?<![\w.])/(?:work|root)/|/(?:home|Users)/(?!(?:ann|otter|user)\b)\w+")
+"""A path that exists on somebody's machine only. Ann, Otter and user are nobody: tests need a name."""
 REGISTRY = re.compile(rb"pypi\.org|pythonhosted\.org|registry\.(?:npmjs|yarnpkg)\.|(?:deb|security)\.debian\.org")
 """Whoever installs uses their own registry, so not even a lockfile names one."""
 LONGEST = 400

@@ -44,6 +44,11 @@ class History:
         self._settle()
         return self._messages
 
+    def ids(self) -> frozenset[str]:
+        """Of every message and every tool call in it."""
+        calls = [call["id"] for message in self.messages for call in message.get("toolCalls", ())]
+        return frozenset([message["id"] for message in self.messages] + calls)
+
     def add_input(self, messages: Iterable[Message]) -> None:
         """What a run's input brings along: messages that are already known stay as they are."""
         for message in messages:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.base import Driver, LiveTurn, Session
+from gateway.drivers.acp import AcpDriver
+from gateway.drivers.base import Driver, LiveTurn, Opening, Session
 from gateway.drivers.python import PythonDriver
 
-__all__ = ["DRIVERS", "Driver", "LiveTurn", "Session"]
+__all__ = ["DRIVERS", "Driver", "LiveTurn", "Opening", "Session"]
 
 DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
+    "acp": AcpDriver,
     "python": PythonDriver,
 }

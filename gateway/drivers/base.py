@@ -51,6 +51,22 @@ class LiveTurn(Protocol):
 class Session(Protocol):
     """One thread's conversation with an agent."""
 
+    @property
+    def id(self) -> str | None:
+        """The agent's own id of it, to come back to; None: there is no coming back."""
+
+    @property
+    def kept(self) -> bool:
+        """Worth keeping between turns."""
+
+    @property
+    def alive(self) -> bool:
+        """It can take another turn."""
+
+    @property
+    def learned(self) -> Layer:
+        """The session layer: what this session has and is set to, now."""
+
     async def start(self, turn: Turn) -> LiveTurn: ...
 
     async def aclose(self) -> None: ...
@@ -62,6 +78,7 @@ class Driver(Protocol):
     async def announced(self) -> Layer:
         """The handshake layer: what the agent itself says now. Must be quick: it is asked for every snapshot."""
 
-    async def open(self, thread_id: str) -> Session: ...
+    async def open(self, opening: Opening) -> Session:
+        """Raises `AgentFault` when the agent cannot be started or will not."""
 
     async def aclose(self) -> None: ...

@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.base import Opening
 from gateway.drivers.blocking import in_thread
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
@@ -62,7 +63,7 @@ class PythonDriver:
             raise AgentFault(f"{self._definition.id}: capabilities are a {type(said).__name__}, not a mapping")
         return said or {}
 
-    async def open(self, thread_id: str) -> PythonSession:
+    async def open(self, opening: Opening) -> PythonSession:
         return PythonSession(self._agent)
 
     async def aclose(self) -> None:
@@ -70,6 +71,13 @@ class PythonDriver:
 
 
 class PythonSession:
+    """Nothing outlives a turn: the function is given all it needs each time."""
+
+    id: str | None = None
+    kept = False
+    alive = True
+    learned: Layer = {}
+
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
 

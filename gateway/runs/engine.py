@@ -21,7 +21,7 @@ from gateway.agui import inbound
 from gateway.agui.history import History
 from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.outbound import Outbound
-from gateway.drivers import Driver, LiveTurn
+from gateway.drivers import Driver, LiveTurn, Opening
 from gateway.errors import Busy, Conflict, GatewayError, NotFound
 from gateway.events import Broke, Ended, MessagesSet, Wire
 from gateway.jsontext import dumps
@@ -31,7 +31,9 @@ from gateway.runs.log import READ_BYTES, Log, Reader, Replay
 from gateway.runs.phase import Phase
 from gateway.runs.questions import Book, Settled, to_interrupt
 from gateway.runs.run import Pace, Run, Stop
+from gateway.runs.sessions import Sessions
 from gateway.runs.threads import Parked, ThreadKey, Threads
+from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import Piece, RunRecord, Status, Store
 from gateway.turn import Turn
@@ -50,6 +52,9 @@ class Engine:
     def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
         self._threads = Threads(settings, store, tasks)
+        self._sessions = Sessions(settings)
+        self._workspaces = Workspaces(settings.workspace)
+        tasks.start_soon(self._sessions.close_idle_for_ever)
         self._claims: dict[ThreadKey, str] = {}
         """Threads with a live run → its id."""
         self._live: dict[tuple[str, str], Run] = {}
@@ -180,7 +185,7 @@ class Engine:
             if settled.again and (book.open() or not await self._has_news(thread, run)):
                 return await self._tell_again(thread, run, book)
             if live is None:
-                live = await (await driver.open(thread.thread_id)).start(run.turn)
+                live = await self._open(thread, run, driver, book)
             await run.drive(live, settled.answers if parked else {})
             if run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
@@ -190,7 +195,31 @@ class Engine:
             if live is not None:
                 with CancelScope(shield=True):
                     await live.aclose()
+                    await self._sessions.give_back(thread)
         return await self._conclude(thread, run, book)
+
+    async def _open(self, thread: ThreadKey, run: Run, driver: Driver, book: Book) -> LiveTurn:
+        """The thread's session, brought back if it must be, and a turn on it."""
+        known: frozenset[str] = frozenset()
+        if book.session is not None and self._sessions.get(thread) is None:
+            known = (await read_history(self._store, *thread)).ids()
+        session = await self._sessions.take(thread, driver, self._opening(run.turn, book.session, known))
+        if session.id != book.session:
+            book.session = session.id
+            await self._threads.save(thread, book)
+        return await session.start(run.turn)
+
+    def _opening(self, turn: Turn, session_id: str | None, known: frozenset[str]) -> Opening:
+        options = turn.options
+        return Opening(
+            turn.thread_id,
+            cwd=self._workspaces.resolve(options.cwd),
+            additional_directories=self._workspaces.resolve_all(options.additional_directories or ()),
+            mcp_servers=options.mcp_servers or (),
+            session_id=options.session_id or options.fork_session_id or session_id,
+            fork=options.fork_session_id is not None,
+            known=known,
+        )
 
     async def _conclude(self, thread: ThreadKey, run: Run, book: Book) -> None:
         outbound, stop, ended = run.outbound, run.stopping, run.outbound.ended
@@ -305,6 +334,7 @@ class Engine:
             for run in runs:
                 await run.over.wait()
         await self._threads.aclose()
+        await self._sessions.aclose()
 
     async def recover(self) -> int:
         """Ends the runs that a gateway left behind when it died, so that whoever attaches learns of it."""

@@ -57,12 +57,14 @@ class Settled:
 
 
 class Book:
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), session: str | None = None) -> None:
+        self.session = session
+        """The agent's own id of the session that asks, to come back to."""
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
-    def loads(cls, data: bytes) -> Book:
-        return cls(Entry(**entry) for entry in loads(data)["entries"])
+    def loads(cls, data: bytes, session: str | None = None) -> Book:
+        return cls((Entry(**entry) for entry in loads(data)["entries"]), session)
 
     def dumps(self) -> bytes:
         closed = [entry for entry in self._entries.values() if entry.state != "open"][-CLOSED_KEPT:]

@@ -48,10 +48,11 @@ class Threads:
 
     async def book(self, thread: ThreadKey) -> Book:
         record = await self._store.thread(*thread)
-        return Book() if record is None else Book.loads(record.interrupts)
+        return Book() if record is None else Book.loads(record.interrupts, record.session)
 
     async def save(self, thread: ThreadKey, book: Book) -> None:
-        await self._store.save_thread(ThreadRecord(*thread, updated=time.time(), interrupts=book.dumps()))
+        record = ThreadRecord(*thread, updated=time.time(), session=book.session, interrupts=book.dumps())
+        await self._store.save_thread(record)
 
     def waits(self, thread: ThreadKey) -> bool:
         return thread in self._parked

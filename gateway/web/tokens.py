@@ -41,7 +41,9 @@ def load_tokens(path: Path | None) -> Tokens:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: the token file cannot be read: {exc}") from exc
+        why = exc.strerror if isinstance(exc, OSError) else "not UTF-8"
+        hint = f"write one, for example: openssl rand -hex 24 > {path}"
+        raise ConfigError(f"{path}: the token file cannot be read ({why}); {hint}") from exc
     found: dict[str, bytes] = {}
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0].strip()

@@ -4,72 +4,44 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
+import gateway.drivers.process as process_module
 from gateway.drivers.pipes import TAIL
 from gateway.drivers.process import Process, spawn
 from gateway.errors import AgentFault
 from gateway.wire.lines import Lines
-from tests.drivers.watching import LIMIT, alive, child, parent
+from tests.drivers.starting import LOOP_NAMES, LOOPS, read_all, read_line, start
+from tests.drivers.watching import alive, child, parent
 
 pytestmark = pytest.mark.anyio
 
 MB = 1_000_000
-Start = Callable[..., AbstractAsyncContextManager[Process]]
 
 
-@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    return "asyncio", {"use_uvloop": request.param}
+@pytest.fixture(params=LOOPS, ids=LOOP_NAMES)
+def anyio_backend(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Start:
-    """A fake agent for the length of a block, everything in it bounded."""
-
-    @asynccontextmanager
-    async def started(mode: str, *arguments: str | int, **env: str) -> AsyncIterator[Process]:
-        environment = dict(os.environ) | env
-        async with anyio.create_task_group() as tasks:
-            with anyio.fail_after(LIMIT):
-                process = await spawn(child(mode, *arguments), cwd=tmp_path, env=environment, tasks=tasks)
-                async with process:
-                    yield process
-
-    return started
+@pytest.fixture(autouse=True)
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long an agent may take to leave is another file's matter."""
+    monkeypatch.setattr(process_module, "STOP_GRACE", 0.05)
 
 
-async def read_line(process: Process) -> bytes:
-    """A line that comes alone."""
-    data = b""
-    while not data.endswith(b"\n"):
-        more = await process.read()
-        assert more, process.died()
-        data += more
-    return data
-
-
-async def read_all(process: Process) -> bytes:
-    data = bytearray()
-    while more := await process.read():
-        data += more
-    return bytes(data)
-
-
-async def test_what_is_written_is_read_and_answered(start: Start) -> None:
+async def test_what_is_written_is_read_and_answered() -> None:
     async with start("echo") as process:
         await process.write(b'{"hello": "otter"}\n')
         assert await read_line(process) == b'{"hello": "otter"}\n'
         assert process.exit_code is None
 
 
-async def test_closing_stdin_is_the_end_of_it(start: Start) -> None:
+async def test_closing_stdin_is_the_end_of_it() -> None:
     async with start("echo") as process:
         await process.write(b"last\n")
         process.close_stdin()
@@ -83,11 +55,11 @@ async def test_the_agent_sees_its_folder_and_its_environment_alone(tmp_path: Pat
     async with anyio.create_task_group() as tasks:
         process = await spawn(child("environment"), cwd=tmp_path, env=env, tasks=tasks)
         assert await read_all(process) == "EMPTY=\nLC_ALL=C.UTF-8\nOTTER=ü\n".encode()
-        where = await spawn(["/bin/pwd"], cwd=tmp_path, env=env, tasks=tasks)
-        assert await read_all(where) == os.fsencode(tmp_path.resolve()) + b"\n"
+        where = await spawn(["/bin/pwd", "-P"], cwd=tmp_path, env=env, tasks=tasks)
+        assert await read_all(where) == os.path.realpath(tmp_path).encode() + b"\n"
 
 
-async def test_messages_stay_whole_when_many_write(start: Start) -> None:
+async def test_messages_stay_whole_when_many_write() -> None:
     letters = b"abcdefghijklmnop"
     async with start("echo") as process, anyio.create_task_group() as writers:
         for letter in letters:
@@ -99,13 +71,13 @@ async def test_messages_stay_whole_when_many_write(start: Start) -> None:
         assert sorted(lines) == [bytes([letter]) * 300_000 for letter in letters]
 
 
-async def test_a_write_to_an_agent_that_does_not_read_ends_with_its_callers_limit(start: Start) -> None:
+async def test_a_write_to_an_agent_that_does_not_read_ends_with_its_callers_limit() -> None:
     async with start("unread") as process:
         with pytest.raises(TimeoutError), anyio.fail_after(0.05):
             await process.write(b"x" * MB + b"\n")
 
 
-async def test_a_writer_that_gives_up_leaves_no_torn_message(start: Start) -> None:
+async def test_a_writer_that_gives_up_leaves_no_torn_message() -> None:
     async with start("unread") as process:
         assert await read_line(process) == b"ready\n"
         with anyio.move_on_after(0.05):
@@ -121,7 +93,7 @@ async def test_a_writer_that_gives_up_leaves_no_torn_message(start: Start) -> No
         assert said == b"begun" * MB + b"\nnext\n"
 
 
-async def test_a_line_of_50_megabytes_comes_whole(start: Start) -> None:
+async def test_a_line_of_50_megabytes_comes_whole() -> None:
     async with start("long-line", 50 * MB) as process:
         lines, found = Lines(64 * MB), []
         while data := await process.read():
@@ -129,7 +101,7 @@ async def test_a_line_of_50_megabytes_comes_whole(start: Start) -> None:
         assert found == [b"y" * 50 * MB]
 
 
-async def test_a_reader_that_is_cancelled_has_taken_nothing(start: Start) -> None:
+async def test_a_reader_that_is_cancelled_has_taken_nothing() -> None:
     async with start("echo") as process:
         with anyio.move_on_after(0.01):
             await process.read()
@@ -140,7 +112,7 @@ async def test_a_reader_that_is_cancelled_has_taken_nothing(start: Start) -> Non
         assert await read_line(process) == b"still there\n"
 
 
-async def test_a_stream_without_a_pause_leaves_the_loop_to_others(start: Start) -> None:
+async def test_a_stream_without_a_pause_leaves_the_loop_to_others() -> None:
     turns = 0
 
     async def count() -> None:
@@ -158,7 +130,7 @@ async def test_a_stream_without_a_pause_leaves_the_loop_to_others(start: Start) 
     assert turns >= reads > 100
 
 
-async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end(start: Start) -> None:
+async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end() -> None:
     async with start("flood", 100 * MB) as process:
         await process.write(b"are you there?\n")
         assert await read_line(process) == b"are you there?\n"
@@ -167,15 +139,15 @@ async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end(start: Start)
         assert tail.endswith("the flood is over") and TAIL - 20 < len(tail) <= TAIL
 
 
-async def test_an_agent_that_dies_says_why(start: Start) -> None:
+async def test_an_agent_that_dies_says_why() -> None:
     async with start("dies", 3, "otter:", "no", "key") as process:
         assert await process.read() == b""
-        fault = process.died("it answered initialize")
-        assert fault.detail == "The agent exited with code 3 before it answered initialize. Its last words: otter: no key"
+        fault = process.died("it answered")
+        assert fault.detail == "The agent exited with code 3 before it answered. Its last words: otter: no key"
         assert (fault.code, fault.extra) == ("AGENT_DIED", {"exitCode": 3, "stderr": "otter: no key"})
 
 
-async def test_writing_to_a_dead_agent_says_why(start: Start) -> None:
+async def test_writing_to_a_dead_agent_says_why() -> None:
     async with start("dies", 1, "out", "of", "fish") as process:
         await process.wait()
         with pytest.raises(AgentFault) as raised:
@@ -184,36 +156,35 @@ async def test_writing_to_a_dead_agent_says_why(start: Start) -> None:
         assert raised.value.extra["stderr"] == "out of fish"
 
 
-async def test_an_agent_that_dies_under_a_waiting_writer_says_why(start: Start) -> None:
-    async with start("unread") as process:
-        async with anyio.create_task_group() as beside:
-            assert await read_line(process) == b"ready\n"
-            beside.start_soon(_kill_when_full, process)
-            with pytest.raises(AgentFault, match="The agent was ended by SIGKILL before it had read"):
-                await process.write(b"x" * MB)
+async def test_an_agent_that_dies_under_a_waiting_writer_says_why() -> None:
+    async with start("unread") as process, anyio.create_task_group() as beside:
+        beside.start_soon(_kill_once_a_writer_waits, process)
+        with pytest.raises(AgentFault, match="The agent was ended by SIGKILL before it had read"):
+            await process.write(b"x" * MB)
 
 
-async def _kill_when_full(process: Process) -> None:
-    # Runs when the writer waits, for only then does it give way.
+async def _kill_once_a_writer_waits(process: Process) -> None:
+    while process._stdin._waiting is None:
+        await anyio.lowlevel.checkpoint()
     os.kill(process.pid, signal.SIGKILL)
 
 
-async def test_an_agent_that_closes_its_stdout_lives_on(start: Start) -> None:
+async def test_an_agent_that_closes_its_stdout_lives_on() -> None:
     async with start("mute") as process:
         assert await process.read() == b""
         assert process.exit_code is None and alive(process.pid)
         assert process.died().detail == "The agent closed its pipes before its work was done."
 
 
-async def test_what_an_agent_said_before_its_death_can_still_be_read(start: Start) -> None:
+async def test_what_an_agent_said_before_its_death_can_still_be_read() -> None:
     async with start("long-line", 60_000) as process:
         assert await process.wait() == 0
         while process._stdout.open:  # until the pipe itself is given back
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         assert await read_all(process) == b"y" * 60_000 + b"\n"
 
 
-async def test_secrets_are_masked_in_stderr(start: Start) -> None:
+async def test_secrets_are_masked_in_stderr() -> None:
     words = "tried s3cr3t-key and s3cr3t-key-2 of otter-model"
     env = {"OTTER_API_KEY": "s3cr3t-key", "BEAVER_TOKEN": "s3cr3t-key-2", "MODEL": "otter-model"}
     async with start("dies", 1, words, **env) as process:
@@ -222,7 +193,7 @@ async def test_secrets_are_masked_in_stderr(start: Start) -> None:
         assert "s3cr3t" not in str(process.died().problem())
 
 
-async def test_a_secret_across_the_tails_edge_is_masked_too(start: Start) -> None:
+async def test_a_secret_across_the_tails_edge_is_masked_too() -> None:
     secret = "s3cr3t" * 10
     async with start("dies", 1, secret + "x" * (TAIL - 30), API_KEY=secret) as process:
         await process.wait()
@@ -256,27 +227,26 @@ async def test_what_cannot_be_started_says_why(tmp_path: Path, arguments: list[s
     assert raised.value.code == "AGENT_DIED"
 
 
-async def test_the_agent_is_out_of_reach_of_the_terminals_signals(start: Start) -> None:
+async def test_the_agent_is_out_of_reach_of_the_terminals_signals() -> None:
     async with start("echo") as process:
         assert os.getsid(process.pid) == os.getpgid(process.pid) == process.pid
         assert os.getsid(parent(process.pid)) != os.getsid(0)
 
 
-async def test_no_file_stays_open(start: Start) -> None:
+async def test_no_file_stays_open(tmp_path: Path) -> None:
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
-    async with start("echo"):
-        pass  # what the loop itself opens at the first use is open now
-    before = open_files()
-    for mode in ("echo", "mute", "dies"):
-        async with start(mode, *([1] if mode == "dies" else [])):
+    async def begin_and_end() -> None:
+        async with start("echo"), start("mute"), start("dies", 1):
             pass
-    async with anyio.create_task_group() as tasks:
-        for command in ("no-such-agent", "true"):
-            with anyio.CancelScope(), pytest.MonkeyPatch.context():
-                try:
-                    await (await spawn([command], cwd=Path("/"), env={"PATH": "/bin"}, tasks=tasks)).wait()
-                except AgentFault:
-                    assert command == "no-such-agent"
+        async with anyio.create_task_group() as tasks:
+            await spawn(["true"], cwd=tmp_path, env=dict(os.environ), tasks=tasks)  # ends by itself
+            for command, folder in (("no-such-agent", tmp_path), ("true", tmp_path / "not-here")):
+                with pytest.raises(AgentFault):
+                    await spawn([command], cwd=folder, env=dict(os.environ), tasks=tasks)
+
+    await begin_and_end()  # what the loop itself opens at the first use is open now
+    before = open_files()
+    await begin_and_end()
     assert open_files() == before

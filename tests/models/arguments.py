@@ -9,9 +9,10 @@ from typing import Any
 
 from tests.models.talk import Json, Tool
 
-COMMAND = ("command", "cmd", "commands", "script", "shell_command", "code", "input")
-PATH = ("file_path", "filepath", "path", "filename", "file", "absolute_path", "target_file")
-CONTENT = ("content", "contents", "file_text", "text", "new_string", "data", "body")
+# In lower case and without `_`: one agent's file_path is another's filePath.
+COMMAND = ("command", "cmd", "commands", "script", "shellcommand", "code", "input")
+PATH = ("filepath", "path", "filename", "file", "absolutepath", "targetfile")
+CONTENT = ("content", "contents", "filetext", "text", "newstring", "data", "body")
 
 
 def instance(schema: Json) -> Any:
@@ -41,15 +42,22 @@ def instance(schema: Json) -> Any:
 
 def fill(tool: Tool, *values: tuple[tuple[str, ...], str]) -> Json | None:
     """The tool's arguments with each value under the first of its names that the tool has; None if it has none."""
-    filled: Json = {}
+    filled: Json = instance({**tool.schema, "type": "object"})
     properties: Json = tool.schema.get("properties", {})
+    own = {name.lower().replace("_", ""): name for name in properties}
     for names, value in values:
-        name = next((name for name in names if name in properties), None)
+        name = next((own[name] for name in names if name in own), None)
         if name is None:
             return None
         filled[name] = _put(properties[name], value, name)
-    base: Json = instance({**tool.schema, "type": "object"})
-    return base | filled
+    return filled | _escalated(properties)
+
+
+def _escalated(properties: Json) -> Json:
+    """Codex asks its user only for what wants to leave the sandbox."""
+    if "require_escalated" not in properties.get("sandbox_permissions", {}).get("enum", ()):
+        return {}
+    return {"sandbox_permissions": "require_escalated", "justification": "The script says so."}
 
 
 def _put(schema: Json, value: str, name: str) -> Any:

@@ -81,7 +81,7 @@ def _call(asked: Asked, verb: str, rest: str) -> Step:
             return _filled(asked, SHELLS, (COMMAND, rest))
         case "WRITE":
             path, _, content = rest.partition(" ")
-            return _filled(asked, WRITERS, (PATH, path), (CONTENT, content))
+            return _patched(asked, path, content) or _filled(asked, WRITERS, (PATH, path), (CONTENT, content))
         case _:
             name, _, given = rest.partition(" ")
             tool = _find(asked, name)
@@ -91,11 +91,16 @@ def _call(asked: Asked, verb: str, rest: str) -> Step:
 def _filled(asked: Asked, names: tuple[str, ...], *values: tuple[tuple[str, ...], str]) -> Step:
     by_name = {tool.name.lower(): tool for tool in asked.tools}
     for tool in (by_name[name] for name in names if name in by_name):
-        if tool.free:
-            return Call(tool, {}, values[-1][1])
         if (arguments := fill(tool, *values)) is not None:
             return Call(tool, arguments)
     return _say(f"there is no tool like {names[0]}")
+
+
+def _patched(asked: Asked, path: str, content: str) -> Call | None:
+    """Codex writes files by a patch in words."""
+    tool = next((tool for tool in asked.tools if tool.free and tool.name == "apply_patch"), None)
+    patch = f"*** Begin Patch\n*** Add File: {path}\n+{content}\n*** End Patch\n"
+    return Call(tool, {}, patch) if tool else None
 
 
 def _find(asked: Asked, name: str) -> Tool | None:

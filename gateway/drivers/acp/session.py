@@ -38,6 +38,8 @@ Authenticate = Callable[[Connection, AgentFault], Awaitable[None]]
 
 
 class AcpSession:
+    kept = True
+
     def __init__(
         self,
         connection: Connection,

@@ -16,8 +16,8 @@ OUTPUT_LIMIT = 1024 * 1024
 """Kept of a terminal that asks for no limit of its own, and the most one may ask for."""
 PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1')
 LINE = ("/bin/sh", "-c", 'exec 2>&1; eval "$0"')
-"""A terminal shows both outputs as one. The command is data to the shell: only a command without arguments, which may be
-a whole line, is read by it."""
+"""A terminal shows both outputs as one. The command is data to the shell; only one without arguments, which may be a
+whole line, is read by it."""
 TERMINALS = 64
 """Of one session at once."""
 

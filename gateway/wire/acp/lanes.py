@@ -103,14 +103,17 @@ class Lanes:
         before = (child.title, child.description)
         child.title = text(update.get("title")) if "title" in update else child.title
         child.description = text(update.get("description")) if "description" in update else child.description
-        state = obj(update.get("state"))
-        child.state = word(state.get("state")) or child.state
-        found = self._moved(child, state)
+        found = self._moved(child, obj(update.get("state")))
         if not found and (child.title, child.description) != before:
             found = [self._described(child)]
         return found
 
+    def state(self, session_id: str, update: dict[str, Any]) -> list[Event]:
+        """`state_update` of a child, by itself: the same that its parent says of it."""
+        return self._moved(self._children[session_id], update)
+
     def _moved(self, child: Child, state: dict[str, Any]) -> list[Event]:
+        child.state = word(state.get("state")) or child.state
         match state.get("state"):
             case "running" if child.lane is None:
                 return self._start(child)[1]

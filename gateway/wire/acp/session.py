@@ -44,9 +44,12 @@ class SessionReader:
 
     def read(self, update: Any, session_id: str | None = None) -> list[Event]:
         """One `session/update`. `session_id`: whose it is, if it may be a child's."""
-        if obj(update).get("sessionUpdate") == "state_update" and not (session_id and self.owns(session_id)):
-            return self._state(obj(update))
-        return self._updates.read(update, session_id)
+        told = obj(update)
+        if told.get("sessionUpdate") != "state_update":
+            return self._updates.read(update, session_id)
+        if session_id is not None and self.owns(session_id):
+            return self._lanes.state(session_id, told)
+        return self._state(told)
 
     def owns(self, session_id: str) -> bool:
         """Is it a child session of this one? Its updates are read here, with its id."""
@@ -111,7 +114,7 @@ class SessionReader:
         gives no reason, is the state from before."""
         state = word(update.get("state"))
         if state is None:
-            return self._updates.read({**update, "sessionUpdate": "state_update"}, None)
+            return self._updates.read(update, None)
         ran, self.facts.state = self.facts.state not in ("idle", None), state
         reason = word(update.get("stopReason"))
         if state != "idle" or not self._open or not (ran or reason) or self.replaying:

@@ -1,0 +1,78 @@
+"""Threads' sessions with their agents: kept between runs where that is worth it, closed when idle, brought back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+import anyio
+
+from gateway.drivers import Driver, Opening, Session
+from gateway.errors import GatewayError
+from gateway.runs.threads import ThreadKey
+from gateway.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 0.1
+"""Of the idle bound: how late a session may be closed."""
+
+
+@dataclass(slots=True)
+class Held:
+    session: Session
+    used: float
+    busy: bool = True
+
+
+class Sessions:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._held: dict[ThreadKey, Held] = {}
+
+    def get(self, thread: ThreadKey) -> Session | None:
+        held = self._held.get(thread)
+        return held.session if held is not None and held.session.alive else None
+
+    async def take(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
+        """The thread's session: the one that is open, or one that is opened now."""
+        if (session := self.get(thread)) is not None:
+            self._held[thread].busy = True
+            return session
+        self._held.pop(thread, None)
+        session = await driver.open(opening)
+        self._held[thread] = Held(session, time.monotonic())
+        return session
+
+    async def give_back(self, thread: ThreadKey) -> None:
+        """After a turn. A session that costs nothing to open is not kept."""
+        held = self._held.get(thread)
+        if held is None:
+            return
+        held.busy, held.used = False, time.monotonic()
+        if not held.session.kept or not held.session.alive:
+            await self.close(thread)
+
+    async def close(self, thread: ThreadKey) -> bool:
+        held = self._held.pop(thread, None)
+        if held is None:
+            return False
+        try:
+            await held.session.aclose()
+        except GatewayError as exc:
+            log.info("a session could not be closed: %s", exc.detail)
+        return True
+
+    async def close_idle_for_ever(self) -> None:
+        bound = self._settings.session_idle
+        while True:
+            await anyio.sleep(bound * LOOK_EVERY)
+            old = time.monotonic() - bound
+            for thread in [key for key, held in self._held.items() if not held.busy and held.used < old]:
+                await self.close(thread)
+
+    async def aclose(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            for thread in list(self._held):
+                tasks.start_soon(self.close, thread)
