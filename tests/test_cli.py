@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from threading import Timer
 
 import httpx
 import pytest
@@ -118,10 +119,13 @@ def serve(*arguments: str) -> Iterator[Served]:
     line = [sys.executable, "-m", "gateway", "serve", "--port", "0", *arguments]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None
+        deadline = Timer(LIMIT, process.kill)
+        deadline.start()
         try:
             said = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
             yield Served(process.pid, "".join(said))
         finally:
+            deadline.cancel()
             process.terminate()
 
 

@@ -29,8 +29,7 @@ def check_size(event: Wire, limit: int) -> None:
 def protobuf_bound(value: Any) -> int:
     """At least as many bytes as the value takes in protobuf, without encoding it."""
     if isinstance(value, str):
-        # At most three bytes a UTF-16 unit, four for two of them.
-        return 12 + (len(value) if value.isascii() else 4 * len(value))
+        return 12 + (len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, dict):
         return 16 + sum(protobuf_bound(key) + protobuf_bound(item) + 12 for key, item in value.items())
     if isinstance(value, list):

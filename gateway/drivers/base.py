@@ -75,8 +75,12 @@ class Session(Protocol):
 class Driver(Protocol):
     """One agent, however it is reached."""
 
-    async def announced(self) -> Layer:
-        """The handshake layer: what the agent itself says now. Must be quick: it is asked for every snapshot."""
+    together: float
+    """Seconds in which the questions of parallel calls follow each other; 0: all come as one `Asked`."""
+
+    async def announced(self) -> Mapping[str, Any]:
+        """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every
+        snapshot."""
 
     async def open(self, opening: Opening) -> Session:
         """Raises `AgentFault` when the agent cannot be started or will not."""

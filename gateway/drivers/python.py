@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 
 
 class PythonDriver:
+    together = 0.0
+
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         assert definition.entry is not None  # the definition was checked
         entry = load_entry(definition.entry, definition.source)
@@ -50,7 +52,7 @@ class PythonDriver:
         if definition.announces is not None:
             self._said = load_entry(definition.announces, definition.source)
 
-    async def announced(self) -> Layer:
+    async def announced(self) -> Mapping[str, Any]:
         said = self._said
         if callable(said):
             said = said()

@@ -148,7 +148,8 @@ class Engine:
             event_bytes=settings.event_bytes,
         )
         window = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
-        pace = Pace(definition.stall_timeout or settings.stall_timeout, settings.cancel_grace, window / 1000)
+        stall = definition.stall_timeout or settings.stall_timeout
+        pace = Pace(stall, settings.cancel_grace, window / 1000, agent.ready.together)
         return Run(record, turn, outbound, Log(key, self._store, settings.tail_bytes, settings.run_bytes), pace)
 
     # -- playing

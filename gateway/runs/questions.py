@@ -7,17 +7,21 @@ and is accepted when the client, which can only repeat itself, sends it again. S
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.exceptions import ValidationError
+from referencing import Registry
 
 from gateway.events import Question
 from gateway.jsontext import dumps, loads
 from gateway.turn import Answer
+
+log = logging.getLogger(__name__)
 
 State = Literal["open", "answered", "expired", "lost", "unknown"]
 
@@ -94,7 +98,7 @@ class Book:
     def cancel_open(self) -> list[str]:
         """Somebody stopped the turn that asked. The names of its questions."""
         given_up = [entry.id for entry in self.open()]
-        self._note([Answer(name, "cancelled") for name in given_up], "answered")
+        self._note([Answer(name, "cancelled") for name in given_up])
         return given_up
 
     def expire(self, now: float) -> bool:
@@ -111,6 +115,8 @@ class Book:
         self.expire(now)
         if not answers:
             return self._without_resume()
+        if not turn_waits:
+            self._lose_turns()  # first, so that whatever is wrong with a resume is told at once, and only once
         if late := self._complaint(answers):
             return Settled(error=late)
         still_open = {entry.id for entry in self.open()}
@@ -122,12 +128,13 @@ class Book:
         for answer in given.values():
             if wrong := self._against_schema(answer):
                 return Settled(error=("RESUME_INVALID", wrong))
-        parked = any(self._entries[id_].parked for id_ in given)
-        if parked and not turn_waits:
-            self._note(given.values(), "lost")
-            return Settled(error=("TURN_LOST", "the turn ended while it waited (the gateway was restarted); ask anew"))
-        self._note(given.values(), "answered")
-        return Settled(answers=given, parked=parked)
+        self._note(given.values())
+        return Settled(answers=given, parked=any(self._entries[name].parked for name in given))
+
+    def _lose_turns(self) -> None:
+        for entry in self.open():
+            if entry.parked:
+                entry.state = "lost"
 
     def _without_resume(self) -> Settled:
         if waiting := self.open():
@@ -153,19 +160,19 @@ class Book:
         if answer.status != "resolved" or schema is None:
             return None
         try:
-            Draft202012Validator(schema).validate(answer.payload)
+            # With a registry of its own: the default one would fetch what a schema refers to from the network.
+            Draft202012Validator(schema, registry=Registry()).validate(answer.payload)
         except ValidationError as exc:
             where = "".join(f"/{part}" for part in exc.absolute_path)
             return f"the answer to {answer.interrupt_id!r} breaks its responseSchema: payload{where}: {exc.message}"
-        except SchemaError:
-            return None  # the agent's own schema is not one: there is nothing to hold the answer against
+        except Exception as exc:  # of whatever kind: a schema that is none must not lock the thread
+            log.warning("the responseSchema of %r is none: %s: %s", answer.interrupt_id, type(exc).__name__, exc)
         return None
 
-    def _note(self, answers: Iterable[Answer], state: State) -> None:
+    def _note(self, answers: Iterable[Answer]) -> None:
         for answer in answers:
             entry = self._entries[answer.interrupt_id]
-            entry.state, entry.answer = state, _record(answer)
-            entry.complained = state == "lost"
+            entry.state, entry.answer, entry.complained = "answered", _record(answer), False
 
 
 def _record(answer: Answer) -> dict[str, Any]:
@@ -183,7 +190,7 @@ def _useless(entry: Entry, answer: Answer) -> tuple[str, str] | None:
         case "expired":
             return "INTERRUPT_EXPIRED", f"{entry.id!r} expired at {entry.interrupt.get('expiresAt')}"
         case "lost":
-            return "TURN_LOST", f"the turn that asked {entry.id!r} is over; ask anew"
+            return "TURN_LOST", f"the turn that asked {entry.id!r} is over (the gateway was restarted); ask anew"
         case _:
             return "INTERRUPT_UNKNOWN", f"there is no interrupt {entry.id!r} on this thread"
 

@@ -32,6 +32,8 @@ class Pace:
     stall: float
     grace: float
     window: float = 0.0
+    together: float = 0.0
+    """Questions that follow each other within this are put as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,23 @@ class Run:
         while batch := await self._batch(live):
             events = outbound.feed(batch)
             await self.log.append(events)
+            if outbound.asked and self._stop is None:
+                await self._gather(live)
             if outbound.ended is not None or (outbound.asked and self._stop is None):
                 return
             if self._stop is None:
                 self._wait_at_most(self._pace.stall)
+
+    async def _gather(self, live: LiveTurn) -> None:
+        """Parallel calls ask one after the other; what they ask within this is one outcome."""
+        until = anyio.current_time() + self._pace.together
+        while self.outbound.ended is None and anyio.current_time() < until:
+            batch: list[Event] = []
+            with CancelScope(deadline=until):
+                batch = await self._batch(live)
+            if not batch:
+                return
+            await self.log.append(self.outbound.feed(batch))
 
     async def _batch(self, live: LiveTurn) -> list[Event]:
         if self._fault is not None:

@@ -38,7 +38,8 @@ THOUGHTS = ("First ", "I ", "consider ", "the ", "request. ", "Then ", "I ", "an
 _LINE = re.compile(r"^[ \t]*(SHELL|WRITE|CALL)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _COUNT = re.compile(r"\b(LONG|SLOW) (\d{1,6})\b")
 _ERROR = re.compile(r"\bERROR ([45]\d\d)\b")
-_SIDE = re.compile(r"\b(title|summar|topic|classif|suggest|compress|name for)", re.IGNORECASE)
+_SIDE = re.compile(r"\b(title|summari|topic|classif|suggest|compress|name coding)", re.IGNORECASE)
+_SIDE_HEAD = 300  # such prompts come to the point at once; an agent's own instructions do not
 
 
 def answer(asked: Asked) -> Answer | Failure:
@@ -61,7 +62,7 @@ def _aside(asked: Asked) -> Answer | None:
         return Answer((Call(tool, instance({**tool.schema, "type": "object"})),))
     if asked.shape is not None:
         return _said(json.dumps(instance(asked.shape)))
-    if not asked.tools and _SIDE.search(asked.system or asked.words):
+    if not asked.tools and _SIDE.search((asked.system or asked.words)[:_SIDE_HEAD]):
         return _said("A short answer")
     return None
 

@@ -13,8 +13,9 @@ from gateway.errors import AgentFault
 from gateway.wire.jsonrpc import INTERNAL_ERROR, Fault, Id, Incoming, JsonRpc, Noise, Notification, Request, Response
 from gateway.wire.lines import Lines, TooLong
 
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none() | st.booleans() | NUMBERS | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
@@ -192,7 +193,7 @@ def test_what_is_not_json_is_noise(line: bytes) -> None:
     assert one(line) == Noise(line, "not JSON")
 
 
-@pytest.mark.parametrize("shape", ["%s", '{"id": 0, "error": %s}', '{"id": %s, "result": 1}', '{"id": 0, "method": %s}'])
+@pytest.mark.parametrize("shape", ["%s", '{"id": 0, "error": %s}', '{"id": %s, "result": 1}', '{"method": %s}'])
 def test_deep_nesting_is_not_fatal(shape: str) -> None:
     line = (shape % ("[" * 1000 + "]" * 1000)).encode()
     assert isinstance(one(line, asking("x")), Noise | Response)
@@ -204,9 +205,8 @@ def test_a_line_that_was_too_long_is_noise_with_its_start() -> None:
 
 
 def test_half_a_surrogate_and_a_large_number_are_read_as_javascript_does() -> None:
-    assert one(rb'{"method": "x", "params": ["\ud83d", 123456789012345678901234567890]}') == Notification(
-        "x", ["\ud83d", 1.2345678901234568e29]
-    )
+    assert one(rb'{"method": "x", "params": "\ud83d"}') == Notification("x", "\ud83d")
+    assert one(b'{"method": "x", "params": 123456789012345678901}') == Notification("x", 1.2345678901234568e20)
 
 
 # -- what we send

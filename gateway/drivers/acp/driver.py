@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
-from gateway.events import Layer
 from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
 
@@ -30,6 +30,8 @@ AUTH_LIMIT = 120.0
 
 
 class AcpDriver:
+    together = 0.05
+
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         assert definition.command is not None  # the definition was checked
         self._definition, self._command, self._tasks = definition, definition.command, tasks
@@ -37,8 +39,8 @@ class AcpDriver:
         self._starting = anyio.Lock()
         self.handshake: Handshake | None = None
 
-    async def announced(self) -> Layer:
-        return {} if self.handshake is None else agui_layer(self.handshake)
+    async def announced(self) -> Mapping[str, Any]:
+        return {} if self.handshake is None else _tree(agui_layer(self.handshake))
 
     async def open(self, opening: Opening) -> AcpSession:
         """A session: the thread's own if the agent can bring it back, else a new one."""
@@ -124,3 +126,14 @@ class AcpDriver:
         if connection.sessions == 0 and connection in self._connections:
             self._connections.remove(connection)
             await connection.aclose()
+
+
+def _tree(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted paths as nested objects."""
+    tree: dict[str, Any] = {}
+    for path, value in layer.items():
+        node, (*parents, leaf) = tree, path.split(".")
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[leaf] = value
+    return tree

@@ -64,6 +64,11 @@ class Lanes:
         self._children: dict[str, Child] = {}
         self._count = 0
 
+    @property
+    def alone(self) -> bool:
+        """No child was ever heard of: whatever comes is the session's own."""
+        return not self._children
+
     def begin(self, turn_key: str) -> None:
         """A new turn: everybody speaks under new ids."""
         self.turn_key = turn_key

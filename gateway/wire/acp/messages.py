@@ -22,11 +22,14 @@ class Messages:
         self._prefix, self._subagent = prefix, subagent
         self._going_on: tuple[Kind, str | None] | None = None
         """The message that is open at the client, by the agent's own id."""
+        self._open_text: object = self
+        """…and if that is one of text, its id once more, to be compared fast; else what no id is equal to."""
         self._count = 0
         self._said: dict[tuple[Kind, str], list[str]] = {}
         self._ids: dict[tuple[Kind, str], tuple[int, str]] = {}
         self._results = 0
         self._last: list[str] = []
+        self._words = self._last
         self.spoke = False
 
     @property
@@ -36,12 +39,25 @@ class Messages:
 
     def break_off(self) -> None:
         """Something else came between, or the run ended: the next chunk opens its message again."""
-        self._going_on = None
+        self._going_on, self._open_text = None, self
 
     def answered(self) -> None:
         """A tool gave its result: what is said now stands below it, whatever message it belongs to for the agent."""
         self._results += 1
-        self._going_on = None
+        self.break_off()
+
+    def go_on(self, update: dict[str, Any]) -> TextDelta | None:
+        """The short way: one more piece of the text that is open. None: anything else, for `chunk`."""
+        block = update.get("content")
+        if self._open_text != update.get("messageId") or type(block) is not dict or block.get("type") != "text":
+            return None
+        words = block.get("text")
+        if type(words) is not str or not words:
+            return None
+        self._last.append(words)
+        if self._words is not self._last:
+            self._words.append(words)
+        return TextDelta(words, None, self._subagent)
 
     def chunk(self, kind: Kind, update: dict[str, Any]) -> list[Event] | None:
         """None: no content that is known."""
@@ -58,19 +74,24 @@ class Messages:
             return []
         message_id = None
         if self._going_on != (kind, acp_id):
-            self._going_on = (kind, acp_id)
-            message_id = self._id(kind, acp_id)
-            if kind == "text":
-                self._last = []
+            message_id = self._open(kind, acp_id)
         self.spoke = True
-        if acp_id is not None:
-            self._said.setdefault((kind, acp_id), []).append(words)
+        self._words.append(words)
         if kind == "thought":
             return [ReasoningDelta(words, message_id, self._subagent, metadata)]
-        if kind == "text":
+        if kind == "text" and self._words is not self._last:
             self._last.append(words)
-            return [TextDelta(words, message_id, self._subagent, None, metadata)]
-        return [TextDelta(words, message_id, self._subagent, "user", metadata)]
+        return [TextDelta(words, message_id, self._subagent, "user" if kind == "user" else None, metadata)]
+
+    def _open(self, kind: Kind, acp_id: str | None) -> str:
+        self._going_on = (kind, acp_id)
+        self._open_text = acp_id if kind == "text" else self
+        if kind == "text":
+            self._last = []
+        # Without an id nobody comes back to it: the words need not be kept twice.
+        anonymous = self._last if kind == "text" else []
+        self._words = anonymous if acp_id is None else self._said.setdefault((kind, acp_id), [])
+        return self._id(kind, acp_id)
 
     def whole(self, kind: Kind, update: dict[str, Any]) -> list[Event] | None:
         """Version 2's upsert. What is new of it is told; what was said otherwise before cannot be taken back, so then

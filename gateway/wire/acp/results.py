@@ -30,6 +30,8 @@ class Outcome:
     parts: list[Part] = field(default_factory=list)
     """The same with images and sounds; empty where there are none."""
     diffs: list[dict[str, Any]] = field(default_factory=list)
+    exit: dict[str, Any] = field(default_factory=dict)
+    """`exitCode` and `signal` of the command, where a terminal told them."""
 
     @property
     def content(self) -> str | list[Part]:
@@ -50,7 +52,9 @@ def outcome(content: Any, raw_output: Any, terminals: Terminals) -> Outcome:
         parts.insert(0, {"type": "text", "text": raw_text(raw_output)})
     words = "\n\n".join(part["text"] for part in parts if part["type"] == "text" and part["text"])
     media = any(part["type"] != "text" for part in parts)
-    return Outcome(words, [part for part in parts if part.get("text") != ""] if media else [], _bounded(diffs))
+    ids = [item.get("terminalId") for item in items(content) if item.get("type") == "terminal"]
+    told = {key: value for terminal_id in ids for key, value in terminals.exit(terminal_id).items()}
+    return Outcome(words, [part for part in parts if part.get("text") != ""] if media else [], _bounded(diffs), told)
 
 
 def live_text(content: Any) -> str:

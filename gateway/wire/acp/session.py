@@ -76,9 +76,7 @@ class SessionReader:
         used = self._updates.usage.read(usage, meta)
         if used is not None and not self._updates.counted:
             found.append(used)
-        if reason == "end_turn":
-            found += self._doubts()
-        return [*found, Ended(reason)]
+        return [*found, *self._doubts(reason), Ended(reason)]
 
     def fail_turn(self, fault: Fault, *, cancelled: bool = False, method: str = PROMPT) -> list[Event]:
         """The prompt was answered with an error."""
@@ -100,10 +98,12 @@ class SessionReader:
         self._open = False
         return self._updates.close(cancelled=cancelled)
 
-    def _doubts(self) -> list[Event]:
+    def _doubts(self, reason: str) -> list[Event]:
         main = self._lanes.main
-        if not main.messages.spoke and not main.busy:
+        if reason == "end_turn" and not main.messages.spoke and not main.busy:
             return [Warned("EMPTY_TURN", EMPTY)]
+        if reason not in ("end_turn", "refusal"):
+            return []
         words = main.messages.last_text if self._error_texts else ""
         if words and any(pattern.search(words) for pattern in self._error_texts):
             return [Warned("MODEL_ERROR_AS_TEXT", ERROR_AS_TEXT)]
@@ -120,8 +120,14 @@ class SessionReader:
         if state != "idle" or not self._open or not (ran or reason) or self.replaying:
             return []
         if reason == "error":
-            return self.fail_turn(_fault(obj(update.get("error"))))
+            return self.fail_turn(self._fault(obj(update.get("error"))))
         return self.end_turn(reason, update.get("usage"), meta=update.get("_meta"))
+
+    def _fault(self, error: dict[str, Any]) -> Fault:
+        """Version 2's; an agent that gives no reason there has given it as text."""
+        code = error.get("code")
+        words = text(error.get("message")) or self._lanes.main.messages.last_text
+        return Fault(code if isinstance(code, int) else INTERNAL_ERROR, words, error.get("data"))
 
     # -- questions
 
@@ -186,9 +192,3 @@ class SessionReader:
             return []
         replay.feed(self._close(cancelled=False))
         return replay.messages
-
-
-def _fault(error: dict[str, Any]) -> Fault:
-    code = error.get("code")
-    words = text(error.get("message")) or "the agent gave no reason"
-    return Fault(code if isinstance(code, int) else INTERNAL_ERROR, words, error.get("data"))

@@ -25,7 +25,7 @@ class Output:
 
     def __init__(self, place: str, kind: str, subagent: str | None, about: dict[str, Any]) -> None:
         self._place, self._kind, self._subagent = place, kind, subagent
-        self._about = about
+        self.about = about
         self._shown = False
         self._pieces: list[str] = []
         self._size = self._lost = 0
@@ -37,8 +37,8 @@ class Output:
 
     def know(self, **about: Any) -> list[Event]:
         """New facts about it, beside its output."""
-        before, self._about = self._about, self._about | present(about)
-        return self._tell(difference(before, self._about))
+        before, self.about = self.about, self.about | present(about)
+        return self._tell(difference(before, self.about))
 
     def append(self, words: str) -> list[Event]:
         if not words:
@@ -58,7 +58,7 @@ class Output:
     def _tell(self, patch: list[dict[str, Any]]) -> list[Event]:
         if not self._shown:
             self._shown = True
-            content = {**self._about, "output": [piece for piece in self._pieces if piece]}
+            content = {**self.about, "output": [piece for piece in self._pieces if piece]}
             return [ActivitySet(self._place, self._kind, content, subagent=self._subagent)]
         return [ActivityPatched(self._place, self._kind, patch, subagent=self._subagent)] if patch else []
 
@@ -78,13 +78,24 @@ class Terminals:
         self._prefix, self._subagent = prefix, subagent
         self._known: dict[str, Output] = {}
         self._decoders: dict[str, Any] = {}
+        self._links: dict[str, str] = {}
+
+    def link(self, terminal_id: Any, tool_call_id: str) -> None:
+        """A tool call shows this terminal; the activity says so when it next says anything."""
+        if isinstance(terminal_id, str):
+            self._links[terminal_id] = tool_call_id
+
+    def exit(self, terminal_id: Any) -> dict[str, Any]:
+        known = self._known.get(terminal_id) if isinstance(terminal_id, str) else None
+        return {} if known is None else {key: known.about[key] for key in ("exitCode", "signal") if key in known.about}
 
     def text(self, terminal_id: str) -> str | None:
         known = self._known.get(terminal_id)
         return None if known is None else known.text
 
     def about(self, terminal_id: str, **about: Any) -> list[Event]:
-        return self._of(terminal_id).know(**about)
+        linked = {"toolCallId": self._links.get(terminal_id)}
+        return self._of(terminal_id).know(**linked | about)
 
     def append(self, terminal_id: str, words: str) -> list[Event]:
         return self._of(terminal_id).append(words)

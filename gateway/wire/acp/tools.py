@@ -110,7 +110,8 @@ class ToolCalls:
             words = "The turn was cancelled before this call had a result." if cancelled else UNREPORTED
             if call.permission is not None:
                 words += f" Permission: {call.permission}."
-            metadata = {"acp": self._showing(call) | {"status": "unknown", "lastStatus": call.status}}
+            state = {"status": "cancelled" if cancelled else "unknown", "lastStatus": call.status}
+            metadata = {"acp": self._showing(call) | state}
             found.append(ToolResult(call.id, words, subagent=self._subagent, metadata=metadata))
         return found
 
@@ -129,6 +130,9 @@ class ToolCalls:
             call.locations = _locations(update["locations"])
         if isinstance(update.get("content"), list):
             call.content = items(update["content"])
+            for item in call.content:
+                if item.get("type") == "terminal":
+                    self._terminals.link(item.get("terminalId"), call.id)
         if update.get("rawOutput") is not None:
             call.raw_output = update["rawOutput"]
 
@@ -173,7 +177,7 @@ class ToolCalls:
         content = given.content
         if not content and call.status != "completed":
             content = f"The agent reports: {call.status}."
-        extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)})
+        extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)}) | given.exit
         if call.raw_input != call.told_input:
             extra["rawInput"] = _small(call.raw_input)
         return ToolResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})

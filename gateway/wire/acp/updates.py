@@ -39,6 +39,10 @@ class Updates:
     def read(self, update: Any, session_id: str | None) -> list[Event]:
         told = obj(update)
         kind = told.get("sessionUpdate")
+        # Nearly every update is this one, and goes on where the last one stopped: that is asked before all else.
+        short = kind == "agent_message_chunk" and self.replay is None and "_meta" not in told and self.lanes.alone
+        if short and (delta := self.lanes.main.messages.go_on(told)) is not None:
+            return [delta]
         if not isinstance(kind, str):
             return self._hand_on(_unread(update))
         if kind in READERS:
@@ -54,7 +58,7 @@ class Updates:
         self.replay, self._user = Replay(), None
 
     def heard(self, lane: Lane, found: list[Event]) -> None:
-        """After a tool's word the next chunk opens its message again; after its result, a new one."""
+        """After a tool's word, or a plan's, the next chunk opens its message again; after a result, a new one."""
         lane.busy = True
         if any(isinstance(event, ToolResult) for event in found):
             lane.messages.answered()
@@ -145,11 +149,11 @@ class Updates:
         return lane.terminals.chunk(update)
 
     def _plan(self, lane: Lane, update: Update) -> Found:
-        lane.busy = True
+        self.heard(lane, [])
         return lane.plans.entries(update)
 
     def _plan_update(self, lane: Lane, update: Update) -> Found:
-        lane.busy = True
+        self.heard(lane, [])
         return lane.plans.update(update)
 
     def _plan_removed(self, lane: Lane, update: Update) -> Found:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from gateway.agui.outbound import Outbound
-from gateway.events import Asked, Broke, Ended, Event, Wire
+from gateway.events import Asked, Broke, Ended, Event, Question, Wire
 from gateway.wire.acp.asking import told_outcome
 from gateway.wire.acp.facts import Facts
 from gateway.wire.acp.faults import ERROR_TEXTS
 from gateway.wire.acp.handshake import Handshake, read_handshake
 from gateway.wire.acp.session import SessionReader
+from gateway.wire.acp.usage import Covers
 from gateway.wire.jsonrpc import JsonRpc, Noise, Notification, Request, Response
 from gateway.wire.lines import Lines
 
@@ -82,6 +83,7 @@ class Play:
     def _new_process(self) -> None:
         self._rpc, self._lines = JsonRpc(), Lines(100_000_000)
         self._asked: dict[Any, dict[str, Any]] = {}
+        self._unanswered: dict[Any, str] = {}
         self._waiting: dict[Any, tuple[Talk, dict[str, Any]]] = {}
         self._pending = b""
         self._version = 1
@@ -113,7 +115,7 @@ class Play:
                     ours, _ = self._rpc.request(method, params)
                     if ours >= number:
                         break
-                self._asked[number] = params
+                self._asked[number], self._unanswered[number] = params, method
                 self._requested(number, method, params)
             case {"method": "session/cancel"} if params.get("sessionId") in self.talks:
                 self.talks[params["sessionId"]].cancelled = True
@@ -130,6 +132,8 @@ class Play:
                 self._begin(talk)
 
     def _came(self, message: Any) -> None:
+        if isinstance(message, Response):
+            self._unanswered.pop(message.id, None)
         match message:
             case Notification("session/update", {"sessionId": str(session_id), "update": dict(update)}):
                 self._update(session_id, update)
@@ -151,10 +155,9 @@ class Play:
 
     def _talk(self, session_id: str) -> Talk:
         if session_id not in self.talks:
-            covers = "session" if self.agent in COUNT_THE_SESSION else "turn"
+            covers: Covers = "session" if self.agent in COUNT_THE_SESSION else "turn"
             facts = Facts(version=self._version)
-            reader = SessionReader(facts, error_texts=ERROR_TEXTS, usage_covers=covers)  # type: ignore[arg-type]  # mypy widens the conditional
-            self.talks[session_id] = Talk(reader)
+            self.talks[session_id] = Talk(SessionReader(facts, error_texts=ERROR_TEXTS, usage_covers=covers))
         return self.talks[session_id]
 
     def _opened(self, method: str, params: dict[str, Any], answer: Response) -> None:
@@ -169,7 +172,7 @@ class Play:
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
         parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
-        if parent is None and session_id not in self.talks and "session/fork" in self._rpc_waits():
+        if parent is None and session_id not in self.talks and "session/fork" in self._unanswered.values():
             self._talk(session_id).reader.begin_replay()  # opencode tells a fork's past before its answer
         talk = parent or self._talk(session_id)
         before, replaying = deepcopy(talk.reader.facts), talk.reader.replaying
@@ -180,9 +183,6 @@ class Play:
         if any(isinstance(event, Ended | Broke) for event in events):  # version 2: the turn ends by an update
             talk.prompts.pop(0)
             self._over(talk)
-
-    def _rpc_waits(self) -> list[str]:
-        return list(self._rpc._asked.values())
 
     # -- turns
 
@@ -240,18 +240,15 @@ class Play:
 
     def _question(self, number: Any, method: str, params: dict[str, Any]) -> None:
         session_id = params["sessionId"]
-        talk = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None) or self._talk(session_id)
+        parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
+        talk = parent or self._talk(session_id)
         ask = talk.reader.permission if method == "session/request_permission" else talk.reader.elicitation
         events, question = ask(number, params)
         self._tell(talk, [*events, *talk.reader.park(), Asked((question,))])
         self._waiting[number] = (talk, params)
         talk.questions.add(number)
         if talk.outbound is not None:
-            interrupts = [{"id": q.id, "reason": q.reason, "message": q.message or ""} for q in talk.outbound.asked]
-            for interrupt, q in zip(interrupts, talk.outbound.asked, strict=True):
-                more = {"toolCallId": q.tool_call_id, "responseSchema": q.response_schema, "metadata": q.metadata}
-                interrupt.update({key: value for key, value in more.items() if value is not None})  # type: ignore[misc]
-            talk.runs[-1] += talk.outbound.finished(interrupts)
+            talk.runs[-1] += talk.outbound.finished([interrupt(asked) for asked in talk.outbound.asked])
             talk.outbound = None
 
     def _answered(self, number: Any, result: dict[str, Any]) -> None:
@@ -261,6 +258,20 @@ class Play:
             talk.reader.permission_given(params, told_outcome(params, result))
         if talk.outbound is None and not talk.questions:
             self._run(talk)
+
+
+def interrupt(question: Question) -> dict[str, Any]:
+    """AG-UI's object, without the time."""
+    fields = {
+        "id": question.id,
+        "reason": question.reason,
+        "message": question.message,
+        "toolCallId": question.tool_call_id,
+        "responseSchema": question.response_schema,
+        "metadata": question.metadata,
+        "subagentRunId": question.subagent,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _last(outbound: Outbound) -> list[Wire]:

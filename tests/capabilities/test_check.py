@@ -1,0 +1,142 @@
+"""A run's wishes held against what the agent can do: what is refused, what is dropped with a notice, what passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.capabilities.check import GATEWAYS_OWN, check
+from gateway.capabilities.layers import Said
+from gateway.capabilities.merge import Snapshot, merge
+from gateway.catalog.definition import AgentDefinition, Identity, camel
+from gateway.errors import NotCapable
+from gateway.turn import Notice, Options, Turn
+
+WISHES = {field.name for field in fields(Options)} - GATEWAYS_OWN
+
+
+def agent(*options: str) -> AgentDefinition:
+    return AgentDefinition(
+        id="mine",
+        driver="python",
+        entry="mine:agent",
+        identity=Identity(name="Mine"),
+        options=options,
+        source=Path("folder/mine.toml"),
+    )
+
+
+def wishing(name: str) -> Options:
+    given: dict[str, Any] = {name: "x"}
+    return Options(**given)
+
+
+def saying(values: Mapping[str, Any]) -> Snapshot:
+    return merge([Said("handshake", "initialize", {f"multimodal.input.{key}": value for key, value in values.items()})])
+
+
+def part(kind: str, mime: str | None = None) -> dict[str, Any]:
+    source = {"type": "url", "value": "https://example.org/x"}
+    return {"type": kind, "source": source if mime is None else source | {"mimeType": mime}}
+
+
+def turn(*parts: dict[str, Any], strict: bool = False, warnings: tuple[Notice, ...] = ()) -> Turn:
+    message = {"id": "m", "role": "user", "content": [{"type": "text", "text": "look"}, *parts]}
+    return Turn("t", "r", messages=[message], options=Options(strict=strict), warnings=warnings)
+
+
+# -- wishes
+
+
+@pytest.mark.parametrize("name", sorted(WISHES))
+def test_a_wish_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
+    asked = Turn("t", "r", options=wishing(name))
+    with pytest.raises(NotCapable) as caught:
+        check(asked, merge([]), agent())
+    problem = caught.value.problem()
+    assert problem["pointer"] == f"/forwardedProps/gateway/{camel(name)}"
+    assert (problem["capability"], problem["saidBy"]) == (f"options.{camel(name)}", "profile (mine.toml)")
+    assert repr(camel(name)) in problem["detail"] and "lists none" in problem["detail"]
+
+
+@pytest.mark.parametrize("name", sorted(WISHES))
+def test_a_wish_that_it_lists_passes(name: str) -> None:
+    asked = Turn("t", "r", options=wishing(name))
+    assert check(asked, merge([]), agent(camel(name))) is asked
+
+
+def test_what_it_does_list_is_told() -> None:
+    with pytest.raises(NotCapable, match="lists model, effort"):
+        check(Turn("t", "r", options=Options(mode="plan")), merge([]), agent("model", "effort"))
+
+
+def test_what_the_gateway_does_itself_may_be_wished_of_every_agent() -> None:
+    options = Options(on_disconnect="continue", strict=True, merge=True, merge_window_ms=5.0)
+    assert set(GATEWAYS_OWN) <= {field.name for field in fields(options)}
+    assert check(Turn("t", "r", options=options), merge([]), agent()).options is options
+
+
+# -- media
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        (part("image"), "image"),
+        (part("audio", "audio/wav"), "audio"),
+        (part("video"), "video"),
+        (part("document", "application/pdf"), "pdf"),
+        (part("document", "Application/PDF; version=2"), "pdf"),
+        (part("document", "text/plain"), "file"),
+        (part("document"), "file"),
+    ],
+)
+def test_media_that_the_agent_does_not_take_are_dropped_with_a_notice(given: dict[str, Any], key: str) -> None:
+    asked = turn(part("image") if key != "image" else part("audio"), given)
+    checked = check(asked, saying({key: False}), agent())
+    assert given not in checked.parts and len(checked.parts) == 2
+    [notice] = checked.warnings
+    assert (notice.code, notice.pointer) == ("PART_DROPPED", "/messages/0/content/2")
+    assert f"multimodal.input.{key} is false, said by handshake (initialize)" in notice.message
+    assert len(asked.parts) == 3  # the turn that came in is as it was
+
+
+def test_strict_makes_a_refusal_of_it() -> None:
+    with pytest.raises(NotCapable) as caught:
+        check(turn(part("image"), strict=True), saying({"image": False}), agent())
+    problem = caught.value.problem()
+    assert (problem["capability"], problem["pointer"]) == ("multimodal.input.image", "/messages/0/content/1")
+    assert problem["saidBy"] == "handshake (initialize)"
+
+
+@pytest.mark.parametrize("values", [{}, {"image": True}, {"audio": False}], ids=["unknown", "known", "another"])
+def test_media_that_it_may_take_pass(values: dict[str, bool]) -> None:
+    asked = turn(part("image"), strict=True)
+    assert check(asked, saying(values), agent()) is asked
+
+
+def test_every_dropped_part_has_its_own_notice_after_those_from_before() -> None:
+    before = Notice("FIELD_IGNORED", "/x is not known here", "/x")
+    asked = turn(part("image"), part("audio"), part("image"), warnings=(before,))
+    checked = check(asked, saying({"image": False}), agent())
+    assert [notice.pointer for notice in checked.warnings] == ["/x", "/messages/0/content/1", "/messages/0/content/3"]
+    assert [given["type"] for given in checked.parts] == ["text", "audio"]
+
+
+def test_only_the_newest_message_of_the_user_is_looked_at() -> None:
+    older, newest = turn(part("image")).messages[0], {"id": "n", "role": "user", "content": "and now?"}
+    answer = {"id": "a", "role": "assistant", "content": "I see"}
+    asked = Turn("t", "r", messages=[older, answer, newest], options=Options(strict=True))
+    assert check(asked, saying({"image": False}), agent()) is asked
+    again = Turn("t", "r", messages=[older, answer], options=Options(strict=True))
+    with pytest.raises(NotCapable):
+        check(again, saying({"image": False}), agent())
+
+
+def test_a_turn_without_a_message_passes() -> None:
+    asked = Turn("t", "r")
+    assert check(asked, saying({"image": False}), agent()) is asked

@@ -1,0 +1,224 @@
+"""Folders of agent files: what is read from them, who wins, and what is said when one is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.catalog.definition import AgentDefinition, Identity, camel, capability_tree
+from gateway.catalog.load import bundled, load_catalog, load_file, load_folder
+from gateway.errors import ConfigError
+
+KEYS = 'id = "mine"\ndriver = "python"\nentry = "mine:agent"\n'
+IDENTITY = '[identity]\nname = "Mine"\n'
+WHOLE = KEYS + IDENTITY
+
+
+def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def refusal(path: Path) -> str:
+    """Why the file is refused; it is named first."""
+    with pytest.raises(ConfigError) as caught:
+        load_file(path)
+    name, _, why = caught.value.detail.partition(": ")
+    assert name == str(path)
+    return why
+
+
+# -- one file
+
+
+def test_the_least_that_an_agent_needs(tmp_path: Path) -> None:
+    path = write(tmp_path, WHOLE)
+    found = load_file(path)
+    assert (found.id, found.driver, found.entry, found.identity.name) == ("mine", "python", "mine:agent", "Mine")
+    assert (found.capabilities, found.options, found.merge, found.stall_timeout) == ({}, (), True, None)
+    assert found.source == path.resolve()
+
+
+def test_capabilities_are_written_in_snake_case_and_read_in_agui_s_own(tmp_path: Path) -> None:
+    tables = "[capabilities]\ntools.client_provided = true\nexecution.max_execution_time = 60_000\n"
+    assert load_file(write(tmp_path, WHOLE + tables)).capabilities == {
+        "tools": {"clientProvided": True},
+        "execution": {"maxExecutionTime": 60000},
+    }
+
+
+def test_an_author_s_own_keys_stay_as_they_are_written(tmp_path: Path) -> None:
+    tables = '[capabilities.custom]\nmy_key = { other_key = 1 }\n"acme.example/x" = true\n'
+    custom = load_file(write(tmp_path, WHOLE + tables)).capabilities["custom"]
+    assert custom == {"my_key": {"other_key": 1}, "acme.example/x": True}
+
+
+def test_numbers_and_dates_are_read_as_json_has_them(tmp_path: Path) -> None:
+    lines = ["[capabilities.custom]", "fraction = 0.7", "list = [1.5, 2]", "day = 2026-01-15", f"huge = {10**21}"]
+    custom = load_file(write(tmp_path, WHOLE + "\n".join(lines))).capabilities["custom"]
+    assert custom == {"fraction": 0.7, "list": [1.5, 2], "day": "2026-01-15", "huge": 1e21}
+    assert [type(number) for number in custom["list"]] == [float, int]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (KEYS.replace('id = "mine"\n', "") + IDENTITY, "id: is missing"),
+        (KEYS, "identity: is missing"),
+        (KEYS + "[identity]\n", "identity.name: is missing"),
+        (WHOLE.replace("mine", "Mine Own", 1), "id: "),
+        (WHOLE.replace('"mine"', '"-mine"', 1), "id: "),
+        (WHOLE.replace('"mine"', '"' + "x" * 65 + '"', 1), "id: "),
+        (WHOLE.replace("python", "telepathy"), "driver: "),
+        (WHOLE.replace("mine:agent", "mine.agent"), "entry: "),
+        ("merge_window_ms = -1\n" + WHOLE, "merge_window_ms: "),
+        ("stall_timeout = 0\n" + WHOLE, "stall_timeout: "),
+        ("merge = 'perhaps'\n" + WHOLE, "merge: "),
+        ("options = 'model'\n" + WHOLE, "options: "),
+        (WHOLE + "documentation_url = 3\n", "identity.documentation_url: "),
+        ("capabilities = 3\n" + WHOLE, "capabilities: must be a table"),
+        (WHOLE + "[capabilities]\ntools.supported = 'yes'\n", "capabilities: tools.supported: "),
+        (WHOLE + "[capabilities]\ntools = true\n", "capabilities: tools: "),
+        (WHOLE + "[capabilities]\nexecution.max_iterations = -1\n", "capabilities: execution.maxIterations: "),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_key(tmp_path: Path, text: str, key: str) -> None:
+    assert refusal(write(tmp_path, text)).startswith(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "known"),
+    [
+        ("drivr = 'python'\n" + WHOLE, "drivr", ("driver", "entry", "identity")),
+        ("source = '/etc/passwd'\n" + WHOLE, "source", ("driver", "entry", "identity")),
+        (WHOLE + "nmae = 'Mine'\n", "identity.nmae", tuple(Identity.model_fields)),
+    ],
+)
+def test_an_unknown_key_is_told_with_those_that_are_known_there(
+    tmp_path: Path, text: str, key: str, known: tuple[str, ...]
+) -> None:
+    said = refusal(write(tmp_path, text))
+    assert said.startswith(f"{key}: there is no such key.")
+    names = said.partition("Known: ")[2].rstrip(".").split(", ")
+    assert set(known) <= set(names) and "source" not in names
+    assert ("driver" in names) == ("." not in key)
+
+
+@pytest.mark.parametrize("key", ["tools.suported", "colour", "multimodal.input.smell", "tools.clientProvied"])
+def test_a_capability_that_agui_does_not_have_is_refused(tmp_path: Path, key: str) -> None:
+    said = refusal(write(tmp_path, WHOLE + f"[capabilities]\n{key} = true\n"))
+    assert said == f"capabilities: {key}: AG-UI has no such capability; put it under `custom`"
+
+
+def test_a_driver_without_what_it_needs_is_refused(tmp_path: Path) -> None:
+    said = refusal(write(tmp_path, WHOLE.replace('entry = "mine:agent"\n', "")))
+    assert "entry" in said and not said.startswith(":")
+
+
+def test_what_is_not_toml_is_told_with_the_line(tmp_path: Path) -> None:
+    assert "line 3" in refusal(write(tmp_path, 'id = "mine"\ndriver = "python"\nentry = mine\n'))
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"id = '\xff'")
+    assert "cannot be read" in refusal(path)
+
+
+def test_a_folder_with_the_name_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").mkdir()
+    assert "cannot be read" in refusal(tmp_path / "mine.toml")
+
+
+# -- folders
+
+
+def test_a_folder_is_read_in_the_order_of_its_files(tmp_path: Path) -> None:
+    for name in ("b", "c", "a"):
+        write(tmp_path, WHOLE.replace("mine", name, 1), f"{name}.toml")
+    assert list(load_folder(tmp_path)) == ["a", "b", "c"]
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, WHOLE)
+    write(tmp_path, "not TOML at all", "README.md")
+    write(tmp_path / "deeper", "not TOML at all", "other.toml")
+    assert list(load_folder(tmp_path)) == ["mine"]
+
+
+def test_an_id_that_is_taken_is_told_with_who_has_it(tmp_path: Path) -> None:
+    first, second = write(tmp_path, WHOLE, "a.toml"), write(tmp_path, WHOLE, "b.toml")
+    with pytest.raises(ConfigError) as caught:
+        load_folder(tmp_path)
+    assert caught.value.detail == f"{second}: id: 'mine' is taken by {first.resolve()}"
+
+
+def test_a_folder_that_is_none_is_told_with_what_it_should_be(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_folder(tmp_path / "nowhere")
+    assert caught.value.detail.startswith(f"{tmp_path / 'nowhere'}: not a folder.")
+    assert "*.toml" in caught.value.detail
+
+
+def test_a_later_folder_replaces_an_agent_whole_and_in_its_place(tmp_path: Path) -> None:
+    write(tmp_path / "one", WHOLE + "[capabilities]\ntools.supported = true\n")
+    write(tmp_path / "one", WHOLE.replace("mine", "other", 1), "other.toml")
+    write(tmp_path / "two", WHOLE.replace("Mine", "Better"))
+    catalog = load_catalog([tmp_path / "one", tmp_path / "two"])
+    assert list(catalog) == ["mine", "other"]
+    assert (catalog["mine"].identity.name, catalog["mine"].capabilities) == ("Better", {})
+
+
+def test_no_folders_are_no_agents() -> None:
+    assert load_catalog([]) == {}
+
+
+def test_every_bundled_agent_is_read() -> None:
+    found = load_catalog([bundled()])
+    assert {"demo", "echo"} <= set(found)
+    assert {agent: found[agent].source.name for agent in found} == {agent: f"{agent}.toml" for agent in found}
+
+
+def test_the_manual_of_the_format_is_complete() -> None:
+    silent = [name for name, field in AgentDefinition.model_fields.items() if not field.description]
+    assert silent == []
+
+
+# -- capabilities from elsewhere: an agent's own function may say anything
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        (3, "must be a table"),
+        (None, "must be a table"),
+        ([("tools", {})], "must be a table"),
+        ({1: {}}, "1: the name of a capability is a string"),
+        ({"tools": {1: True}}, "1: the name of a capability is a string"),
+        ({"custom": {1: True}}, "custom"),
+        ({"custom": {"x": object()}}, "object"),
+    ],
+)
+def test_what_is_not_capabilities_is_a_value_error_and_nothing_else(said: Any, wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        capability_tree(said)
+
+
+def test_capabilities_in_agui_s_spelling_are_taken_as_they_are() -> None:
+    told = {"tools": {"clientProvided": True}, "humanInTheLoop": {"approveWithEdits": False}}
+    assert capability_tree(told) == told
+
+
+def test_null_says_nothing() -> None:
+    assert capability_tree({"tools": None, "reasoning": {"supported": None, "streaming": True}}) == {
+        "reasoning": {"streaming": True}
+    }
+
+
+@pytest.mark.parametrize(("name", "wire"), [("id", "id"), ("max_execution_time", "maxExecutionTime"), ("isSo", "isSo")])
+def test_snake_becomes_camel(name: str, wire: str) -> None:
+    assert camel(name) == wire
