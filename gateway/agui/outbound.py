@@ -83,20 +83,40 @@ class Outbound:
     def feed(self, batch: Sequence[Event]) -> list[Wire]:
         """The batch as AG-UI events. An event that cannot be sent ends the run; those before it are kept."""
         out: list[Wire] = []
+        words: list[str] = []
+        streaming = self._streaming
         try:
             for event in batch:
                 # Nearly every event of a run is this one, so it has a short way: its message is open, nothing moves.
-                if self._streaming is not None and type(event) is TextDelta and _plain(event):
-                    text = event.text
-                    out.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": self._streaming, "delta": text})
-                    if not text.isascii() or len(text) > DELTA_CHARS:
-                        self._suspect = True
+                if (
+                    streaming is not None
+                    and type(event) is TextDelta
+                    and (event.message_id is None or event.message_id == streaming)
+                    and event.subagent is None
+                    and event.metadata is None
+                    and event.role is None
+                    and type(event.text) is str
+                ):
+                    words.append(event.text)
                 elif self.ended is None:
+                    words = self._say(streaming, words, out)
                     self._read(event, out)
-                    self._streaming = self._short_way()
+                    streaming = self._short_way()
+            self._say(streaming, words, out)
         except AgentFault as exc:
-            self.ended, self._streaming = Broke(exc.detail, exc.code), None
+            self.ended, streaming = Broke(exc.detail, exc.code), None
+        self._streaming = streaming
         return self._pack(out)
+
+    def _say(self, message_id: str | None, words: list[str], out: list[Wire]) -> list[str]:
+        """Deltas of the message that is streaming, as events. Returns an empty list, to collect the next."""
+        if words:
+            whole = "".join(words)
+            deltas = [whole] if self._merging else words
+            out.extend([{"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": text} for text in deltas])
+            if not whole.isascii() or len(whole) > DELTA_CHARS:
+                self._suspect = True
+        return []
 
     def _short_way(self) -> str | None:
         """The message that plain text goes on with, if no rule can be broken by it."""
@@ -210,7 +230,7 @@ class Outbound:
     def _pack(self, out: list[Wire]) -> list[Wire]:
         if self._merging:
             out = merge(out)
-        if self._suspect or self._merging or self._pairs.holding:
+        if self._suspect or self._pairs.holding:
             out = [piece for event in self._pairs.feed(out) for piece in split(event, DELTA_CHARS)]
             self._suspect = False
         return out
@@ -241,16 +261,6 @@ class Outbound:
                 result = {"toolCallId": call, "content": "The agent ended its turn without a result for this call."}
                 event = {"type": "TOOL_CALL_RESULT", "messageId": self._translator.new_id(), **result}
                 self._emit(tagged(event, self._calls[call].get("subagentRunId")), out)
-
-
-def _plain(event: TextDelta) -> bool:
-    return (
-        event.message_id is None
-        and event.subagent is None
-        and event.metadata is None
-        and event.role is None
-        and type(event.text) is str
-    )
 
 
 def _questions(given: Any) -> Sequence[Question]:

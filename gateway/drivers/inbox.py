@@ -30,9 +30,11 @@ class Inbox:
         self._full_at = 0.0
 
     def put(self, event: Event) -> bool:
-        """True when the producer should call `room` before it goes on."""
+        """True when the producer should call `room` before it goes on. Closed, it takes nothing any more."""
         events = self._events
         if not events:
+            if self._closed:
+                return True
             self._full_at = monotonic() + BATCH_SECONDS
             self._wake_reader()
         events.append(event)
@@ -41,6 +43,8 @@ class Inbox:
 
     async def room(self) -> None:
         """Until the reader has taken what there is."""
+        if self._closed:
+            await asyncio.sleep(0)  # a producer that goes on without a pause must not hold up everybody else
         while self._events and not self._closed:
             self._writer = asyncio.get_running_loop().create_future()
             await self._writer

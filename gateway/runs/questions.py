@@ -206,7 +206,7 @@ def parse_time(text: str | None) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import gateway.drivers.process as process_module
@@ -111,24 +112,6 @@ async def test_a_reader_that_is_cancelled_has_taken_nothing() -> None:
             scope.cancel()
             await process.read()
         assert await read_line(process) == b"still there\n"
-
-
-async def test_a_stream_without_a_pause_leaves_the_loop_to_others() -> None:
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await anyio.lowlevel.checkpoint()
-            turns += 1
-
-    async with start("long-line", 20 * MB) as process, anyio.create_task_group() as beside:
-        beside.start_soon(count)
-        reads = 0
-        while await process.read():
-            reads += 1
-        beside.cancel_scope.cancel()
-    assert turns >= reads > 100
 
 
 async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end() -> None:

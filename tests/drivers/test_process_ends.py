@@ -12,6 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import anyio.abc
+import anyio.lowlevel
 import pytest
 
 import gateway.drivers.process as process_module

@@ -127,7 +127,11 @@ def test_the_agent_may_die_of_a_broken_pipe_as_programs_expect(wardens: list[War
 
 
 def test_the_agent_gets_no_other_file(wardens: list[Warden]) -> None:
-    pid = start(wardens, "cat").started()
+    warden = start(wardens, "cat")
+    pid = warden.started()
+    warden.stdin.write(b"\n")
+    warden.stdin.flush()
+    assert warden.stdout.readline() == b"\n"  # it has loaded its libraries
     assert sorted(path.name for path in Path(f"/proc/{pid}/fd").iterdir()) == ["0", "1", "2"]
 
 
@@ -179,6 +183,12 @@ def test_what_the_agent_leaves_behind_ends_with_it(wardens: list[Warden]) -> Non
     stray = int(warden.stdout.readline())
     assert [warden.report(), warden.report()] == [{"exit": 0}, None]
     assert not alive(stray)
+
+
+def test_what_the_agent_leaves_behind_may_leave_in_order(wardens: list[Warden]) -> None:
+    warden = start(wardens, *child("daemon", "polite"))
+    warden.started()
+    assert warden.stdout.read().endswith(b"\ngoodbye\n")
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -89,19 +89,21 @@ def flushes(size: str) -> None:
 
 
 def daemon(kind: str = "") -> None:
-    """Leaves a process behind: in a session of its own, its parent dead, holding the agent's stdout."""
+    """Starts a process in a session of its own, its parent dead, that holds the agent's stdout."""
     readable, writable = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             if kind == "stubborn":
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            if kind == "polite":
+                signal.signal(signal.SIGTERM, lambda number, frame: os._exit(os.write(1, b"goodbye\n")))
             os.write(writable, str(os.getpid()).encode())
             for_ever()
         os._exit(0)
     os.wait()
     say(os.read(readable, 20) + b"\n")
-    if kind != "leaves":
+    if kind not in ("leaves", "polite"):
         echo()
 
 

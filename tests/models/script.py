@@ -98,10 +98,10 @@ def _filled(asked: Asked, names: tuple[str, ...], *values: tuple[tuple[str, ...]
 
 
 def _patched(asked: Asked, path: str, content: str) -> Call | None:
-    """Codex writes files by a patch in words."""
-    tool = next((tool for tool in asked.tools if tool.free and tool.name == "apply_patch"), None)
+    """Codex and Cline write files by a patch in words."""
+    tool = next((tool for tool in asked.tools if tool.name == "apply_patch"), None)
     patch = f"*** Begin Patch\n*** Add File: {path}\n+{content}\n*** End Patch\n"
-    return Call(tool, {}, patch) if tool else None
+    return Call(tool, {"input": patch}, patch) if tool else None
 
 
 def _find(asked: Asked, name: str) -> Tool | None:

@@ -49,6 +49,7 @@ class Call:
     answered: bool = False
     permission: str | None = None
     """What came of asking for permission."""
+    result: str = ""
     live: Output | None = None
     printed: str = ""
 
@@ -174,7 +175,7 @@ class ToolCalls:
     def _result(self, call: Call) -> ToolResult:
         call.answered = True
         given = outcome(call.content, call.raw_output, self._terminals)
-        content = given.content
+        content, call.result = given.content, given.text
         if not content and call.status != "completed":
             content = f"The agent reports: {call.status}."
         extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)}) | given.exit
@@ -183,11 +184,19 @@ class ToolCalls:
         return ToolResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})
 
     def _shown(self, call: Call) -> list[Event]:
-        before = call.told
+        before, late = call.told, self._late(call)
         shown = self._tell(call)
-        if shown == before:
+        if shown == before and not late:
             return []
-        return [Custom("acp.tool_call", {"toolCallId": call.id, **shown}, subagent=self._subagent)]
+        return [Custom("acp.tool_call", {"toolCallId": call.id, **shown, **late}, subagent=self._subagent)]
+
+    def _late(self, call: Call) -> dict[str, Any]:
+        """Output that came after the result: cline says that a call failed first, and why next."""
+        if not call.answered:
+            return {}
+        words = outcome(call.content, call.raw_output, self._terminals).text
+        before, call.result = call.result, words
+        return {} if words == before else {"output": words}
 
     def _tell(self, call: Call) -> dict[str, Any]:
         call.told = self._showing(call)

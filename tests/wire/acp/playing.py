@@ -45,6 +45,8 @@ class Seen:
     facts: bool
     replayed: bool
     child: bool
+    opened: dict[str, Any]
+    """The answer that last told the session's options."""
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Talk:
     prompts: list[int] = field(default_factory=list)
     questions: set[Any] = field(default_factory=set)
     cancelled: bool = False
+    opened: dict[str, Any] = field(default_factory=dict)
     outbound: Outbound | None = None
     histories: list[list[dict[str, Any]]] = field(default_factory=list)
 
@@ -147,7 +150,7 @@ class Play:
             case Response(int(number), method) if method in OPENING:
                 self._opened(method, self._asked[number], message)
             case Response(int(number), "session/set_config_option", dict(result)):
-                self._talk(self._asked[number]["sessionId"]).reader.facts.read_result(result)
+                self._told(self._talk(self._asked[number]["sessionId"]), result)
             case Noise():
                 self.noise.append(message)
 
@@ -168,7 +171,11 @@ class Play:
         if talk.reader.replaying:
             talk.histories.append(talk.reader.end_replay())
         if answer.error is None:
-            talk.reader.facts.read_result(answer.result)
+            self._told(talk, answer.result or {})
+
+    def _told(self, talk: Talk, result: dict[str, Any]) -> None:
+        talk.reader.facts.read_result(result)
+        talk.opened = talk.opened | {key: result[key] for key in ("configOptions", "availableCommands") if key in result}
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
         parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
@@ -178,7 +185,7 @@ class Play:
         before, replaying = deepcopy(talk.reader.facts), talk.reader.replaying
         events = talk.reader.read(update, session_id)
         changed = talk.reader.facts != before
-        self.seen.append(Seen(session_id, update, events, changed, replaying, parent is not None))
+        self.seen.append(Seen(session_id, update, events, changed, replaying, parent is not None, talk.opened))
         self._tell(talk, events)
         if any(isinstance(event, Ended | Broke) for event in events):  # version 2: the turn ends by an update
             talk.prompts.pop(0)
