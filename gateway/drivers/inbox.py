@@ -31,10 +31,10 @@ class Inbox:
 
     def put(self, event: Event) -> bool:
         """True when the producer should call `room` before it goes on. Closed, it takes nothing any more."""
+        if self._closed:
+            return True
         events = self._events
         if not events:
-            if self._closed:
-                return True
             self._full_at = monotonic() + BATCH_SECONDS
             self._wake_reader()
         events.append(event)

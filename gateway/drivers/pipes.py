@@ -61,6 +61,7 @@ class _End:
         try:
             await waiting
         finally:
+            self._waiting = None
             if waiting.cancelled() and self._fd == fd:
                 remove(fd)
 

@@ -37,9 +37,21 @@ _ABSENT = object()
 def frames(events: list[Wire]) -> bytes:
     """The frames of these events, in order."""
     out: list[bytes] = []
+    # A message's deltas follow each other, with the very same id: what stands before the text is at hand by length.
+    kind, key, thing = "", "", None
+    heads: dict[int, bytes] = {}
     for event in events:
         try:
+            if event["type"] is kind and len(event) == 3 and event[key] is thing:
+                delta = event["delta"].encode()
+                head = heads.get(len(delta))
+                if head is None:
+                    head = heads[len(delta)] = _around(kind, event[key], None, len(delta))[0]
+                out += head, delta
+                continue
             kind = event["type"]
+            key, heads = _IDS.get(kind, ""), {}
+            thing = event.get(key)
             delta = event["delta"].encode()
             if len(event) == 3:
                 out += _around(kind, event[_IDS[kind]], None, len(delta))[0], delta

@@ -50,14 +50,18 @@ def fill(tool: Tool, *values: tuple[tuple[str, ...], str]) -> Json | None:
         if name is None:
             return None
         filled[name] = _put(properties[name], value, name)
-    return filled | _escalated(properties)
+    return filled | _meant(properties)
 
 
-def _escalated(properties: Json) -> Json:
-    """Codex asks its user only for what wants to leave the sandbox."""
-    if "require_escalated" not in properties.get("sandbox_permissions", {}).get("enum", ()):
-        return {}
-    return {"sandbox_permissions": "require_escalated", "justification": "The script says so."}
+def _meant(properties: Json) -> Json:
+    """Switches that have to be set for what the script is there for."""
+    if "require_escalated" in properties.get("sandbox_permissions", {}).get("enum", ()):
+        # Codex asks its user only for what wants to leave the sandbox.
+        return {"sandbox_permissions": "require_escalated", "justification": "The script says so."}
+    if "create" in properties.get("command", {}).get("enum", ()):
+        # OpenHands has one tool for looking at files and for writing them.
+        return {"command": "create"}
+    return {}
 
 
 def _put(schema: Json, value: str, name: str) -> Any:

@@ -11,10 +11,12 @@ from typing import Any, Literal
 
 from gateway.events import Question
 from gateway.turn import Answer
-from gateway.wire.acp.lenient import items, obj, present, text, without_meta, word
+from gateway.wire.acp.lenient import items, json_text, obj, present, text, without_meta, word
 
 SHOWN = ("title", "kind", "rawInput", "content", "locations")
 """Of the tool call in question: what it is going to do."""
+SHOWN_CHARS = 200_000
+"""More than this of one field is not shown again in the question: the call itself has it."""
 
 
 def subject_call(params: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def permission_question(
     options = _options(told)
     call, subject = subject_call(told), obj(told.get("subject"))
     shown = present({"command": text(subject.get("command")), "cwd": text(subject.get("cwd"))})
-    shown |= {key: without_meta(call[key]) for key in SHOWN if key in call}
+    shown |= {key: _bounded(without_meta(call[key])) for key in SHOWN if key in call}
     message = [text(told.get("title")) or text(call.get("title")), text(told.get("description")), shown.get("command")]
     return Question(
         id=question_id,
@@ -111,6 +113,10 @@ def elicitation_result(params: Any, answer: Answer) -> dict[str, Any]:
     if not isinstance(answer.payload, dict):
         return {"action": "decline"}
     return {"action": "accept", "content": answer.payload}
+
+
+def _bounded(value: Any) -> Any:
+    return value if len(json_text(value)) <= SHOWN_CHARS else {"tooLarge": True}
 
 
 def _options(params: dict[str, Any]) -> list[dict[str, Any]]:

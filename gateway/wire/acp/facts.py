@@ -49,6 +49,7 @@ class Facts:
             self.model = word(told["models"].get("currentModelId"))
         if isinstance(told.get("configOptions"), list):
             self.options = _options(told["configOptions"])
+            self._follow_options()
         if isinstance(told.get("availableCommands"), list):
             self.commands = _commands(told["availableCommands"])
 
@@ -62,20 +63,23 @@ class Facts:
         changed = {name: value for name, value in changes.items() if getattr(self, name) != value}
         for name, value in changed.items():
             setattr(self, name, value)
-        if "mode" in changed:
-            self.chose_mode(changed["mode"])
+        if "options" in changed:
+            self._follow_options()
         return told if changed else None
 
     def chose_mode(self, mode: str) -> None:
-        """A mode was set: agents with an option for it may tell only one of the two."""
+        """A mode was set by the older API, which answers with nothing."""
         self.mode = mode
-        option = self.mode_option
-        if option is not None and any(value["value"] == mode for value in option["options"]):
-            self.options = [known | {"value": mode} if known is option else known for known in self.options]
 
     def chose_model(self, model: str) -> None:
-        """A model was set by the older API, which answers with nothing."""
         self.model = model
+
+    def _follow_options(self) -> None:
+        """Mode and model by the older API mirror the options of these categories; the newest word counts."""
+        if self.mode_option is not None:
+            self.mode = text(self.mode_option.get("value"))
+        if self.model_option is not None:
+            self.model = text(self.model_option.get("value"))
 
     @property
     def mode_option(self) -> dict[str, Any] | None:
@@ -89,21 +93,22 @@ class Facts:
 
 
 def layer(facts: Facts) -> dict[str, Any]:
-    """Under `custom.acp`, by dotted path. Config options speak first: `modes` mirrors them, and may lag behind."""
+    """Under `custom.acp`, by dotted path. Lists come from the config options where there are some."""
     modes = _offered(facts.mode_option, facts.modes, facts.mode)
     models = _offered(facts.model_option, facts.models, facts.model)
     info = {"title": facts.title, "updatedAt": facts.updated_at, "cwd": facts.cwd}
     tree = {"modes": modes, "models": models, "sessionInfo": info, "usage": facts.usage}
     flat = {f"{name}.{key}": value for name, leaves in tree.items() for key, value in leaves.items()}
-    flat |= {"configOptions": facts.options, "commands": facts.commands}
+    # An agent may tell a new mode, and not the option that shows it.
+    shown = [one | {"value": facts.mode} if one is facts.mode_option and facts.mode else one for one in facts.options]
+    flat |= {"configOptions": shown, "commands": facts.commands}
     return {f"custom.acp.{path}": value for path, value in present(flat).items()}
 
 
 def _offered(option: dict[str, Any] | None, listed: list[dict[str, Any]], current: str | None) -> dict[str, Any]:
-    if option is None:
-        return {"available": listed, "current": current}
-    available = [present({"id": one["value"], **_words(one, "name", "description")}) for one in option["options"]]
-    return {"available": available, "current": option.get("value")}
+    if option is not None:
+        listed = [present({"id": one["value"], **_words(one, "name", "description")}) for one in option["options"]]
+    return {"available": listed, "current": current}
 
 
 # -- the wire's shapes

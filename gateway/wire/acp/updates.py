@@ -83,7 +83,11 @@ class Updates:
         child = session_id is not None and self.lanes.owns(session_id)
         facts = Facts() if child else self.facts
         fact = facts.read_update(update)
-        return [] if fact is None else [Custom(fact[0], fact[1], self.lanes.tag(session_id))]
+        if fact is None:
+            return []
+        if fact[0] in ("acp.mode", "acp.config"):
+            self.lanes.main.busy = True  # what a slash command was for: the turn was not empty
+        return [Custom(fact[0], fact[1], self.lanes.tag(session_id))]
 
     # -- messages
 
@@ -169,6 +173,7 @@ class Updates:
         return _one(self._asides.notice(update, lane.subagent))
 
     def _compaction(self, lane: Lane, update: Update) -> Found:
+        lane.busy = True
         return _one(self._asides.compaction(update, lane.subagent))
 
     def _compaction_chunk(self, lane: Lane, update: Update) -> Found:

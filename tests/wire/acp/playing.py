@@ -175,7 +175,8 @@ class Play:
 
     def _told(self, talk: Talk, result: dict[str, Any]) -> None:
         talk.reader.facts.read_result(result)
-        talk.opened = talk.opened | {key: result[key] for key in ("configOptions", "availableCommands") if key in result}
+        kept = {key: result[key] for key in ("configOptions", "availableCommands") if key in result}
+        talk.opened = talk.opened | kept
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
         parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
