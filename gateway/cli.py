@@ -52,6 +52,8 @@ def main() -> None:
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8123]")
 @click.option("--agents", multiple=True, metavar="DIR", help="Folder of agent files, beside the bundled. Repeatable.")
+@click.option("--acp", multiple=True, metavar="COMMAND", help="Try any ACP agent: its command line, quoted. Repeatable.")
+@click.option("--workspace", multiple=True, metavar="DIR", help="Folder agents may work in.  [default: here] Repeatable.")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
 @click.option("--token-file", metavar="FILE", help="File of tokens, one a line; then every call needs one.")
 @click.option("--allow-origin", multiple=True, metavar="ORIGIN", help="Web origin that may call. Repeatable.")

@@ -8,10 +8,10 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp import AcpDriver
-from gateway.drivers.base import Driver, LiveTurn, Opening, Session
+from gateway.drivers.base import Controls, Driver, LiveTurn, Opening, Session
 from gateway.drivers.python import PythonDriver
 
-__all__ = ["DRIVERS", "Driver", "LiveTurn", "Opening", "Session"]
+__all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session"]
 
 DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
     "acp": AcpDriver,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from gateway.drivers.probe import Availability
 from gateway.events import Event, Layer
 from gateway.turn import Answer, Turn
 
@@ -48,6 +49,25 @@ class LiveTurn(Protocol):
         """Stop at once, bounded, and let go of everything. May be called twice."""
 
 
+class Controls(Protocol):
+    """What can be set on a session, and done with it, between turns. `NotCapable` for what the agent does not offer."""
+
+    async def set_mode(self, mode: str) -> None: ...
+
+    async def set_model(self, model: str) -> None: ...
+
+    async def set_config(self, option: str, value: str | bool) -> None: ...
+
+    async def fork(self) -> str:
+        """A copy of the conversation so far: its id."""
+
+    async def delete(self) -> None:
+        """At the agent, for good."""
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Any further method of the agent's own protocol."""
+
+
 class Session(Protocol):
     """One thread's conversation with an agent."""
 
@@ -67,6 +87,10 @@ class Session(Protocol):
     def learned(self) -> Layer:
         """The session layer: what this session has and is set to, now."""
 
+    @property
+    def controls(self) -> Controls | None:
+        """None: there is nothing to set."""
+
     async def start(self, turn: Turn) -> LiveTurn: ...
 
     async def aclose(self) -> None: ...
@@ -81,6 +105,15 @@ class Driver(Protocol):
     async def announced(self) -> Mapping[str, Any]:
         """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every
         snapshot."""
+
+    @property
+    def probed(self) -> bool:
+        """The agent has said what it can do."""
+
+    async def probe(self) -> None:
+        """Makes it say so. Raises `AgentFault` when it cannot be started."""
+
+    async def availability(self) -> Availability: ...
 
     async def open(self, opening: Opening) -> Session:
         """Raises `AgentFault` when the agent cannot be started or will not."""

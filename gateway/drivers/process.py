@@ -158,9 +158,7 @@ class Process:
         return -signal.SIGKILL if code is None else code
 
 
-async def _live(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], *, task_status: TaskStatus[Process]
-) -> None:
+async def _live(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, task_status: TaskStatus[Process]) -> None:
     """The process's whole life, in a task of its own: whatever ends the task ends the process."""
     process = _open(command, cwd, env)
     control = process._control

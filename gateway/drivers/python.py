@@ -23,6 +23,7 @@ from gateway.drivers.blocking import in_thread
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
+from gateway.drivers.probe import Availability
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Event, Layer, Native, TextDelta
 from gateway.turn import Answer, Turn
@@ -40,6 +41,7 @@ log = logging.getLogger(__name__)
 
 class PythonDriver:
     together = 0.0
+    probed = True
 
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         assert definition.entry is not None  # the definition was checked
@@ -65,6 +67,12 @@ class PythonDriver:
             raise AgentFault(f"{self._definition.id}: capabilities are a {type(said).__name__}, not a mapping")
         return said or {}
 
+    async def probe(self) -> None:
+        return None
+
+    async def availability(self) -> Availability:
+        return Availability()
+
     async def open(self, opening: Opening) -> PythonSession:
         return PythonSession(self._agent)
 
@@ -78,6 +86,7 @@ class PythonSession:
     id: str | None = None
     kept = False
     alive = True
+    controls = None
     learned: Layer = {}
 
     def __init__(self, agent: Agent) -> None:

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
 from gateway.drivers import DRIVERS, Driver
-from gateway.errors import ConfigError, NotFound, Refused
+from gateway.errors import ConfigError, GatewayError, NotFound, Refused
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ class Agents:
     """By id. A definition that cannot be started is listed as broken; it does not keep the others from working."""
 
     def __init__(self, catalog: Catalog, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        self._probing: set[str] = set()
         self._agents = {definition.id: _start(definition, tasks) for definition in catalog.values()}
 
     def __getitem__(self, agent_id: str) -> Agent:
@@ -48,6 +50,22 @@ class Agents:
 
     def __contains__(self, agent_id: object) -> bool:
         return agent_id in self._agents
+
+    def probe_soon(self, agent: Agent) -> None:
+        """In the background: whoever asks what an agent can do should not wait for it to start."""
+        name = agent.definition.id
+        if agent.driver is not None and not agent.driver.probed and name not in self._probing:
+            self._probing.add(name)
+            self._tasks.start_soon(self._probe, agent, agent.driver)
+
+    async def _probe(self, agent: Agent, driver: Driver) -> None:
+        try:
+            if (await driver.availability()).status == "ready":
+                await driver.probe()
+        except GatewayError as exc:
+            log.info("agent %s could not be probed: %s", agent.definition.id, exc.detail)
+        finally:
+            self._probing.discard(agent.definition.id)
 
     async def aclose(self) -> None:
         for agent in self:

@@ -21,7 +21,7 @@ from gateway.agui import inbound
 from gateway.agui.history import History
 from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.outbound import Outbound
-from gateway.drivers import Driver, LiveTurn, Opening
+from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Busy, Conflict, GatewayError, NotFound
 from gateway.events import Broke, Ended, MessagesSet, Wire
 from gateway.jsontext import dumps
@@ -186,7 +186,7 @@ class Engine:
             if settled.again and (book.open() or not await self._has_news(thread, run)):
                 return await self._tell_again(thread, run, book)
             if live is None:
-                live = await self._open(thread, run, driver, book)
+                live = await (await self._open(thread, run.turn, driver, book)).start(run.turn)
             await run.drive(live, settled.answers if parked else {})
             if run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
@@ -199,16 +199,28 @@ class Engine:
                     await self._sessions.give_back(thread)
         return await self._conclude(thread, run, book)
 
-    async def _open(self, thread: ThreadKey, run: Run, driver: Driver, book: Book) -> LiveTurn:
-        """The thread's session, brought back if it must be, and a turn on it."""
+    async def open_session(self, thread: ThreadKey, turn: Turn, driver: Driver) -> Session:
+        """For what is done between runs."""
+        session = await self._open(thread, turn, driver, await self._threads.book(thread))
+        await self._sessions.give_back(thread)
+        return session
+
+    def session(self, thread: ThreadKey) -> Session | None:
+        return self._sessions.get(thread)
+
+    async def close_session(self, thread: ThreadKey) -> bool:
+        return await self._sessions.close(thread)
+
+    async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> Session:
+        """The thread's session, brought back if it must be."""
         known: frozenset[str] = frozenset()
         if book.session is not None and self._sessions.get(thread) is None:
             known = (await read_history(self._store, *thread)).ids()
-        session = await self._sessions.take(thread, driver, self._opening(run.turn, book.session, known))
+        session = await self._sessions.take(thread, driver, self._opening(turn, book.session, known))
         if session.id != book.session:
             book.session = session.id
             await self._threads.save(thread, book)
-        return await session.start(run.turn)
+        return session
 
     def _opening(self, turn: Turn, session_id: str | None, known: frozenset[str]) -> Opening:
         options = turn.options

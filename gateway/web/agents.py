@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway import __version__
+from gateway.drivers.probe import Availability
 from gateway.runs.agents import Agent
 from gateway.web.house import House
 
@@ -45,9 +47,11 @@ async def show(request: Request) -> Response:
 
 async def describe(house: House, agent: Agent) -> dict[str, Any]:
     tree = (await house.snapshots.current(agent)).snapshot.tree()
-    availability: dict[str, Any] = {"status": "ready"}
     if agent.driver is None:
-        availability = {"status": "broken", "reason": agent.broken, "hint": "mend the agent's file and restart"}
+        found = Availability("broken", agent.broken, "mend the agent's file and restart")
+    else:
+        found = await agent.driver.availability()
+    availability = {key: value for key, value in asdict(found).items() if value is not None}
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,

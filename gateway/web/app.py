@@ -17,7 +17,7 @@ from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web import agents, capabilities, copilotkit, health, runs
+from gateway.web import agents, capabilities, copilotkit, health, runs, threads
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
 from gateway.web.problems import HANDLERS
@@ -36,6 +36,8 @@ def by_method(**endpoints: Endpoint) -> Endpoint:
     return choose
 
 
+ONE_THREAD = by_method(GET=threads.show, DELETE=threads.delete)
+
 ROUTES: list[BaseRoute] = [
     Route("/", agents.index),
     Route("/healthz", health.healthz),
@@ -43,6 +45,14 @@ ROUTES: list[BaseRoute] = [
     Route("/agents", agents.list_agents),
     Route("/agents/{agent}", by_method(GET=agents.show, POST=runs.start), methods=["GET", "POST"]),
     Route("/agents/{agent}/capabilities", capabilities.show),
+    Route("/agents/{agent}/threads", threads.list_threads),
+    Route("/agents/{agent}/threads/{thread}", ONE_THREAD, methods=["GET", "DELETE"]),
+    Route("/agents/{agent}/threads/{thread}/close", threads.close, methods=["POST"]),
+    Route("/agents/{agent}/threads/{thread}/fork", threads.fork, methods=["POST"]),
+    Route("/agents/{agent}/threads/{thread}/mode", threads.set_mode, methods=["POST"]),
+    Route("/agents/{agent}/threads/{thread}/model", threads.set_model, methods=["POST"]),
+    Route("/agents/{agent}/threads/{thread}/config", threads.set_config, methods=["POST"]),
+    Route("/agents/{agent}/threads/{thread}/acp", threads.call, methods=["POST"]),
     Route("/runs/{run:path}/events", runs.attach, name="attach"),
     Route("/runs/{run:path}/cancel", runs.cancel, methods=["POST"]),
     Mount(

@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.agui import legacy
 from gateway.capabilities.merge import etag, to_json
-from gateway.errors import BadRequest
+from gateway.errors import AgentFault, BadRequest
+from gateway.runs.agents import Agent
+from gateway.runs.threads import ThreadKey
 from gateway.web.house import Current, House
 
-VIEWS = ("agui",)
+VIEWS = ("agui", "acp")
+PROBE_LIMIT = 60.0
+"""Of `?probe=1`: agents take seconds to start, and some wait for a network that is not there."""
 
 
 async def show(request: Request) -> Response:
+    """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
     house: House = request.app.state.house
-    current = await house.snapshots.current(house.agents[request.path_params["agent"]])
+    agent = house.agents[request.path_params["agent"]]
     query = request.query_params
+    await _probe(house, agent, wait=_yes(query.get("probe")))
+    current = await _current(house, agent, request)
     if not query:
         return _answer(request, current.body, current.etag)
-    if query.get("view", "agui") not in VIEWS:
-        raise BadRequest(f"there is no view {query['view']!r}. Known: {', '.join(VIEWS)}.", code="UNKNOWN_VIEW")
-    if query.get("explain", "0") not in ("", "0", "false"):
+    match query.get("view", "agui"):
+        case "agui":
+            pass
+        case "acp":
+            body = to_json(current.snapshot.tree().get("custom", {}).get("acp", {}))
+            return _answer(request, body, etag(body))
+        case unknown:
+            raise BadRequest(f"there is no view {unknown!r}. Known: {', '.join(VIEWS)}.", code="UNKNOWN_VIEW")
+    if _yes(query.get("explain")):
         return _explained(current)
     if query.get("protocol") == "0":
         body = to_json(legacy.capabilities(current.snapshot.tree()))
         return _answer(request, body, etag(body))
     return _answer(request, current.body, current.etag)
+
+
+async def _probe(house: House, agent: Agent, *, wait: bool) -> None:
+    if agent.driver is None or agent.driver.probed:
+        return None
+    if not wait:
+        return house.agents.probe_soon(agent)
+    try:
+        with anyio.fail_after(PROBE_LIMIT):
+            await agent.driver.probe()
+    except TimeoutError:
+        raise AgentFault(f"the agent did not answer within {PROBE_LIMIT:g} seconds", code="AGENT_STALLED") from None
+
+
+async def _current(house: House, agent: Agent, request: Request) -> Current:
+    thread = request.query_params.get("thread")
+    session = None
+    if thread is not None:
+        session = house.engine.session(ThreadKey(agent.definition.id, thread, request.state.principal))
+    if session is None:
+        return await house.snapshots.current(agent)
+    return await house.snapshots.of_session(agent, session.learned)
+
+
+def _yes(value: str | None) -> bool:
+    return value not in (None, "", "0", "false")
 
 
 def _answer(request: Request, body: bytes, tag: str) -> Response:

@@ -16,6 +16,7 @@ from gateway.catalog.definition import capability_tree
 from gateway.catalog.load import Catalog
 from gateway.errors import GatewayError
 from gateway.runs.agents import Agent, Agents
+from gateway.runs.control import Control
 from gateway.runs.engine import Engine
 from gateway.settings import Settings
 from gateway.store.base import Store
@@ -48,6 +49,11 @@ class Snapshots:
             current = self._current[agent.definition.id] = self._compute(agent, announced)
         return current
 
+    async def of_session(self, agent: Agent, learned: Mapping[str, Any]) -> Current:
+        """With what one thread's session has and is set to."""
+        session = Said("session", "what the session told", dict(learned))
+        return self._compute(agent, await self._announced(agent), session)
+
     async def _announced(self, agent: Agent) -> Mapping[str, Any] | None:
         if agent.driver is None:
             return None
@@ -57,8 +63,8 @@ class Snapshots:
             self._complain(agent, f"its capabilities cannot be had: {type(exc).__name__}: {exc}")
             return None
 
-    def _compute(self, agent: Agent, announced: Mapping[str, Any] | None) -> Current:
-        layers = [profile_layer(agent.definition), self._gateway]
+    def _compute(self, agent: Agent, announced: Mapping[str, Any] | None, *more: Said) -> Current:
+        layers = [profile_layer(agent.definition), self._gateway, *more]
         if announced:
             try:
                 layers.append(Said("handshake", "what the agent announces", flatten(capability_tree(announced))))
@@ -81,6 +87,7 @@ class House:
     store: Store
     agents: Agents
     engine: Engine
+    control: Control
     snapshots: Snapshots
 
     def default_agent(self) -> str | None:
@@ -105,7 +112,7 @@ async def open_house(
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", left)
             tasks.start_soon(engine.prune_for_ever)
             try:
-                yield House(settings, store, agents, engine, Snapshots(carried))
+                yield House(settings, store, agents, engine, Control(engine, store), Snapshots(carried))
             finally:
                 with anyio.CancelScope(shield=True):
                     await engine.drain()

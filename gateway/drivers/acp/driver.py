@@ -16,9 +16,10 @@ from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
+from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
+from gateway.wire.acp.handshake import Handshake, acp_view, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
 
 log = logging.getLogger(__name__)
@@ -37,10 +38,25 @@ class AcpDriver:
         self._definition, self._command, self._tasks = definition, definition.command, tasks
         self._connections: list[Connection] = []
         self._starting = anyio.Lock()
+        self._failure: str | None = None
         self.handshake: Handshake | None = None
 
     async def announced(self) -> Mapping[str, Any]:
-        return {} if self.handshake is None else _tree(agui_layer(self.handshake))
+        if self.handshake is None:
+            return {}
+        tree = _tree(agui_layer(self.handshake))
+        tree.setdefault("custom", {})["acp"] = acp_view(self.handshake)
+        return tree
+
+    @property
+    def probed(self) -> bool:
+        return self.handshake is not None
+
+    async def availability(self) -> Availability:
+        found = await look(self._definition)
+        if found.status == "ready" and self._failure is not None:
+            return Availability("broken", self._failure)
+        return found
 
     async def open(self, opening: Opening) -> AcpSession:
         """A session: the thread's own if the agent can bring it back, else a new one."""
@@ -54,13 +70,11 @@ class AcpDriver:
         self._tasks.start_soon(self._retire_when_idle, connection, session)
         return session
 
-    async def probe(self) -> Handshake:
-        """Starts the agent if it never was, for its handshake."""
+    async def probe(self) -> None:
+        """Starts the agent if it never was, for its handshake; the process is kept a while for a first session."""
         if self.handshake is None:
             connection = await self._connection()
             self._tasks.start_soon(self._retire, connection)
-        assert self.handshake is not None
-        return self.handshake
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -76,7 +90,12 @@ class AcpDriver:
             for connection in self._connections:
                 if self._definition.acp.sessions == "many" or connection.sessions == 0:
                     return connection
-            connection = await self._start()
+            try:
+                connection = await self._start()
+            except AgentFault as exc:
+                self._failure = exc.detail
+                raise
+            self._failure = None
             self._connections.append(connection)
             return connection
 

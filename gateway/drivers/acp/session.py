@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
+from gateway.drivers.acp.controls import AcpControls
 from gateway.drivers.acp.serve import Service
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
@@ -72,7 +73,12 @@ class AcpSession:
     def learned(self) -> Layer:
         return layer(self.reader.facts)
 
+    @property
+    def controls(self) -> AcpControls:
+        return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, self._where())
+
     async def start(self, turn: Turn) -> AcpTurn:
+        await self._wishes(turn)
         news = new_messages(turn, self._known)
         blocks, warned = prompt_blocks(turn, self._handshake, new_messages=news, retell=self._retell)
         if self._retell and len(turn.messages) > 1:
@@ -86,6 +92,16 @@ class AcpSession:
         live.put([*warned, *late])
         self._tasks.start_soon(live.play)
         return live
+
+    async def _wishes(self, turn: Turn) -> None:
+        """What the run wants set, before it is prompted."""
+        options, controls = turn.options, self.controls
+        if options.model is not None:
+            await controls.set_model(options.model)
+        if options.mode is not None:
+            await controls.set_mode(options.mode)
+        if options.effort is not None:
+            await controls.set_effort(options.effort)
 
     async def aclose(self) -> None:
         """Frees it at the agent, where that is possible; the conversation can be brought back."""

@@ -36,11 +36,12 @@ def permission_question(
     call, subject = subject_call(told), obj(told.get("subject"))
     shown = present({"command": text(subject.get("command")), "cwd": text(subject.get("cwd"))})
     shown |= {key: _bounded(without_meta(call[key])) for key in SHOWN if key in call}
-    message = [text(told.get("title")) or text(call.get("title")), text(told.get("description")), shown.get("command")]
+    lines = [text(told.get("title")), text(told.get("description")), text(call.get("title")), shown.get("command")]
+    message = dict.fromkeys(line for line in lines if line)
     return Question(
         id=question_id,
         reason="confirmation" if tool_call_id is None else "tool_call",
-        message="\n".join(line for line in message if line) or "The agent asks for permission.",
+        message="\n".join(message) or "The agent asks for permission.",
         tool_call_id=tool_call_id,
         response_schema=_response_schema(options),
         metadata={"acp": present({"options": options}) | ({"subject": shown} if shown else {})},

@@ -13,14 +13,11 @@ def difference(old: Any, new: Any, path: str = "") -> list[Operation]:
 
 
 def _compare(old: Any, new: Any, path: str) -> Iterator[Operation]:
-    # 1 == True in Python; in JSON they differ.
-    if type(old) is type(new) and old == new:
-        return
     if isinstance(old, dict) and isinstance(new, dict):
         yield from _objects(old, new, path)
     elif isinstance(old, list) and isinstance(new, list):
         yield from _lists(old, new, path)
-    else:
+    elif type(old) is not type(new) or old != new:  # 1 == True in Python; in JSON they differ
         yield {"op": "replace", "path": path, "value": new}
 
 

@@ -1,0 +1,135 @@
+"""A thread's session, between its runs: looked at, set, forked, closed, deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from gateway.capabilities.layers import unflatten
+from gateway.drivers import Controls, Session
+from gateway.errors import BadInput, Conflict, NotCapable, NotFound
+from gateway.jsontext import dumps
+from gateway.runs.agents import Agent
+from gateway.runs.engine import Engine
+from gateway.runs.questions import Book
+from gateway.runs.threads import ThreadKey
+from gateway.store.base import RunRecord, Store, ThreadRecord
+from gateway.turn import Turn
+
+LISTED = 200
+
+
+class Control:
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self._engine, self._store = engine, store
+
+    async def threads(self, agent: Agent, principal: str) -> list[dict[str, Any]]:
+        threads = await self._store.threads(agent.definition.id, principal, LISTED)
+        return [self._summary(thread) for thread in threads]
+
+    async def show(self, agent: Agent, thread: ThreadKey) -> dict[str, Any]:
+        """What is known of it, its conversation included."""
+        record = await self._known(thread)
+        history, live = await self._engine.history(thread)
+        session = self._engine.session(thread)
+        return self._summary(record) | {
+            "runId": live.record.run_id if live else None,
+            "messages": history.messages,
+            "state": history.state,
+            "interrupts": await self._engine.open_interrupts(thread),
+            "session": {"id": record.session, "open": session is not None, **_learned(session)},
+        }
+
+    async def close(self, thread: ThreadKey) -> bool:
+        """Frees the agent's session; the thread brings it back when it is used."""
+        await self._known(thread)
+        self._idle(thread)
+        return await self._engine.close_session(thread)
+
+    async def delete(self, agent: Agent, thread: ThreadKey) -> None:
+        """The thread and its logs, and the session at the agent where it can delete one."""
+        record = await self._known(thread)
+        self._idle(thread)
+        if record.session is not None:
+            controls = await self._controls(agent, thread)
+            with suppress(NotCapable):  # then the agent keeps its own copy, as it does for everyone
+                await controls.delete()
+        await self._engine.close_session(thread)
+        await self._store.delete_thread(*thread)
+
+    async def fork(self, agent: Agent, thread: ThreadKey, new_id: str) -> str:
+        """A second thread that begins where this one is."""
+        await self._known(thread)
+        self._idle(thread)
+        forked = ThreadKey(thread.agent, new_id, thread.principal)
+        if await self._store.thread(*forked) is not None:
+            raise Conflict(f"there is a thread {new_id!r} already", code="THREAD_EXISTS")
+        session_id = await (await self._controls(agent, thread)).fork()
+        history, _ = await self._engine.history(thread)
+        await self._begin_with(forked, history.messages)
+        book = Book(session=session_id)
+        now = time.time()
+        await self._store.save_thread(ThreadRecord(*forked, updated=now, session=session_id, interrupts=book.dumps()))
+        return session_id
+
+    async def set(self, agent: Agent, thread: ThreadKey, what: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        """`mode`, `model` or `config`; what the session is then set to."""
+        self._idle(thread)
+        controls = await self._controls(agent, thread)
+        match what, value:
+            case "mode", {"mode": str(mode)}:
+                await controls.set_mode(mode)
+            case "model", {"model": str(model)}:
+                await controls.set_model(model)
+            case "config", {"id": str(option), "value": bool() | str() as wish}:
+                await controls.set_config(option, wish)
+            case _:
+                wanted = {"mode": '{"mode": "…"}', "model": '{"model": "…"}', "config": '{"id": "…", "value": …}'}
+                raise BadInput(f"the body must be {wanted[what]}", pointer="")
+        return _learned(self._engine.session(thread))
+
+    async def call(self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any]) -> Any:
+        """Any further method of the agent's own protocol."""
+        return await (await self._controls(agent, thread)).call(method, params)
+
+    async def _known(self, thread: ThreadKey) -> ThreadRecord:
+        record = await self._store.thread(*thread)
+        if record is None:
+            raise NotFound(f"{thread.agent!r} has no thread {thread.thread_id!r}", code="UNKNOWN_THREAD")
+        return record
+
+    def _idle(self, thread: ThreadKey) -> None:
+        if (run := self._engine.waiting_run(thread)) is not None:
+            raise Conflict(f"the thread has a run under way, {run!r}: cancel it first", code="RUN_LIVE", runId=run)
+
+    async def _controls(self, agent: Agent, thread: ThreadKey) -> Controls:
+        turn = Turn(thread.thread_id, "")
+        session = await self._engine.open_session(thread, turn, agent.ready)
+        if session.controls is None:
+            detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
+            raise NotCapable(detail, capability="custom.acp", saidBy=f"driver ({agent.definition.driver})")
+        return session.controls
+
+    async def _begin_with(self, thread: ThreadKey, messages: list[dict[str, Any]]) -> None:
+        """A thread's memory is the input of its runs: a fork starts with one that was nothing but that."""
+        key, run_id = uuid4().hex, f"fork-{uuid4().hex[:8]}"
+        given = {"threadId": thread.thread_id, "runId": run_id, "messages": messages}
+        record = RunRecord(
+            key, run_id, thread.thread_id, thread.agent, thread.principal, "1.0", dumps(given), time.time()
+        )
+        await self._store.begin(record)
+        await self._store.end(key, "finished", time.time())
+
+    def _summary(self, thread: ThreadRecord) -> dict[str, Any]:
+        key = ThreadKey(thread.agent, thread.thread_id, thread.principal)
+        run = self._engine.waiting_run(key)
+        return {"threadId": thread.thread_id, "updated": thread.updated, "waiting": run, "sessionId": thread.session}
+
+
+def _learned(session: Session | None) -> dict[str, Any]:
+    told: dict[str, Any] = {} if session is None else unflatten(session.learned)
+    found: dict[str, Any] = told.get("custom", {}).get("acp", {})
+    return found
