@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from gateway import __version__, create_app
-from gateway.catalog.load import bundled, load_catalog
+from gateway.catalog.load import bundled, load_catalog, with_bare
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings, load
 from gateway.web.server import bind, serve
@@ -52,8 +52,8 @@ def main() -> None:
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8123]")
 @click.option("--agents", multiple=True, metavar="DIR", help="Folder of agent files, beside the bundled. Repeatable.")
-@click.option("--acp", multiple=True, metavar="COMMAND", help="Try any ACP agent: its command line, quoted. Repeatable.")
-@click.option("--workspace", multiple=True, metavar="DIR", help="Folder agents may work in.  [default: here] Repeatable.")
+@click.option("--acp", multiple=True, metavar="COMMAND", help="Try any ACP agent: its command line. Repeatable.")
+@click.option("--workspace", multiple=True, metavar="DIR", help="Folder to work in; repeatable.  [default: here]")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
 @click.option("--token-file", metavar="FILE", help="File of tokens, one a line; then every call needs one.")
 @click.option("--allow-origin", multiple=True, metavar="ORIGIN", help="Web origin that may call. Repeatable.")
@@ -89,7 +89,7 @@ def url_of(settings: Settings, sock: socket.socket) -> str:
 def greet(settings: Settings, sock: socket.socket) -> None:
     """What a person wants to know first: where it is, what it has, what to try."""
     url = url_of(settings, sock)
-    agents = ", ".join(load_catalog([bundled(), *settings.agents]))
+    agents = ", ".join(with_bare(load_catalog([bundled(), *settings.agents]), settings.acp))
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""
     body = '{"threadId":"t1","runId":"r1","messages":[{"id":"1","role":"user","content":"think"}]}'
     console = Console(highlight=False)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from gateway.errors import ConfigError
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LISTS = ("agents", "workspace", "allow_origin", "allow_host")
+LISTS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
 
 
 def data_dir() -> Path:
@@ -39,6 +39,8 @@ class Settings(BaseModel):
     """Port to listen on; 0 takes a free one."""
     agents: tuple[Path, ...] = ()
     """Folders of agent files, laid over the bundled ones in order: the same id replaces."""
+    acp: tuple[str, ...] = ()
+    """Command lines of ACP agents to try without a file: `"gemini --acp"` becomes the agent `gemini`."""
     store: str = Field(default_factory=default_store)
     """`sqlite:///PATH` or `memory:`."""
     token_file: Path | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import tomllib
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.definition import AgentDefinition, Command, Identity
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
@@ -101,3 +103,30 @@ def _table(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for inner in get_args(annotation) if (found := _table(inner))), None)
+
+
+ACP_OPTIONS = ("model", "mode", "effort", "approvals", "cwd", "additionalDirectories", "mcpServers", "sessionId")
+"""What any ACP agent may be asked; whether it can is found out when it is."""
+
+
+def with_bare(catalog: Catalog, command_lines: Iterable[str]) -> Catalog:
+    """The catalog, and an ACP agent for each command line, with the whole environment: as in the user's own shell."""
+    found = dict(catalog)
+    for line in command_lines:
+        try:
+            run = shlex.split(line)
+        except ValueError as exc:
+            raise ConfigError(f"--acp {line!r}: {exc}") from exc
+        if not run:
+            raise ConfigError("--acp needs a command line, for example: --acp 'gemini --acp'")
+        name = re.sub(r"[^a-z0-9._-]+", "-", Path(run[0]).stem.lower()).strip("-._") or "acp"
+        definition = AgentDefinition(
+            id=name,
+            driver="acp",
+            identity=Identity(name=Path(run[0]).name),
+            command=Command(run=tuple(run), inherit=("*",)),
+            options=ACP_OPTIONS,
+            source=Path("--acp"),
+        )
+        found[name] = definition
+    return found

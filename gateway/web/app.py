@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
-from gateway.catalog.load import bundled, load_catalog
+from gateway.catalog.load import bundled, load_catalog, with_bare
 from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
 from gateway.settings import Settings
@@ -82,7 +82,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     """The ASGI application. Files and tokens are read now, so that a mistake in them is told before it serves."""
     settings = settings or Settings()
     tokens = load_tokens(settings.token_file)
-    catalog = load_catalog([bundled(), *settings.agents])
+    catalog = with_bare(load_catalog([bundled(), *settings.agents]), settings.acp)
     if settings.default_agent not in (None, *catalog):
         raise ConfigError(f"default_agent: there is no agent {settings.default_agent!r}. Known: {', '.join(catalog)}.")
     store = open_store(settings.store)

@@ -72,6 +72,11 @@ def hangs_in_a_thread(turn: Turn) -> Iterator[str]:
     time.sleep(3600)
 
 
+def blocks(turn: Turn) -> Iterator[str]:
+    yield "one moment"
+    time.sleep(3600)
+
+
 async def swallows(turn: Turn) -> AsyncIterator[str]:
     yield "cannot stop me"
     while True:

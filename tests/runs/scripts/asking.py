@@ -1,0 +1,99 @@
+"""Agents that ask. What becomes of one that nobody listens to any more, it writes into a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ag_ui.core import EventType, Interrupt, RunFinishedEvent, RunFinishedInterruptOutcome
+
+from gateway.events import Asked, Question, SubagentEnd, SubagentStart, TextDelta, ToolEnd, ToolResult, ToolStart
+from gateway.turn import Answer, Turn
+
+BOOLEAN = {"type": "boolean"}
+SOON = 0.2
+
+
+def _write(turn: Turn, word: str) -> None:
+    file = Path(turn.forwarded_props["file"])
+    file.write_text(file.read_text() + word + "\n" if file.exists() else word + "\n")
+
+
+def _said(answers: Mapping[str, Answer]) -> str:
+    return ", ".join(f"{name.rpartition('-')[2]}={a.status}:{a.payload}" for name, a in sorted(answers.items()))
+
+
+async def asks(turn: Turn) -> AsyncGenerator[Any, Any]:
+    yield "May I? "
+    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation", response_schema=BOOLEAN),))
+    yield _said(answers)
+
+
+async def asks_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
+    for name in ("a", "b"):
+        answers = yield Asked((Question(f"{turn.run_id}-{name}", "confirmation"),))
+        yield _said(answers)
+
+
+async def asks_two_at_once(turn: Turn) -> AsyncGenerator[Any, Any]:
+    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation"), Question(f"{turn.run_id}-b", "confirmation")))
+    yield _said(answers)
+
+
+async def asks_for_a_new_turn(turn: Turn) -> AsyncIterator[Any]:
+    if turn.resume:
+        yield "; ".join(f"{answer.interrupt_id}={answer.status}:{answer.payload}" for answer in turn.resume)
+        return
+    yield "I will not wait. "
+    interrupt = Interrupt(id="stateless", reason="confirmation", response_schema=BOOLEAN)
+    yield RunFinishedEvent(
+        type=EventType.RUN_FINISHED,
+        thread_id="any",
+        run_id="any",
+        outcome=RunFinishedInterruptOutcome(type="interrupt", interrupts=[interrupt]),
+    )
+
+
+async def asks_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
+    answers = yield Asked(
+        (
+            Question(f"{turn.run_id}-a", "confirmation", expires_in=SOON),
+            Question(f"{turn.run_id}-b", "confirmation", expires_in=3600),
+        )
+    )
+    await asyncio.sleep(0)  # it may take its time: nobody has cancelled it
+    _write(turn, _said(answers))
+    yield "to nobody"
+
+
+async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:
+    try:
+        answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation"),))
+        _write(turn, _said(answers))
+        await asyncio.sleep(3600)
+    finally:
+        _write(turn, "stopped")
+
+
+async def delegates(turn: Turn) -> AsyncGenerator[Any, Any]:
+    yield SubagentStart("scout", "Scout")
+    yield TextDelta("I am the scout. ", subagent="scout")
+    yield ToolStart("call", "swim", subagent="scout")
+    yield ToolEnd("call")
+    question = Question(f"{turn.run_id}-a", "tool_call", tool_call_id="call", subagent="scout")
+    yield (yield Asked((question,))) and ToolResult("call", "swam")
+    yield TextDelta("Back again.", subagent="scout")
+    yield SubagentEnd("scout")
+
+
+async def asks_badly(turn: Turn) -> AsyncGenerator[Any, Any]:
+    yield "Well? "
+    yield Asked((Question("q", "confirmation", response_schema="none"),))  # type: ignore[arg-type] # that is the fault
+
+
+async def asks_without_waiting_to_be_asked(turn: Turn) -> AsyncGenerator[Any, Any]:
+    """A question whose schema is none, and cannot be held against anything."""
+    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation", response_schema={"type": 5}),))
+    yield _said(answers)
