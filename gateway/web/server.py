@@ -119,6 +119,7 @@ def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callab
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=65,
         timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -20,8 +20,18 @@ from gateway.drivers.process import Process
 from gateway.errors import AgentFault
 from gateway.wire.acp.faults import REQUEST_CANCELLED, agent_fault
 from gateway.wire.acp.handshake import Handshake
-from gateway.wire.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, Id, JsonRpc, Noise, Notification, Request, Response
-from gateway.wire.lines import Lines
+from gateway.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    Id,
+    Incoming,
+    JsonRpc,
+    Noise,
+    Notification,
+    Request,
+    Response,
+)
+from gateway.wire.lines import Lines, TooLong
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +46,8 @@ WRITE_LIMIT = 30.0
 class Listener(Protocol):
     """A session, as its connection sees it."""
 
-    def updated(self, update: dict[str, Any], session_id: str) -> None:
-        """One update, in order: of the session itself or of a child of it."""
+    def updated(self, updates: list[Any], session_id: str) -> None:
+        """Updates, in order: of the session itself or of a child of it."""
 
     def owns(self, session_id: str) -> bool:
         """Is it a child session of this one?"""
@@ -67,7 +77,7 @@ class Connection:
         self._lines = Lines(LINE_LIMIT)
         self._waiting: dict[Id, asyncio.Future[Response]] = {}
         self._sessions: dict[str, Listener] = {}
-        self._early: dict[str, deque[dict[str, Any]]] = {}
+        self._early: dict[str, deque[Any]] = {}
         self._serving: dict[Id, anyio.CancelScope] = {}
         self._notices: Callable[[str, Any], None] = lambda method, params: None
         self._error: AgentFault | None = None
@@ -126,8 +136,8 @@ class Connection:
     def attach(self, session_id: str, session: Listener) -> None:
         """From now on the session gets its updates, those that came before their time first."""
         self._sessions[session_id] = session
-        for update in self._early.pop(session_id, ()):
-            session.updated(update, session_id)
+        if early := self._early.pop(session_id, None):
+            session.updated(list(early), session_id)
 
     def detach(self, session_id: str) -> None:
         self._sessions.pop(session_id, None)
@@ -155,25 +165,47 @@ class Connection:
             self._lose(error or self._process.died())
             self.over.set()
 
-    def _dispatch(self, lines: list[Any]) -> list[Listener]:
+    def _dispatch(self, lines: list[bytes | TooLong]) -> list[Listener]:
+        """The batch, in order; the sessions it touched. Neighbouring updates of a session are handed on together."""
         touched: dict[str, Listener] = {}
+        updates: list[Any] = []
+        of = ""
         for message in self._rpc.read(lines):
-            match message:
-                case Notification("session/update", {"sessionId": str(session_id), "update": dict(update)}):
-                    if (session := self._session_of(session_id)) is not None:
-                        session.updated(update, session_id)
-                        touched[session_id] = session
-                    else:
-                        self._early.setdefault(session_id, deque(maxlen=EARLY_LIMIT)).append(update)
-                case Notification():
-                    self._noticed(message)
-                case Response():
-                    self._answered(message)
-                case Request():
-                    self._tasks.start_soon(self._serve, message)
-                case Noise():
-                    log.info("the agent printed what is no message (%s): %r", message.why, message.line[:200])
+            # One for every token: no pattern matching here, it costs more than all the rest of the loop.
+            if type(message) is Notification and message.method == "session/update":
+                session_id, update = _update(message.params)
+                if session_id != of:
+                    updates = self._hand_on(of, updates, touched)
+                    of = session_id
+                updates.append(update)
+            else:
+                updates = self._hand_on(of, updates, touched)
+                self._other(message)
+        self._hand_on(of, updates, touched)
         return list(touched.values())
+
+    def _hand_on(self, session_id: str, updates: list[Any], touched: dict[str, Listener]) -> list[Any]:
+        """Returns an empty list, to collect the next."""
+        if not updates:
+            return updates
+        session = self._session_of(session_id)
+        if session is not None:
+            session.updated(updates, session_id)
+            touched[session_id] = session
+        else:
+            self._early.setdefault(session_id, deque(maxlen=EARLY_LIMIT)).extend(updates)
+        return []
+
+    def _other(self, message: Incoming) -> None:
+        match message:
+            case Notification():
+                self._noticed(message)
+            case Response():
+                self._answered(message)
+            case Request():
+                self._tasks.start_soon(self._serve, message)
+            case Noise():
+                log.info("the agent printed what is no message (%s): %r", message.why, message.line[:200])
 
     def _answered(self, message: Response) -> None:
         future = self._waiting.get(message.id)
@@ -226,4 +258,9 @@ class Connection:
         await self._process.stop()
 
 
-Spawner = Callable[[], Awaitable[Connection]]
+def _update(params: Any) -> tuple[str, Any]:
+    """(session, update) of a notification; what has neither is an update of a session that nobody has."""
+    try:
+        return str(params["sessionId"]), params["update"]
+    except (TypeError, KeyError):
+        return "", params

@@ -180,8 +180,11 @@ class AcpSession:
 
     # -- as the connection sees it
 
-    def updated(self, update: dict[str, Any], session_id: str) -> None:
-        events = self.reader.read(update, None if session_id == self.id else session_id)
+    def updated(self, updates: list[Any], session_id: str) -> None:
+        read, child = self.reader.read, None if session_id == self.id else session_id
+        events: list[Event] = []
+        for update in updates:
+            events += read(update, child)
         if self._turn is not None and not self._turn.over.is_set():
             self._turn.put(events)
         else:

@@ -62,10 +62,9 @@ class AcpTurn:
     # -- as the session sees it
 
     def put(self, events: list[Event]) -> None:
-        for event in events:
-            self._inbox.put(event)
-            if isinstance(event, Ended | Broke):
-                self._ended.set()
+        self._inbox.extend(events)
+        if events and isinstance(events[-1], Ended | Broke):
+            self._ended.set()
         if len(self._inbox) > PARKED_LIMIT:
             self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
 

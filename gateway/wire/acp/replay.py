@@ -24,6 +24,7 @@ class Replay:
 
     def user(self, message_id: str, part: Part) -> None:
         """One more part of what the user said. Text alone is a plain string, as clients write it."""
+        self._caller = None
         message = self._message(message_id, "user")
         content = message.setdefault("content", "")
         if isinstance(content, str) and part["type"] == "text":
@@ -31,7 +32,6 @@ class Replay:
             return
         held = [{"type": "text", "text": content}] if content and isinstance(content, str) else list(content)
         message["content"] = [*held, part]
-        self._caller = None
 
     def feed(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -93,7 +93,6 @@ async def asks_badly(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield Asked((Question("q", "confirmation", response_schema="none"),))  # type: ignore[arg-type] # that is the fault
 
 
-async def asks_without_waiting_to_be_asked(turn: Turn) -> AsyncGenerator[Any, Any]:
-    """A question whose schema is none, and cannot be held against anything."""
+async def asks_with_a_broken_schema(turn: Turn) -> AsyncGenerator[Any, Any]:
     answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation", response_schema={"type": 5}),))
     yield _said(answers)
