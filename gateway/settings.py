@@ -123,8 +123,9 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
     # A path in a file is meant from where the file stands.
     here = path.resolve().parent
-    if isinstance(found.get("agents"), list):
-        found["agents"] = [here / str(folder) for folder in found["agents"]]
+    for key in ("agents", "workspace"):
+        if isinstance(found.get(key), list):
+            found[key] = [here / str(folder) for folder in found[key]]
     if isinstance(found.get("token_file"), str):
         found["token_file"] = here / found["token_file"]
     return found

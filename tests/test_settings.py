@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from gateway.errors import ConfigError
 from gateway.settings import ENV_PREFIX, Settings, data_dir, load
 
-DEFAULTS = Settings()
+TIMES = [name for name, field in Settings.model_fields.items() if field.annotation is float]
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def written(text: str, name: str = "gateway.toml") -> Path:
 
 
 def test_without_anything_the_defaults_hold() -> None:
-    assert load({}, {}) == DEFAULTS
+    assert load({}, {}) == Settings()
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file() -> None:
@@ -57,14 +57,14 @@ def test_every_setting_can_be_set_in_every_way(name: str) -> None:
     text = value if not isinstance(value, list) else value[0]
     from_environment = load({}, {ENV_PREFIX + name.upper(): str(text)})
     from_flag = load({name: value}, {})
-    assert from_flag == from_environment != DEFAULTS
+    assert from_flag == from_environment != Settings()
     # A path in a file is meant from where the file stands, so it is another one.
-    assert from_file == from_flag or name in ("agents", "token_file")
-    assert from_file != DEFAULTS
+    assert from_file == from_flag or name in ("agents", "workspace", "token_file")
+    assert from_file != Settings()
 
 
 def example(name: str) -> Any:
-    match getattr(DEFAULTS, name):
+    match getattr(Settings(), name):
         case tuple():
             return ["http://localhost:1" if name == "allow_origin" else "other"]
         case bool() | str() | None:
@@ -80,11 +80,11 @@ def test_a_file_that_is_named_is_read_instead_of_the_one_that_lies_there() -> No
 
 
 def test_an_empty_variable_says_nothing() -> None:
-    assert load({}, {"AGUI_GATEWAY_PORT": ""}) == DEFAULTS
+    assert load({}, {"AGUI_GATEWAY_PORT": ""}) == Settings()
 
 
 def test_a_variable_of_another_program_says_nothing() -> None:
-    assert load({}, {"PORT": "1", "AGUI_PORT": "2", "agui_gateway_port": "3"}) == DEFAULTS
+    assert load({}, {"PORT": "1", "AGUI_PORT": "2", "agui_gateway_port": "3"}) == Settings()
 
 
 # -- lists and paths
@@ -103,9 +103,10 @@ def test_a_list_in_the_environment_is_split_as_such_lists_are() -> None:
 
 
 def test_a_path_in_a_file_is_meant_from_where_the_file_stands(elsewhere: Path) -> None:
-    file = written('agents = ["mine", "/abs/olute"]\ntoken_file = "tokens.txt"\n', "etc/gateway.toml")
-    found = load({}, {}, file)
+    text = 'agents = ["mine", "/abs/olute"]\nworkspace = ["code"]\ntoken_file = "tokens.txt"\n'
+    found = load({}, {}, written(text, "etc/gateway.toml"))
     assert found.agents == (elsewhere / "etc" / "mine", Path("/abs/olute"))
+    assert found.workspace == (elsewhere / "etc" / "code",)
     assert found.token_file == elsewhere / "etc" / "tokens.txt"
 
 
@@ -182,7 +183,7 @@ def test_a_file_that_is_no_text_is_named() -> None:
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan"])
-@pytest.mark.parametrize("name", [name for name in Settings.model_fields if isinstance(getattr(DEFAULTS, name), float)])
+@pytest.mark.parametrize("name", TIMES)
 def test_a_time_has_an_end(name: str, value: str) -> None:
     assert refusal({}, {ENV_PREFIX + name.upper(): value}).startswith(ENV_PREFIX + name.upper())
 
@@ -200,7 +201,7 @@ def test_what_is_not_an_origin_is_not_taken_for_one(origin: str) -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        DEFAULTS.port = 1
+        Settings().port = 1
 
 
 def test_every_setting_says_what_it_is_for() -> None:

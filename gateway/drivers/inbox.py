@@ -10,12 +10,42 @@ import asyncio
 from collections import deque
 from time import monotonic
 
-from gateway.events import Event
+from gateway.events import (
+    Event,
+    Native,
+    ReasoningDelta,
+    ReasoningEnd,
+    StepEnd,
+    StepStart,
+    TextDelta,
+    TextEnd,
+    ToolArgs,
+    ToolEnd,
+    ToolStart,
+    Used,
+)
 
 BATCH_EVENTS = 512
 """Past this the agent gives way to the reader: large enough that the hand-over costs nothing per event."""
 BATCH_SECONDS = 0.005
 """…or past this, so that an agent that computes without a pause is still seen to stream."""
+LARGE = 16 * 1024
+"""…or past an event with more text than this, so that a batch of long ones is not hundreds of megabytes."""
+
+SMALL = frozenset((TextEnd, ReasoningEnd, ToolStart, ToolEnd, StepStart, StepEnd, Used))
+"""Events that are never long."""
+
+
+def is_long(event: Event) -> bool:
+    """Open data is taken for long without looking: it is rare."""
+    text: object = "" if type(event) in SMALL else None
+    if type(event) is Native:
+        text = event.event.get("delta") if type(event.event) is dict else getattr(event.event, "delta", None)
+    elif isinstance(event, TextDelta | ReasoningDelta):
+        text = event.text
+    elif type(event) is ToolArgs:
+        text = event.delta
+    return type(text) is not str or len(text) > LARGE
 
 
 class Inbox:
@@ -38,6 +68,11 @@ class Inbox:
             self._full_at = monotonic() + BATCH_SECONDS
             self._wake_reader()
         events.append(event)
+        if type(event) is not TextDelta:
+            if is_long(event):
+                return True
+        elif type(event.text) is str and len(event.text) > LARGE:  # nearly every event: not worth a call
+            return True
         # The clock is read once in sixteen events: it costs as much as all the rest here.
         return len(events) >= BATCH_EVENTS or (len(events) & 15 == 0 and monotonic() > self._full_at)
 
@@ -105,14 +140,14 @@ class ThreadDoor:
         if not self._called:
             self._called = True
             self._loop.call_soon_threadsafe(self.carry)
-        if self._full or len(self._waiting) >= BATCH_EVENTS:
+        if self._full or len(self._waiting) >= BATCH_EVENTS or is_long(event):
             asyncio.run_coroutine_threadsafe(self._room(), self._loop).result()
 
     def carry(self) -> None:
         """On the loop. The flag falls before the queue is looked at: an event put meanwhile calls again."""
         self._called = False
         while self._waiting:
-            self._full = self._inbox.put(self._waiting.popleft())
+            self._full |= self._inbox.put(self._waiting.popleft())
 
     async def _room(self) -> None:
         self.carry()

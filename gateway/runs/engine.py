@@ -51,8 +51,8 @@ LAST_WORDS = 2.0
 class Engine:
     def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
-        self._threads = Threads(settings, store, tasks)
         self._sessions = Sessions(settings)
+        self._threads = Threads(settings, store, tasks, self._sessions.give_back)
         self._workspaces = Workspaces(settings.workspace)
         tasks.start_soon(self._sessions.close_idle_for_ever)
         self._claims: dict[ThreadKey, str] = {}
@@ -186,8 +186,12 @@ class Engine:
             if settled.again and (book.open() or not await self._has_news(thread, run)):
                 return await self._tell_again(thread, run, book)
             if live is None:
-                live = await (await self._open(thread, run.turn, driver, book)).start(run.turn)
-            await run.drive(live, settled.answers if parked else {})
+                with run.opening:  # an agent that takes its time to start can be stopped meanwhile
+                    live = await self._begin_turn(thread, run.turn, driver, book)
+            if live is None:
+                run.give_up()
+            else:
+                await run.drive(live, settled.answers if parked else {})
             if run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
                 live = None  # it waits now, and must not be closed; had that failed, it must
@@ -198,6 +202,15 @@ class Engine:
                     await live.aclose()
                     await self._sessions.give_back(thread)
         return await self._conclude(thread, run, book)
+
+    async def _begin_turn(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> LiveTurn:
+        session = await self._open(thread, turn, driver, book)
+        try:
+            return await session.start(turn)
+        except BaseException:
+            with CancelScope(shield=True):
+                await self._sessions.give_back(thread)
+            raise
 
     async def open_session(self, thread: ThreadKey, turn: Turn, driver: Driver) -> Session:
         """For what is done between runs."""

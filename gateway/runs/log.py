@@ -70,7 +70,8 @@ class Log:
         return self._last
 
     async def append(self, events: list[Wire]) -> None:
-        """Serialises, stores, shows. Raises before anything is shown when an event is not JSON or the log is full."""
+        """Serialises, shows, stores. Raises before anything is shown when an event is not JSON, and afterwards when the
+        log has grown too large."""
         if events:
             await self._keep(self._number(events))
 
@@ -91,11 +92,11 @@ class Log:
 
     async def _keep(self, chunk: Chunk) -> None:
         self._written += sum(map(len, chunk.lines))
-        if self._written > self._run_bytes:
-            raise GatewayError(f"the run's log passed run_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
         self._show(chunk)
         with anyio.CancelScope(shield=True):  # what was shown is stored, or every later piece would be refused
             await self._store.append(self._key, Piece(chunk.first, chunk.lines))
+        if self._written > self._run_bytes:  # only now: what is kept back here would be missed by what closes it
+            raise GatewayError(f"the run's log passed run_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
 
     def _show(self, chunk: Chunk, *, last: bool = False) -> None:
         self.over = last

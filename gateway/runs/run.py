@@ -53,6 +53,8 @@ class Run:
         self._fault: GatewayError | None = None
         self._live: LiveTurn | None = None
         self.phase = Phase.QUEUED
+        self.opening = CancelScope()
+        """Around whatever must be opened before the run can drive its turn."""
         self.ending = anyio.Event()
         """Asked to stop, or over."""
         self.over = anyio.Event()
@@ -85,10 +87,15 @@ class Run:
             return
         self._stop = reason
         self.ending.set()
+        self.opening.cancel()
         if self.phase is Phase.RUNNING and self._live is not None:
             self.phase = move(self.phase, Signal.CANCEL)
             self._wait_at_most(self._pace.grace)
             await self._live.cancel()
+
+    def give_up(self) -> None:
+        """Stopped before there was a turn."""
+        self.phase = move(self.phase, Signal.CANCEL)
 
     @property
     def stopping(self) -> Stop | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -23,13 +25,18 @@ LOOK_EVERY = 0.1
 class Held:
     session: Session
     used: float
-    busy: bool = True
+    users: int = 1
+
+    def idle(self, since: float) -> bool:
+        return not self.users and self.used < since
 
 
 class Sessions:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._held: dict[ThreadKey, Held] = {}
+        self._changing: dict[ThreadKey, anyio.Event] = {}
+        """Threads whose session is being opened or closed: whoever comes meanwhile waits for that."""
 
     def get(self, thread: ThreadKey) -> Session | None:
         held = self._held.get(thread)
@@ -37,40 +44,56 @@ class Sessions:
 
     async def take(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
         """The thread's session: the one that is open, or one that is opened now."""
-        if (session := self.get(thread)) is not None:
-            self._held[thread].busy = True
+        async with self._alone(thread):
+            if (session := self.get(thread)) is not None:
+                self._held[thread].users += 1
+                return session
+            self._held.pop(thread, None)
+            session = await driver.open(opening)
+            self._held[thread] = Held(session, time.monotonic())
             return session
-        self._held.pop(thread, None)
-        session = await driver.open(opening)
-        self._held[thread] = Held(session, time.monotonic())
-        return session
 
     async def give_back(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is not kept."""
         held = self._held.get(thread)
         if held is None:
             return
-        held.busy, held.used = False, time.monotonic()
+        held.users, held.used = max(0, held.users - 1), time.monotonic()
         if not held.session.kept or not held.session.alive:
             await self.close(thread)
 
-    async def close(self, thread: ThreadKey) -> bool:
-        held = self._held.pop(thread, None)
-        if held is None:
-            return False
-        try:
-            await held.session.aclose()
-        except GatewayError as exc:
-            log.info("a session could not be closed: %s", exc.detail)
-        return True
+    async def close(self, thread: ThreadKey, unused_since: float | None = None) -> bool:
+        """`unused_since`: only if nobody has used it after that."""
+        async with self._alone(thread):
+            held = self._held.get(thread)
+            if held is None or (unused_since is not None and not held.idle(unused_since)):
+                return False
+            del self._held[thread]
+            try:
+                await held.session.aclose()
+            except GatewayError as exc:
+                log.info("a session could not be closed: %s", exc.detail)
+            return True
 
     async def close_idle_for_ever(self) -> None:
         bound = self._settings.session_idle
         while True:
             await anyio.sleep(bound * LOOK_EVERY)
             old = time.monotonic() - bound
-            for thread in [key for key, held in self._held.items() if not held.busy and held.used < old]:
-                await self.close(thread)
+            async with anyio.create_task_group() as tasks:  # one that is slow to close must not keep the others
+                for thread in [key for key, held in self._held.items() if held.idle(old)]:
+                    tasks.start_soon(self.close, thread, old)
+
+    @asynccontextmanager
+    async def _alone(self, thread: ThreadKey) -> AsyncIterator[None]:
+        while (other := self._changing.get(thread)) is not None:
+            await other.wait()
+        done = self._changing[thread] = anyio.Event()
+        try:
+            yield
+        finally:
+            del self._changing[thread]
+            done.set()
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:

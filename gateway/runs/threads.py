@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,6 +29,9 @@ class ThreadKey(NamedTuple):
     principal: str
 
 
+GiveBack = Callable[[ThreadKey], Awaitable[None]]
+
+
 @dataclass(slots=True)
 class Parked:
     """A turn that waits for answers, between two runs."""
@@ -42,8 +45,9 @@ class Parked:
 
 
 class Threads:
-    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
-        self._settings, self._store, self._tasks = settings, store, tasks
+    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup, give_back: GiveBack) -> None:
+        """`give_back`: for the session of a turn that ends here, and not in a run."""
+        self._settings, self._store, self._tasks, self._give_back = settings, store, tasks, give_back
         self._parked: dict[ThreadKey, Parked] = {}
 
     async def book(self, thread: ThreadKey) -> Book:
@@ -82,7 +86,7 @@ class Threads:
         parked, asked = self.unpark(thread), book.cancel_open()
         await self.save(thread, book)
         if parked is not None:
-            await self._dismiss(parked, asked, stop=True)
+            await self._dismiss(thread, parked, asked, stop=True)
         return True
 
     async def aclose(self) -> None:
@@ -103,9 +107,9 @@ class Threads:
             await self.save(thread, parked.book)
         except GatewayError as exc:
             log.error("thread %s: its expired questions could not be noted: %s", thread.thread_id, exc)
-        await self._dismiss(parked, asked, stop=False)
+        await self._dismiss(thread, parked, asked, stop=False)
 
-    async def _dismiss(self, parked: Parked, asked: Sequence[str], *, stop: bool) -> None:
+    async def _dismiss(self, thread: ThreadKey, parked: Parked, asked: Sequence[str], *, stop: bool) -> None:
         """Tells the agent `cancelled`, lets it end within the grace, then ends it. Nobody listens any more."""
         try:
             with anyio.move_on_after(self._settings.cancel_grace):
@@ -117,3 +121,4 @@ class Threads:
         except GatewayError as exc:
             log.info("a dismissed turn failed: %s", exc)
         await parked.live.aclose()
+        await self._give_back(thread)

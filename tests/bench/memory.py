@@ -26,7 +26,7 @@ def measure(bench: Bench) -> Report:
     with open_gateway(bench.home / "memory") as gateway:
         port = port_of(gateway)
         bench.say("idle threads, warming up")
-        run_threads(bench, port, max(200, threads // 4))
+        run_threads(bench, port, threads // 2)
         before = settled(gateway.pid)
         bench.say(f"idle threads, {threads:,} runs")
         run_threads(bench, port, threads)

@@ -43,7 +43,7 @@ class Plan:
     """Deltas of a run that the official client reads."""
 
 
-QUICK = Plan(size=50_000, rounds=3, seconds=0.5, runs=100, threads=400, client_size=5_000)
+QUICK = Plan(size=40_000, rounds=3, seconds=0.5, runs=50, threads=300, client_size=10_000)
 
 
 @dataclass(frozen=True, slots=True)

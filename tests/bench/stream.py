@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
@@ -20,6 +20,7 @@ AROUND = 4
 """Events of a run that are not deltas: it starts and ends, and so does its message."""
 OFFICIAL_SHARE = 5
 """A fifth of the deltas does for the slowest: its rate is steady, and half a minute is saved."""
+APART_SHARE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +43,44 @@ def measure(bench: Bench) -> Report:
         WRITES: partial(of_peer, bench, "writes"),
         OFFICIAL: partial(of_peer, bench, "official", share=OFFICIAL_SHARE),
     }
-    for name, case in cases.items():
-        bench.say(f"{name} (warming up)")
-        case()
-    samples = interleaved(cases, bench.plan.rounds, bench.say)
+    samples = taken(cases, bench)
     rates = {name: median(sample.rate for sample in samples[name]) for name in cases}
     widths = {name: samples[name][-1].width for name in cases}
-    figures = [
+    return Report(f"one reader, {bench.plan.size:,} deltas", figures(samples), targets(rates, widths))
+
+
+def measure_apart(bench: Bench) -> Report:
+    size = bench.plan.size // APART_SHARE
+    small = replace(bench, plan=replace(bench.plan, size=size))
+    cases: dict[str, Callable[[], Sample]] = {
+        SSE: partial(of_gateway, small, merge=False, binary=False, agent="words-apart"),
+        WRITES: partial(of_peer, small, "writes"),
+        OFFICIAL: partial(of_peer, small, "official"),
+    }
+    return Report(f"{size:,} deltas, a pause after each", figures(taken(cases, small)))
+
+
+def taken(cases: dict[str, Callable[[], Sample]], bench: Bench) -> dict[str, list[Sample]]:
+    """One round more than asked for: in the first, things are imported and bytes made ready."""
+    return {name: samples[1:] for name, samples in interleaved(cases, bench.plan.rounds + 1, bench.say).items()}
+
+
+def figures(samples: dict[str, list[Sample]]) -> list[Figure]:
+    rates = {name: median(sample.rate for sample in of_one) for name, of_one in samples.items()}
+    return [
         Figure(
             name,
             "deltas/s",
-            [sample.rate for sample in samples[name]],
+            [sample.rate for sample in of_one],
             {
                 "× official": rates[name] / rates[OFFICIAL],
                 "× one\na write": rates[name] / rates[WRITES],
-                "bytes/\ndelta": widths[name],
-                "CPU µs/\ndelta": median(sample.work for sample in samples[name]),
+                "bytes/\ndelta": of_one[-1].width,
+                "CPU µs/\ndelta": median(sample.work for sample in of_one),
             },
         )
-        for name in cases
+        for name, of_one in samples.items()
     ]
-    return Report(f"one reader, {bench.plan.size:,} deltas", figures, targets(rates, widths))
 
 
 def targets(rates: dict[str, float], widths: dict[str, float]) -> list[Target]:
@@ -75,10 +93,10 @@ def targets(rates: dict[str, float], widths: dict[str, float]) -> list[Target]:
     ]
 
 
-def of_gateway(bench: Bench, *, merge: bool, binary: bool) -> Sample:
+def of_gateway(bench: Bench, *, merge: bool, binary: bool, agent: str = "words") -> Sample:
     body = words_input(bench.plan.size, merge)
     spent = processor_seconds(bench.gateway.pid)
-    got = bench.read(read_one, post_run(bench.port, "words", body, binary=binary))
+    got = bench.read(read_one, post_run(bench.port, agent, body, binary=binary))
     if body["runId"].encode() not in got.tail:  # only RUN_FINISHED names it there
         raise RuntimeError(f"the run did not finish: {got}")
     whole(got, at_least=AROUND if merge else bench.plan.size + AROUND)

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from ag_ui.core import TextMessageContentEvent
 from anyio import to_thread
 
 from gateway.drivers import inbox as module
-from gateway.drivers.inbox import BATCH_EVENTS, Inbox, ThreadDoor
+from gateway.drivers.inbox import BATCH_EVENTS, LARGE, Inbox, ThreadDoor
 from gateway.errors import AgentFault
-from gateway.events import TextDelta
+from gateway.events import Event, Native, ReasoningDelta, StateSet, TextDelta, ToolArgs, ToolStart
 
 pytestmark = pytest.mark.anyio
 LIMIT = 10.0
@@ -74,6 +75,28 @@ async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_n
     assert not any(inbox.put(TextDelta("a")) for _ in range(20))
     now = 1.0
     assert any(inbox.put(TextDelta("a")) for _ in range(16))
+
+
+@pytest.mark.parametrize(
+    ("event", "long"),
+    [
+        (TextDelta("a" * LARGE), False),
+        (TextDelta("a" * LARGE + "b"), True),
+        (ReasoningDelta("a" * LARGE + "b"), True),
+        (ToolArgs("c", "a" * LARGE + "b"), True),
+        (ToolArgs("c", "a"), False),
+        (Native({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}), False),
+        (Native({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a" * LARGE + "b"}), True),
+        (Native(TextMessageContentEvent(message_id="m", delta="a")), False),
+        (Native(TextMessageContentEvent(message_id="m", delta="a" * LARGE + "b")), True),
+        (StateSet({"any": "thing"}), True),
+        (ToolStart("c", "f"), False),
+        (TextDelta(5), False),  # type: ignore[arg-type] # an author's mistake, told by whoever sends it
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_a_producer_gives_way_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
+    assert Inbox().put(event) == long
 
 
 async def test_the_end_comes_after_all_that_was_put() -> None:

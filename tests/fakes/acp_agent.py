@@ -1,7 +1,13 @@
-"""A scripted ACP agent, run as a real process. Plain words in the prompt say what it does, faults included.
+"""A scripted ACP agent, run as a real process. The first word of a prompt says what it does, faults included.
 
-Flags: `--no-load` (sessions cannot come back), `--never-initialize`, `--ignore-term`, `--auth` (wants `authenticate` first),
-`--state FILE` (remembers sessions, so that a new process can load them).
+    --log=FILE            notes every message that it is sent
+    --state=FILE          remembers sessions, so that a new process can load them
+    --bare, --full        offers nothing, or everything; else `session/load`, `session/close`, images, modes
+    --second              speaks version 2
+    --auth, --auth-late   wants `authenticate` before a session, or before a prompt
+    --slow-start=SECONDS  answers `initialize` after so long; --never-initialize: never
+    --deaf                reads nothing any more once it has a session
+    --ignore-term         outlives its stdin, and SIGTERM
 """
 
 from __future__ import annotations
@@ -15,45 +21,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-FLAGS = set(sys.argv[1:])
-STATE = Path(sys.argv[sys.argv.index("--state") + 1]) if "--state" in FLAGS else None
-OUT = threading.Lock()
-CHUNK = "agent_message_chunk"
+from tests.fakes.acp_scenes import Player, update_of
+
+FLAGS = dict(flag.lstrip("-").partition("=")[::2] for flag in sys.argv[1:])
+STATE = Path(FLAGS["state"]) if "state" in FLAGS else None
 
 
-class Agent:
+class Agent(Player):
     def __init__(self) -> None:
-        self.sessions: dict[str, list[str]] = json.loads(STATE.read_text()) if STATE and STATE.exists() else {}
-        self.answers: dict[int, Any] = {}
-        self.waiting: dict[int, threading.Event] = {}
-        self.next = 1000
-        self.cancelled: set[str] = set()
-        self.signed_in = "--auth" not in FLAGS
-
-    # -- the pipe
-
-    def send(self, message: dict[str, Any]) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", **message}))
-
-    def write(self, line: str) -> None:
-        with OUT:
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
-
-    def update(self, session: str, variant: str, /, **fields: Any) -> None:
-        params = {"sessionId": session, "update": {"sessionUpdate": variant, **fields}}
-        self.send({"method": "session/update", "params": params})
-
-    def say(self, session: str, text: str, kind: str = CHUNK) -> None:
-        self.update(session, kind, content={"type": "text", "text": text})
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        self.next += 1
-        number = self.next
-        self.waiting[number] = threading.Event()
-        self.send({"id": number, "method": method, "params": params})
-        self.waiting[number].wait(60)
-        return self.answers.get(number)
+        super().__init__()
+        self.sessions = json.loads(STATE.read_text()) if STATE and STATE.exists() else {}
+        self.made = len(self.sessions)
+        self.signed_in = not FLAGS.keys() & {"auth", "auth-late"}
+        settings = {} if "bare" in FLAGS else SETTINGS if "full" in FLAGS else MODES
+        self.settings = json.loads(json.dumps(settings))
 
     # -- what is asked of it
 
@@ -61,8 +42,7 @@ class Agent:
         method, number, params = message.get("method"), message.get("id"), message.get("params") or {}
         if method is None:
             self.answers[number or 0] = message.get("result", message.get("error"))
-            if (event := self.waiting.get(number or 0)) is not None:
-                event.set()
+            self.waiting[number or 0].set()
         elif method == "session/cancel":
             self.cancelled.add(params["sessionId"])
         elif method == "session/prompt":
@@ -71,211 +51,159 @@ class Agent:
             self.answer(number, method, params)
 
     def answer(self, number: int, method: str, params: dict[str, Any]) -> None:
-        if method == "initialize" and "--never-initialize" in FLAGS:
-            return
-        if method.startswith("session/new") and not self.signed_in:
-            error = {"code": -32000, "message": "Authentication required"}
-            return self.send({"id": number, "error": error})
-        result = self.result(method, params)
-        if result is None:
-            return self.send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
-        return self.send({"id": number, "result": result})
+        if method == "initialize" and "never-initialize" in FLAGS:
+            return None
+        if method == "session/new" and "auth" in FLAGS and not self.signed_in:
+            return self.refuse(number, -32000, "Authentication required")
+        if (result := self.result(method, params)) is None:
+            return self.refuse(number, -32601, "Method not found")
+        self.send({"id": number, "result": result})
+        while method == "session/new" and "deaf" in FLAGS:
+            time.sleep(60)
+        return None
 
-    def result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        match method:
-            case "initialize":
-                return INITIALIZED if "--no-load" not in FLAGS else {**INITIALIZED, "agentCapabilities": {}}
-            case "authenticate":
+    def refuse(self, number: int, code: int, words: str) -> None:
+        self.send({"id": number, "error": {"code": code, "message": words}})
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        match method, params.get("sessionId"):
+            case "initialize", _:
+                time.sleep(float(FLAGS.get("slow-start", 0)))
+                return SECOND if "second" in FLAGS else BARE if "bare" in FLAGS else FULL if "full" in FLAGS else FIRST
+            case ("authenticate" | "auth/login"), _:
                 self.signed_in = True
                 return {}
-            case "session/new":
-                session = f"s{len(self.sessions) + 1}-{os.getpid()}"
-                self.sessions[session] = []
-                return {"sessionId": session, **SETTINGS}
-            case "session/load" if params["sessionId"] in self.sessions:
-                for text in self.sessions[params["sessionId"]]:
-                    self.say(params["sessionId"], text, "user_message_chunk")
-                    self.say(params["sessionId"], "(replayed)")
-                return SETTINGS
-            case "session/set_mode":
-                self.update(params["sessionId"], "current_mode_update", currentModeId=params["modeId"])
+            case "session/new", _:
+                return {"sessionId": self.new_session([]), **self.settings}
+            case "session/load", str(session) if session in self.sessions:
+                for text in self.sessions[session]:
+                    self.say(session, text, "user_message_chunk")
+                    self.say(session, "(replayed)")
+                return self.settings
+            case "session/resume", str(session) if session in self.sessions:
+                return self.settings
+            case "session/fork", str(session) if session in self.sessions:
+                forked = self.new_session(self.sessions[session])
+                self.say(forked, "(replayed before the answer)")  # opencode does that
+                return {"sessionId": forked, **self.settings}
+            case "session/list", _:
+                return {"sessions": [{"sessionId": session, "cwd": params.get("cwd")} for session in self.sessions]}
+            case "session/delete", str(session) if session in self.sessions:
+                del self.sessions[session]
+                self.remember()
                 return {}
-            case "session/close":
+            case "session/close", str():
                 return {}
+            case ("session/set_mode" | "session/set_model" | "session/set_config_option"), str():
+                return self.set(method, params)
+            case "_vendor/echo", _:
+                return {"echo": params}
         return None
+
+    def new_session(self, told: list[str]) -> str:
+        self.made += 1
+        session = f"s{self.made}-{os.getpid()}"
+        self.sessions[session] = list(told)
+        self.remember()
+        return session
+
+    def remember(self) -> None:
+        if STATE:
+            STATE.write_text(json.dumps(self.sessions))
+
+    def set(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "session/set_mode":
+            self.settings["modes"]["currentModeId"] = params["modeId"]
+            return {}
+        if method == "session/set_model":
+            self.settings["models"]["currentModelId"] = params["modelId"]
+            return {}
+        for option in self.settings["configOptions"]:
+            if option["id"] == params["configId"]:
+                option["currentValue"] = params["value"]
+        return {"configOptions": self.settings["configOptions"]}
 
     # -- turns
 
     def prompt(self, number: int, params: dict[str, Any]) -> None:
         session = params["sessionId"]
         self.cancelled.discard(session)
+        if not self.signed_in:
+            return self.refuse(number, -32000, "Authentication required")
         text = "\n".join(block.get("text", f"[{block['type']}]") for block in params["prompt"])
-        self.sessions.setdefault(session, []).append(text)
-        if STATE:
-            STATE.write_text(json.dumps(self.sessions))
         word, *rest = text.split() or [""]
+        if session not in self.sessions or word == "forget":
+            self.sessions.pop(session, None)
+            return self.refuse(number, -32002, "Session not found")
+        if word == "refuse":
+            return self.refuse(number, -32603, "the model is on holiday")
+        self.sessions[session].append(text)
+        self.remember()
+        return self.play(number, session, word, rest, text)
+
+    def play(self, number: int, session: str, word: str, rest: list[str], text: str) -> None:
+        if "second" in FLAGS:
+            self.send({"id": number, "result": {}})
+            self.update(session, "state_update", state="running")
         scene = getattr(self, f"scene_{word}", None)
-        reason = scene(session, *rest) if scene else self.say(session, f"You said: {text}")
-        if "cancelled" in (reason, "cancelled" if session in self.cancelled else ""):
+        reason: str | None = scene(session, *rest) if scene else self.repeat(session, text)
+        if session in self.cancelled:
             reason = "cancelled"
+        if "second" in FLAGS:
+            idle = update_of(session, "state_update", state="idle", stopReason=reason or "end_turn")
+            title = update_of(session, "session_info_update", title="Two lines in one write")
+            return self.write("\n".join(json.dumps({"jsonrpc": "2.0", **message}) for message in (idle, title)))
         usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
         self.send({"id": number, "result": {"stopReason": reason or "end_turn", "usage": usage}})
-        if word == "twice":
-            self.send({"id": number, "result": {"stopReason": "end_turn"}})
-        if word == "late":
-            self.ask("fs/read_text_file", {"sessionId": session, "path": "/etc/hostname"})
-
-    def scene_turns(self, session: str, *rest: str) -> None:
-        self.say(session, f"turns: {len(self.sessions[session])}")
-
-    def scene_think(self, session: str, *rest: str) -> None:
-        self.say(session, "Let me see. ", "agent_thought_chunk")
-        self.say(session, "Done.")
-
-    def scene_many(self, session: str, count: str = "1000", *rest: str) -> None:
-        params = {"sessionId": session, "update": {"sessionUpdate": CHUNK, "content": {"type": "text", "text": "word "}}}
-        line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\n"
-        with OUT:
-            left = int(count)
-            while left > 0:
-                sys.stdout.write(line * min(left, 500))
-                left -= 500
-            sys.stdout.flush()
-
-    def scene_tool(self, session: str, *rest: str) -> str | None:
-        call = {"toolCallId": "call_1", "title": "Run ls", "kind": "execute", "rawInput": {"command": "ls"}}
-        self.update(session, "tool_call", status="pending", **call)
-        answer = self.ask("session/request_permission", {"sessionId": session, "toolCall": call, "options": OPTIONS})
-        outcome = (answer or {}).get("outcome", {})
-        if outcome.get("outcome") == "cancelled":
-            return "cancelled"
-        allowed = str(outcome.get("optionId", "")).startswith("allow")
-        content = [{"type": "content", "content": {"type": "text", "text": "a.txt" if allowed else "refused"}}]
-        self.update(session, "tool_call_update", toolCallId="call_1", status="completed" if allowed else "failed", content=content)
-        self.say(session, f"chose {outcome.get('optionId')}")
-        return None
-
-    def scene_both(self, session: str, *rest: str) -> None:
-        """Two permissions at once."""
-        found: dict[str, Any] = {}
-
-        def one(name: str) -> None:
-            call = {"toolCallId": name, "title": f"Run {name}", "rawInput": {"command": name}}
-            self.update(session, "tool_call", status="pending", **call)
-            params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
-            found[name] = self.ask("session/request_permission", params)["outcome"].get("optionId")
-
-        threads = [threading.Thread(target=one, args=(name,)) for name in ("first", "second")]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.say(session, f"{found['first']} {found['second']}")
-
-    def scene_form(self, session: str, *rest: str) -> None:
-        schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-        params = {"sessionId": session, "mode": "form", "message": "Who?", "requestedSchema": schema}
-        self.say(session, json.dumps(self.ask("elicitation/create", params)))
-
-    def scene_plan(self, session: str, *rest: str) -> None:
-        for status in ("pending", "in_progress", "completed"):
-            entries = [{"content": "Look", "priority": "high", "status": status}]
-            self.update(session, "plan", entries=entries)
-        self.say(session, "planned")
-
-    def scene_read(self, session: str, path: str, *rest: str) -> None:
-        self.say(session, json.dumps(self.ask("fs/read_text_file", {"sessionId": session, "path": path})))
-
-    def scene_write(self, session: str, path: str, content: str, *rest: str) -> None:
-        params = {"sessionId": session, "path": path, "content": content}
-        self.say(session, json.dumps(self.ask("fs/write_text_file", params)))
-
-    def scene_terminal(self, session: str, *command: str) -> None:
-        made = self.ask("terminal/create", {"sessionId": session, "command": " ".join(command)})
-        if "terminalId" not in made:
-            return self.say(session, json.dumps(made))
-        where = {"sessionId": session, "terminalId": made["terminalId"]}
-        exit_status = self.ask("terminal/wait_for_exit", where)
-        output = self.ask("terminal/output", where)
-        self.ask("terminal/release", where)
-        return self.say(session, json.dumps({"exit": exit_status, "output": output}))
-
-    def scene_slow(self, session: str, count: str = "600", *rest: str) -> str | None:
-        for number in range(int(count)):
-            if session in self.cancelled:
-                return "cancelled"
-            self.say(session, f"w{number} ")
-            time.sleep(0.05)
-        return None
-
-    def scene_die(self, session: str, *rest: str) -> None:
-        self.say(session, "about to")
-        print("fatal: the dog ate it", file=sys.stderr, flush=True)
-        os._exit(3)
-
-    def scene_hang(self, session: str, *rest: str) -> None:
-        self.say(session, "thinking")
-        threading.Event().wait()
-
-    def scene_flood(self, session: str, *rest: str) -> None:
-        for _ in range(2000):
-            sys.stderr.write("x" * 10_000 + "\n")
-        self.say(session, "flooded")
-
-    def scene_longline(self, session: str, *rest: str) -> None:
-        self.write('{"jsonrpc":"2.0","method":"session/update","params":"' + "x" * 70_000_000 + '"}')
-        self.say(session, "still here")
-
-    def scene_noise(self, session: str, *rest: str) -> None:
-        self.write("npm warn something is deprecated")
-        self.write("[1, 2")
-        self.send({"error": {"code": -32700, "message": "broken"}})
-        self.update(session, "moon_phase", phase="full")
-        self.say(session, "heard")
-
-    def scene_twice(self, session: str, *rest: str) -> None:
-        self.say(session, "once")
-
-    def scene_late(self, session: str, *rest: str) -> None:
-        self.say(session, "later")
-
-    def scene_mute(self, session: str, *rest: str) -> None:
-        """Closes stdout and lives on."""
-        self.say(session, "going")
-        os.close(1)
-        threading.Event().wait()
-
-    def scene_empty(self, session: str, *rest: str) -> None:
+        getattr(self, f"after_{word}", lambda number, session: None)(number, session)
         return None
 
 
-INITIALIZED = {
-    "protocolVersion": 1,
-    "agentCapabilities": {
-        "loadSession": True,
-        "promptCapabilities": {"image": True, "embeddedContext": True},
-        "sessionCapabilities": {"close": {}},
-    },
-    "agentInfo": {"name": "scripted", "title": "Scripted", "version": "1.2.3"},
-    "authMethods": [{"id": "key", "name": "A key"}],
+def initialized(**capabilities: Any) -> dict[str, Any]:
+    info = {"name": "scripted", "title": "Scripted", "version": "1.2.3"}
+    methods = [{"id": "key", "name": "A key"}]
+    return {"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info, "authMethods": methods}
+
+
+PROMPT = {"image": True, "embeddedContext": True}
+ABILITIES = ("close", "list", "delete", "fork", "resume", "additionalDirectories")
+BARE = initialized()
+FIRST = initialized(loadSession=True, promptCapabilities=PROMPT, sessionCapabilities={"close": {}})
+FULL = initialized(
+    loadSession=True,
+    promptCapabilities=PROMPT | {"audio": True},
+    mcpCapabilities={"http": True, "sse": True},
+    sessionCapabilities={name: {} for name in ABILITIES},
+)
+SECOND = {"protocolVersion": 2, "info": {"name": "scripted", "version": "2"}, "capabilities": {"session": {}}}
+
+ASK, AUTO = {"id": "ask", "name": "Ask"}, {"id": "auto", "name": "Auto"}
+SMALL, LARGE = {"modelId": "small", "name": "S"}, {"modelId": "large", "name": "L"}
+MODES = {"modes": {"currentModeId": "ask", "availableModes": [ASK, AUTO]}}
+EFFORT = {
+    "id": "effort",
+    "name": "Effort",
+    "category": "thought_level",
+    "type": "select",
+    "currentValue": "low",
+    "options": [{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}],
 }
-MODES = [{"id": "ask", "name": "Ask"}, {"id": "auto", "name": "Auto"}]
-SETTINGS = {"modes": {"currentModeId": "ask", "availableModes": MODES}}
-OPTIONS = [
-    {"optionId": "allow-once", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "allow-always", "name": "Always", "kind": "allow_always"},
-    {"optionId": "reject-once", "name": "Reject", "kind": "reject_once"},
-]
-
-
+SETTINGS = {
+    **MODES,
+    "models": {"currentModelId": "small", "availableModels": [SMALL, LARGE]},
+    "configOptions": [EFFORT, {"id": "web", "name": "Web", "type": "boolean", "currentValue": False}],
+}
 def main() -> None:
-    if "--ignore-term" in FLAGS:
+    if "ignore-term" in FLAGS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     agent = Agent()
-    for line in sys.stdin:
-        agent.handle(json.loads(line))
-    if "--ignore-term" in FLAGS:
-        threading.Event().wait()
+    with Path(FLAGS.get("log", os.devnull)).open("a") as log:
+        for line in sys.stdin:
+            log.write(line)
+            log.flush()
+            agent.handle(json.loads(line))
+    while "ignore-term" in FLAGS:
+        time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 LINE_LIMIT = 64 * 1024 * 1024
 """Images and whole-file diffs make lines of megabytes; past this a line is given up, not the agent."""
 EARLY_LIMIT = 1000
-"""Updates kept for a session whose `session/new` is not answered yet."""
+"""Updates kept for a session that is being opened, and may not be known by its id yet."""
 WRITE_LIMIT = 30.0
 """An agent that reads nothing for so long is taken for dead."""
 
@@ -81,16 +81,21 @@ class Connection:
         self._serving: dict[Id, anyio.CancelScope] = {}
         self._notices: Callable[[str, Any], None] = lambda method, params: None
         self._error: AgentFault | None = None
+        self._stopping = False
+        self._opening = 0
         self.handshake: Handshake | None = None
-        self.over = anyio.Event()
+        self.uses = 0
+        """How often a session was opened on it."""
+        self.full = False
+        """It takes no further session."""
 
     @property
     def alive(self) -> bool:
-        return self._error is None
+        return self._error is None and not self._stopping
 
     @property
-    def sessions(self) -> int:
-        return len(self._sessions)
+    def unused(self) -> bool:
+        return not self._sessions and not self._opening
 
     def start(self) -> None:
         self._tasks.start_soon(self._read)
@@ -112,8 +117,8 @@ class Connection:
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
-            await self._send(line)
             with anyio.fail_after(within):
+                await self._send(line)
                 return await future
         except TimeoutError:
             raise AgentFault(f"no answer to {method} within {within:g} seconds", code="AGENT_STALLED") from None
@@ -133,14 +138,26 @@ class Connection:
 
     # -- sessions
 
+    def reserve(self) -> None:
+        """A session is about to be opened here: until `release` it counts as one."""
+        self.uses += 1
+        self._opening += 1
+
+    def release(self) -> None:
+        self._opening -= 1
+        if not self._opening:
+            self._early.clear()
+
     def attach(self, session_id: str, session: Listener) -> None:
         """From now on the session gets its updates, those that came before their time first."""
         self._sessions[session_id] = session
         if early := self._early.pop(session_id, None):
             session.updated(list(early), session_id)
 
-    def detach(self, session_id: str) -> None:
-        self._sessions.pop(session_id, None)
+    def detach(self, session_id: str, session: Listener) -> None:
+        """Unless the id is another's by now: one that brought the session back."""
+        if self._sessions.get(session_id) is session:
+            del self._sessions[session_id]
 
     def _session_of(self, session_id: str) -> Listener | None:
         if (session := self._sessions.get(session_id)) is not None:
@@ -163,7 +180,7 @@ class Connection:
             error = exc
         finally:
             self._lose(error or self._process.died())
-            self.over.set()
+            await self.aclose()  # it may live on without its stdout
 
     def _dispatch(self, lines: list[bytes | TooLong]) -> list[Listener]:
         """The batch, in order; the sessions it touched. Neighbouring updates of a session are handed on together."""
@@ -190,9 +207,12 @@ class Connection:
             return updates
         session = self._session_of(session_id)
         if session is not None:
-            session.updated(updates, session_id)
             touched[session_id] = session
-        else:
+            try:
+                session.updated(updates, session_id)
+            except Exception:  # a defect here must not take every session of the process along
+                log.exception("updates of session %s could not be read", session_id)
+        elif self._opening:
             self._early.setdefault(session_id, deque(maxlen=EARLY_LIMIT)).extend(updates)
         return []
 
@@ -255,6 +275,7 @@ class Connection:
             scope.cancel()
 
     async def aclose(self) -> None:
+        self._stopping = True
         await self._process.stop()
 
 

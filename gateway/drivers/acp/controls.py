@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.drivers.acp.connection import Connection
-from gateway.errors import AgentFault, NotCapable
+from gateway.drivers.acp.opening import named
+from gateway.errors import NotCapable
 from gateway.wire.acp.facts import Facts
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.setting import set_config_request, set_mode_request, set_model_request
@@ -62,11 +63,7 @@ class AcpControls:
         await self.set_config(options[0], effort)
 
     async def fork(self) -> str:
-        result = await self.call("session/fork", self._where)
-        if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
-            raise AgentFault("the agent forked the session without an id", code="AGENT_NONSENSE")
-        forked: str = result["sessionId"]
-        return forked
+        return named(await self.call("session/fork", self._where), "forked the session")
 
     async def delete(self) -> None:
         await self.call("session/delete", {})

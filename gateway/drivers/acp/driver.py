@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from gateway.drivers.environment import trimmed
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.handshake import Handshake, acp_view, agui_layer, read_handshake
+from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
 
 log = logging.getLogger(__name__)
@@ -39,14 +40,13 @@ class AcpDriver:
         self._connections: list[Connection] = []
         self._starting = anyio.Lock()
         self._failure: str | None = None
+        self._unauthenticated: AgentFault | None = None
         self.handshake: Handshake | None = None
 
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
             return {}
-        tree = _tree(agui_layer(self.handshake))
-        tree.setdefault("custom", {})["acp"] = acp_view(self.handshake)
-        return tree
+        return _tree(agui_layer(self.handshake))
 
     @property
     def probed(self) -> bool:
@@ -56,6 +56,8 @@ class AcpDriver:
         found = await look(self._definition)
         if found.status == "ready" and self._failure is not None:
             return Availability("broken", self._failure)
+        if found.status == "ready" and self._unauthenticated is not None:
+            return Availability("needs-auth", self._unauthenticated.detail, self._unauthenticated.extra.get("hint"))
         return found
 
     async def open(self, opening: Opening) -> AcpSession:
@@ -63,18 +65,21 @@ class AcpDriver:
         connection = await self._connection()
         session = AcpSession(connection, self._handshake_of(connection), self._definition, opening, self._tasks)
         try:
-            await session.establish(self._authenticate)
-        except AgentFault:
-            await self._let_go(connection)
+            await session.establish(self._authenticate, partial(self._freed, connection))
+        except BaseException:
+            connection.release()
+            self._tasks.start_soon(self._let_go, connection)
             raise
-        self._tasks.start_soon(self._retire_when_idle, connection, session)
+        connection.release()
+        self._unauthenticated = None
         return session
 
     async def probe(self) -> None:
         """Starts the agent if it never was, for its handshake; the process is kept a while for a first session."""
         if self.handshake is None:
             connection = await self._connection()
-            self._tasks.start_soon(self._retire, connection)
+            connection.release()
+            self._freed(connection)
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -85,19 +90,27 @@ class AcpDriver:
     # -- processes
 
     async def _connection(self) -> Connection:
+        """One that takes a session, reserved for it: from then on nobody else can have it, or stop it."""
         async with self._starting:
             self._connections = [connection for connection in self._connections if connection.alive]
-            for connection in self._connections:
-                if self._definition.acp.sessions == "many" or connection.sessions == 0:
-                    return connection
-            try:
-                connection = await self._start()
-            except AgentFault as exc:
-                self._failure = exc.detail
-                raise
-            self._failure = None
-            self._connections.append(connection)
+            connection = next(filter(self._takes_more, self._connections), None)
+            if connection is None:
+                connection = await self._started()
+            connection.reserve()
             return connection
+
+    def _takes_more(self, connection: Connection) -> bool:
+        return not connection.full and (self._definition.acp.sessions == "many" or connection.unused)
+
+    async def _started(self) -> Connection:
+        try:
+            connection = await self._start()
+        except AgentFault as exc:
+            self._failure = exc.detail
+            raise
+        self._failure = None
+        self._connections.append(connection)
+        return connection
 
     async def _start(self) -> Connection:
         command, acp = self._command, self._definition.acp
@@ -128,21 +141,25 @@ class AcpDriver:
         if chosen is None:
             hints = [auth.hint for auth in self._definition.auth if auth.hint]
             hint = f" {hints[0]}." if hints else ""
-            raise AgentFault(f"{error.detail}{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
+            fault = AgentFault(f"{error.detail}.{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
+            self._unauthenticated = fault
+            raise fault
         method = "auth/login" if handshake.protocol_version == 2 else "authenticate"
         await connection.call(method, {"methodId": chosen.id}, AUTH_LIMIT)
 
-    async def _retire_when_idle(self, connection: Connection, session: Any) -> None:
-        await session.closed.wait()
-        await self._retire(connection)
+    def _freed(self, connection: Connection) -> None:
+        """It has one session less."""
+        if connection.unused:
+            self._tasks.start_soon(self._retire, connection, connection.uses)
 
-    async def _retire(self, connection: Connection) -> None:
-        if self._definition.acp.sessions == "many":
+    async def _retire(self, connection: Connection, uses: int) -> None:
+        if self._definition.acp.sessions == "many" and connection.alive and not connection.full:
             await anyio.sleep(IDLE_PROCESS)
-        await self._let_go(connection)
+        if connection.uses == uses:  # else it was used again, and whoever did tells when that is over
+            await self._let_go(connection)
 
     async def _let_go(self, connection: Connection) -> None:
-        if connection.sessions == 0 and connection in self._connections:
+        if connection.unused and connection in self._connections:
             self._connections.remove(connection)
             await connection.aclose()
 

@@ -12,13 +12,14 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Refusal
-from gateway.drivers.acp.terminals import NoSuchTerminal, Terminals
+from gateway.drivers.acp.terminals import NoSuchTerminal, Terminals, exit_status
 from gateway.drivers.acp.workspace import Missing, Outside, Unfit, Workspace
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.errors import AgentFault
 from gateway.wire.acp.asking import by_policy, elicitation_result, permission_outcome, told_outcome
 from gateway.wire.acp.faults import RESOURCE_NOT_FOUND
+from gateway.wire.acp.lenient import items
 from gateway.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Params = dict[str, Any]
 Policy = Literal["auto", "deny"]
+
+UNREAD = 64
+"""Events that wait for the run: with more, a command's output is gathered instead of shown piece by piece."""
 
 
 class Service:
@@ -114,7 +118,7 @@ class Service:
             raise Refusal(INVALID_PARAMS, "`command` is missing")
         given = params.get("args")
         args = [str(arg) for arg in given] if isinstance(given, list) else []
-        extra = {str(item["name"]): str(item["value"]) for item in params.get("env") or [] if isinstance(item, dict)}
+        extra = {str(item.get("name")): str(item.get("value")) for item in items(params.get("env"))}
         root, below = self._workspace.resolve(_text(params, "cwd") or str(self._workspace.roots[0]))
         terminal_id = await self._terminals.create(
             command,
@@ -123,6 +127,7 @@ class Service:
             env=trimmed(self._inherit, extra, os.environ),
             limit=_number(params, "outputByteLimit"),
             shown=self._shown,
+            ended=self._ended,
         )
         self._tell(self._session.reader.terminal(terminal_id, command=" ".join([command, *args])))
         return {"terminalId": terminal_id}
@@ -146,8 +151,16 @@ class Service:
         await self._terminals.release(_text(params, "terminalId") or "")
         return {}
 
-    def _shown(self, terminal_id: str, words: str) -> None:
+    def _shown(self, terminal_id: str, words: str) -> bool:
+        turn = self._session.turn
+        if turn is not None and turn.unread > UNREAD:
+            return False
         self._tell(self._session.reader.terminal(terminal_id, words))
+        return True
+
+    def _ended(self, terminal_id: str, words: str, code: int) -> None:
+        status: dict[str, Any] = exit_status(code)
+        self._tell(self._session.reader.terminal(terminal_id, words, **status))
 
     def _tell(self, events: list[Any]) -> None:
         if (turn := self._session.turn) is not None:

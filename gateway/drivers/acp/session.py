@@ -1,10 +1,10 @@
-"""One ACP session: opened, brought back, prompted, cancelled, closed. What it says is read by `wire.acp`."""
+"""One ACP session: prompted, cancelled, closed. What it says is read by `wire.acp`; `opening` opens it."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -14,28 +14,26 @@ from anyio.abc import TaskGroup
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.controls import AcpControls
+from gateway.drivers.acp.opening import Authenticate, Opener, where
 from gateway.drivers.acp.serve import Service
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, BadInput
 from gateway.events import Event, Layer, Warned
 from gateway.turn import Turn
 from gateway.wire.acp.facts import Facts, layer
-from gateway.wire.acp.faults import ERROR_TEXTS
+from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.jsonrpc import Request
+from gateway.wire.jsonrpc import Request, Response
 
 log = logging.getLogger(__name__)
 
-OPEN_LIMIT = 120.0
-"""Agents start their MCP servers before they answer `session/new`."""
 CLOSE_LIMIT = 5.0
 LATE_KEPT = 1000
 """Events that come between turns, kept for the next one."""
-
-Authenticate = Callable[[Connection, AgentFault], Awaitable[None]]
+PROMPT = "session/prompt"
 
 
 class AcpSession:
@@ -56,18 +54,22 @@ class AcpSession:
         self.reader = SessionReader(facts, error_texts=patterns)
         self._service = Service(self, opening, definition, tasks)
         self._known = set(opening.known)
-        self._retell = False
+        self._keys: set[str] = set()
+        """Of its turns: every id that it gave begins with one."""
+        self._anew = False
+        self._warned: list[Warned] = []
         self._late: list[Event] = []
         self._turn: AcpTurn | None = None
-        self._abandoned = False
+        self._usable = True
+        self._freed: Callable[[], None] = lambda: None
+        self._authenticate: Authenticate | None = None
         self.id = ""
-        self.closed = anyio.Event()
 
     # -- as runs see it
 
     @property
     def alive(self) -> bool:
-        return self._connection.alive and not self._abandoned and not self.closed.is_set()
+        return self._connection.alive and self._usable
 
     @property
     def learned(self) -> Layer:
@@ -75,23 +77,37 @@ class AcpSession:
 
     @property
     def controls(self) -> AcpControls:
-        return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, self._where())
+        place = where(self._opening, self._handshake)
+        return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, place)
 
     async def start(self, turn: Turn) -> AcpTurn:
         await self._wishes(turn)
-        news = new_messages(turn, self._known)
-        blocks, warned = prompt_blocks(turn, self._handshake, new_messages=news, retell=self._retell)
-        if self._retell and len(turn.messages) > 1:
-            warned.insert(0, Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))
+        blocks, warned = self._blocks(turn)
         self._known.update(message["id"] for message in turn.messages)
-        self._retell = False
         key = uuid4().hex[:8]
+        self._keys.add(key)
         live = self._turn = AcpTurn(self, turn, blocks)
         self.reader.begin_turn(key)
         late, self._late = self._late, []
         live.put([*warned, *late])
         self._tasks.start_soon(live.play)
         return live
+
+    def _blocks(self, turn: Turn) -> tuple[list[dict[str, Any]], list[Warned]]:
+        """Only what the session has not seen; if that is nothing, the newest message once more: its client tries it
+        again."""
+        told = {message.get("toolCallId", "") for message in turn.messages}
+        own = {call for call in told if call.partition(":")[0] in self._keys}
+        anew, before, self._anew, self._warned = self._anew, self._warned, False, []
+        if anew and len(turn.messages) > 1:
+            before.append(Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))
+        elif anew:
+            before.append(Warned("SESSION_LOST", "the agent's session was gone; it knows nothing of what was before"))
+        news = new_messages(turn, self._known | own) or [one for one in turn.messages[-1:] if one["role"] == "user"]
+        blocks, warned = prompt_blocks(turn, self._handshake, new_messages=news, retell=anew)
+        if not news:
+            raise BadInput("there is nothing to tell the agent: it knows all of these messages", pointer="/messages")
+        return blocks, [*before, *warned]
 
     async def _wishes(self, turn: Turn) -> None:
         """What the run wants set, before it is prompted."""
@@ -105,76 +121,33 @@ class AcpSession:
 
     async def aclose(self) -> None:
         """Frees it at the agent, where that is possible; the conversation can be brought back."""
-        if self.closed.is_set():
-            return
-        self.closed.set()
+        if self._usable:
+            self._usable = False
+            await self._free()
+
+    async def _free(self) -> None:
         await self._service.aclose()
-        if self._handshake.close and self._connection.alive and self.id:
+        if self._handshake.close and self._connection.alive:
             try:
                 await self._connection.call("session/close", {"sessionId": self.id}, CLOSE_LIMIT)
             except AgentFault as exc:
                 log.info("session %s could not be closed: %s", self.id, exc.detail)
-        self._connection.detach(self.id)
+        self._connection.detach(self.id, self)
+        self._freed()
 
     # -- opening
 
-    async def establish(self, authenticate: Authenticate) -> None:
-        """Back where the thread was, by whatever the agent offers; else anew, and the conversation is retold."""
-        try:
-            await self._establish()
-        except AgentFault as exc:
-            if exc.code != "AUTH_REQUIRED":
-                raise
-            await authenticate(self._connection, exc)
-            await self._establish()
+    async def establish(self, authenticate: Authenticate, freed: Callable[[], None]) -> None:
+        """`freed` is called when the session is gone, whichever way."""
+        self._authenticate = authenticate
+        if not await Opener(self._connection, self._handshake, self._opening, self).open(authenticate):
+            self._anew, self._known = True, set()
+        if self._opening.additional_directories and not self._handshake.additional_directories:
+            names = ", ".join(str(folder) for folder in self._opening.additional_directories)
+            self._warned.append(Warned("DIRECTORIES_DROPPED", f"the agent takes no additional directories: {names}"))
+        self._freed = freed
 
-    async def _establish(self) -> None:
-        wanted = self._opening.session_id
-        if wanted is not None and await self._come_back(wanted):
-            return
-        self._retell, self._known = wanted is not None or bool(self._opening.known), set()
-        result = await self._connection.call("session/new", self._where(), OPEN_LIMIT)
-        if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
-            raise AgentFault("the agent opened a session without an id", code="AGENT_NONSENSE")
-        self._opened(result["sessionId"], result)
-
-    async def _come_back(self, wanted: str) -> bool:
-        for method, able in (
-            ("session/fork", self._opening.fork and self._handshake.fork),
-            ("session/resume", not self._opening.fork and self._handshake.resume),
-            ("session/load", not self._opening.fork and self._handshake.load),
-        ):
-            if not able:
-                continue
-            self.reader.begin_replay()  # also for the two that should not replay: some agents do
-            if method != "session/fork":
-                self._attach(wanted)
-            try:
-                result = await self._connection.call(method, {"sessionId": wanted, **self._where()}, OPEN_LIMIT)
-            except AgentFault as exc:
-                if exc.code == "AUTH_REQUIRED":
-                    raise
-                log.info("%s of %s failed: %s", method, wanted, exc.detail)
-                self._connection.detach(wanted)
-                continue
-            finally:
-                self.reader.end_replay()
-            told = result if isinstance(result, dict) else {}
-            self._opened(told["sessionId"] if method == "session/fork" else wanted, told)
-            return True
-        return False
-
-    def _where(self) -> dict[str, Any]:
-        where: dict[str, Any] = {"cwd": str(self._opening.cwd), "mcpServers": list(self._opening.mcp_servers)}
-        if self._opening.additional_directories and self._handshake.additional_directories:
-            where["additionalDirectories"] = [str(folder) for folder in self._opening.additional_directories]
-        return where
-
-    def _opened(self, session_id: str, result: dict[str, Any]) -> None:
-        self.reader.facts.read_result(result)
-        self._attach(session_id)
-
-    def _attach(self, session_id: str) -> None:
+    def attached(self, session_id: str) -> None:
         self.id = session_id
         self._connection.attach(session_id, self)
 
@@ -203,7 +176,7 @@ class AcpSession:
     def lost(self, error: AgentFault) -> None:
         if self._turn is not None:
             self._turn.fail(error)
-        self.closed.set()
+        self._leave()
 
     # -- as its turn sees it
 
@@ -213,16 +186,30 @@ class AcpSession:
 
     async def prompt(self, blocks: list[dict[str, Any]], turn: AcpTurn) -> list[Event]:
         """The turn's last events. Version 2 answers at once, and the turn ends by an update."""
-        params = {"sessionId": self.id, "prompt": blocks}
-        response = await self._connection.ask("session/prompt", params)
+        response = await self._prompted({"sessionId": self.id, "prompt": blocks})
         if response.error is not None:
+            if agent_fault(response.error, PROMPT).code == "SESSION_NOT_FOUND":
+                self._leave()  # the next run opens another
             return self.reader.fail_turn(response.error, cancelled=turn.cancelled)
         if self.ends_by_update:
             return []
+        turn.answered = True
         await anyio.sleep(self._definition.acp.late)
         result = response.result if isinstance(response.result, dict) else {}
         reason, usage, meta = result.get("stopReason"), result.get("usage"), result.get("_meta")
         return self.reader.end_turn(reason, usage, cancelled=turn.cancelled, meta=meta)
+
+    async def _prompted(self, params: dict[str, Any]) -> Response:
+        """Some agents ask for authentication only now."""
+        response = await self._connection.ask(PROMPT, params)
+        if response.error is not None and response.error.code == AUTH_REQUIRED and self._authenticate is not None:
+            try:
+                await self._authenticate(self._connection, agent_fault(response.error, PROMPT))
+            except AgentFault:
+                self._give_up()  # whoever signs in now is seen by a new process only
+                raise
+            response = await self._connection.ask(PROMPT, params)
+        return response
 
     @property
     def ends_by_update(self) -> bool:
@@ -232,14 +219,28 @@ class AcpSession:
         await self._connection.notify("session/cancel", {"sessionId": self.id})
 
     async def abandon(self) -> None:
-        """The turn did not end when it was told to: nothing more is asked of this session, or of its process if it has
-        no other."""
-        self._abandoned = True
-        self._connection.detach(self.id)
-        self.closed.set()
-        await self._service.aclose()
-        if self._connection.sessions == 0:
-            await self._connection.aclose()
+        """The turn did not end when it was told to."""
+        self._give_up(cancel=True)
+
+    def _give_up(self, *, cancel: bool = False) -> None:
+        """Nothing more is asked of this session, and its process takes no other: the conversation comes back in a new
+        one."""
+        self._connection.full = True
+        self._leave(cancel=cancel)
+
+    def _leave(self, *, cancel: bool = False) -> None:
+        """Without waiting for an agent that may not answer."""
+        if self._usable:
+            self._usable = False
+            self._tasks.start_soon(self._leave_in_order, cancel)
+
+    async def _leave_in_order(self, cancel: bool) -> None:
+        if cancel and self._connection.alive:
+            try:
+                await self.cancel_prompt()
+            except AgentFault as exc:
+                log.info("session %s could not be cancelled: %s", self.id, exc.detail)
+        await self._free()
 
     def turn_closed(self, turn: AcpTurn) -> None:
         if self._turn is turn:

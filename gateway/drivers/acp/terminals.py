@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -21,6 +22,11 @@ whole line, is read by it."""
 TERMINALS = 64
 """Of one session at once."""
 
+Shown = Callable[[str, str], bool]
+"""(terminal, new output) → was it taken? What was not is offered again, with what came meanwhile."""
+Ended = Callable[[str, str, int], None]
+"""(terminal, what was not shown yet, exit code)"""
+
 
 class NoSuchTerminal(Exception):
     pass
@@ -29,20 +35,29 @@ class NoSuchTerminal(Exception):
 class Terminal:
     """Output is kept from its end on, up to the limit, cut at a character."""
 
-    def __init__(self, process: Process, limit: int, shown: Callable[[str], None]) -> None:
-        self._process, self._limit, self._shown = process, limit, shown
+    def __init__(self, name: str, process: Process, limit: int, shown: Shown) -> None:
+        self._name, self._process, self._limit, self._shown = name, process, limit, shown
         self._output = b""
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._unseen = ""
         self.truncated = False
         self.done = anyio.Event()
 
-    async def follow(self) -> None:
+    async def follow(self, ended: Ended) -> None:
         while data := await self._process.read():
             self._output += data
             if len(self._output) > self._limit:
-                self._output, self.truncated = self._output[-self._limit :], True
-            self._shown(data.decode("utf-8", "replace"))
-        await self._process.wait()
+                self._output, self.truncated = self._output[-self._limit or len(self._output) :], True
+            self._show(self._decoder.decode(data))
+        code = await self._process.wait()
         self.done.set()
+        ended(self._name, self._unseen + self._decoder.decode(b"", final=True), code)
+
+    def _show(self, words: str) -> None:
+        """Nobody is made to wait for whoever watches: of what cannot be shown yet the end is kept."""
+        self._unseen = (self._unseen + words)[-OUTPUT_LIMIT:]
+        if self._unseen and self._shown(self._name, self._unseen):
+            self._unseen = ""
 
     @property
     def output(self) -> str:
@@ -55,9 +70,7 @@ class Terminal:
     def exit_status(self) -> dict[str, object] | None:
         if not self.done.is_set() or (code := self._process.exit_code) is None:
             return None
-        if code < 0:
-            return {"exitCode": None, "signal": signal.Signals(-code).name}
-        return {"exitCode": code, "signal": None}
+        return exit_status(code)
 
     async def kill(self) -> None:
         """The output so far stays."""
@@ -82,7 +95,8 @@ class Terminals:
         cwd: Path,
         env: Mapping[str, str],
         limit: int | None,
-        shown: Callable[[str, str], None],
+        shown: Shown,
+        ended: Ended,
     ) -> str:
         """The new terminal's id. A command without arguments may be a whole line, so a shell reads it."""
         if len(self._open) >= TERMINALS:
@@ -91,10 +105,10 @@ class Terminals:
         terminal_id = f"term-{uuid4().hex[:8]}"
         process = await spawn(line, cwd=cwd, env=env, tasks=self._tasks)
         kept = OUTPUT_LIMIT if limit is None else max(0, min(limit, OUTPUT_LIMIT))
-        terminal = Terminal(process, kept, lambda text: shown(terminal_id, text))
+        terminal = Terminal(terminal_id, process, kept, shown)
         process.close_stdin()
         self._open[terminal_id] = terminal
-        self._tasks.start_soon(terminal.follow)
+        self._tasks.start_soon(terminal.follow, ended)
         return terminal_id
 
     def __getitem__(self, terminal_id: str) -> Terminal:
@@ -111,3 +125,12 @@ class Terminals:
     async def aclose(self) -> None:
         for terminal_id in list(self._open):
             await self.release(terminal_id)
+
+
+def exit_status(code: int) -> dict[str, object]:
+    if code >= 0:
+        return {"exitCode": code, "signal": None}
+    try:
+        return {"exitCode": None, "signal": signal.Signals(-code).name}
+    except ValueError:  # a real-time signal
+        return {"exitCode": None, "signal": str(-code)}

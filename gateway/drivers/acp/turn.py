@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,14 @@ from gateway.turn import Answer, Turn
 if TYPE_CHECKING:
     from gateway.drivers.acp.session import AcpSession
 
+log = logging.getLogger(__name__)
+
 PARKED_LIMIT = 100_000
 """Events an agent may send while its turn waits for an answer and nobody reads; more fails the turn."""
+FULL = 4096
+"""Events that may wait for a run that reads."""
+CANCEL_LIMIT = 1.0
+"""An agent that does not read is not waited for: its turn ends by the run's own bound."""
 
 
 class AcpTurn:
@@ -29,7 +36,10 @@ class AcpTurn:
         self._scope = CancelScope()
         self._questions: dict[str, anyio.Event] = {}
         self._answers: dict[str, Answer] = {}
+        self._withdrawn = False
         self._ended = anyio.Event()
+        self.answered = False
+        """The agent has ended it; what still comes is let in for a moment."""
         self.cancelled = False
         self.over = anyio.Event()
 
@@ -39,16 +49,20 @@ class AcpTurn:
         return await self._inbox.take()
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        self._answers.update(answers)
-        for question_id in answers:
-            if (waiting := self._questions.get(question_id)) is not None:
-                waiting.set()
+        self._withdrawn = False
+        for question_id in answers.keys() & self._questions.keys():
+            self._answers[question_id] = answers[question_id]
+            self._questions[question_id].set()
 
     async def cancel(self) -> None:
         """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
         self.cancelled = True
         await self.answer({question_id: Answer(question_id, "cancelled") for question_id in self._questions})
-        await self._session.cancel_prompt()
+        try:
+            with anyio.move_on_after(CANCEL_LIMIT):
+                await self._session.cancel_prompt()
+        except AgentFault as exc:
+            log.info("a turn could not be cancelled: %s", exc.detail)
 
     async def aclose(self) -> None:
         """A turn that is not over by now will not end by itself: the session goes with it."""
@@ -62,16 +76,23 @@ class AcpTurn:
     # -- as the session sees it
 
     def put(self, events: list[Event]) -> None:
+        if self._inbox.closed:
+            return
         self._inbox.extend(events)
-        if events and isinstance(events[-1], Ended | Broke):
+        if self._session.ends_by_update and any(isinstance(event, Ended | Broke) for event in events):
             self._ended.set()
         if len(self._inbox) > PARKED_LIMIT:
             self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
 
     async def room(self) -> None:
-        """A turn that waits for an answer has no reader: then the bound above holds instead."""
-        if len(self._inbox) >= 4096 and not self._questions:
+        """A turn that asked has no reader until it is answered, even if it took the question back: then the bound above
+        holds instead."""
+        if len(self._inbox) >= FULL and not self._questions and not self._withdrawn:
             await self._inbox.room()
+
+    @property
+    def unread(self) -> int:
+        return len(self._inbox)
 
     async def ask(self, question: Question) -> Answer:
         """Puts the question to the run and waits, however long it takes."""
@@ -81,13 +102,16 @@ class AcpTurn:
             if self.cancelled:
                 return Answer(question.id, "cancelled")
             await waiting.wait()
-            return self._answers.pop(question.id, Answer(question.id, "cancelled"))
+            return self._answers.pop(question.id)
         finally:
+            self._withdrawn = not waiting.is_set()
             del self._questions[question.id]
 
     def fail(self, error: AgentFault) -> None:
-        self._inbox.close(error)
-        self.over.set()
+        """The agent is gone. A turn that it had ended by then has ended well."""
+        if not self.answered:
+            self._inbox.close(error)
+            self.over.set()
 
     async def play(self) -> None:
         """The turn's task."""
@@ -99,6 +123,9 @@ class AcpTurn:
                     await self._ended.wait()
         except AgentFault as exc:
             error = exc
+        except Exception:  # a defect here must not take the whole gateway along
+            log.exception("a turn failed inside the gateway")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
         finally:
             self._inbox.close(error)
             self.over.set()

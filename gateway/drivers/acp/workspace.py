@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
 READ_LIMIT = 50 * 1024 * 1024
@@ -55,7 +56,7 @@ class Workspace:
         if line is None and limit is None:
             return text
         start = max((line or 1) - 1, 0)
-        lines = text.splitlines(keepends=True)
+        lines = StringIO(text).readlines()  # `splitlines` would cut at more than editors take for a line's end
         return "".join(lines[start : None if limit is None else start + max(limit, 0)])
 
     def write_text(self, path: str, content: str) -> None:

@@ -7,7 +7,7 @@ of `_meta` is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.wire.acp.lenient import count, items, obj, present, text, word
@@ -60,12 +60,12 @@ class Facts:
         if fact is None:
             return None
         changes, told = fact
-        changed = {name: value for name, value in changes.items() if getattr(self, name) != value}
-        for name, value in changed.items():
+        before = replace(self)
+        for name, value in changes.items():
             setattr(self, name, value)
-        if "options" in changed:
+        if "options" in changes:
             self._follow_options()
-        return told if changed else None
+        return told if self != before else None
 
     def chose_mode(self, mode: str) -> None:
         """A mode was set by the older API, which answers with nothing."""

@@ -21,6 +21,8 @@ class Replay:
         self._by_id: dict[str, Message] = {}
         self._calls: dict[str, dict[str, Any]] = {}
         self._caller: Message | None = None
+        self._open: dict[tuple[str, str | None], Message] = {}
+        """(role, subagent) → the message that goes on without an id."""
 
     def user(self, message_id: str, part: Part) -> None:
         """One more part of what the user said. Text alone is a plain string, as clients write it."""
@@ -50,10 +52,9 @@ class Replay:
                     pass  # facts are kept where they are read; the rest was for the moment only
 
     def _said(self, message_id: str | None, role: str, words: str, subagent: str | None) -> None:
-        if message_id is None:
-            message = next(known for known in reversed(self.messages) if known["role"] == role)
-        else:
-            message = self._message(message_id, role, subagent)
+        if message_id is not None:
+            self._open[role, subagent] = self._message(message_id, role, subagent)
+        message = self._open[role, subagent]
         message["content"] = message.get("content", "") + words
         self._caller = message if role == "assistant" else None
 

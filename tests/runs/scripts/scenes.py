@@ -14,6 +14,10 @@ from gateway.turn import Turn
 LOOK = 0.01
 
 
+def _exists(file: str) -> bool:
+    return Path(file).exists()
+
+
 async def counts(turn: Turn) -> AsyncIterator[str]:
     """`n` numbers, with a pause after each."""
     for number in range(turn.forwarded_props["n"]):
@@ -42,7 +46,9 @@ async def trickles_and_breaks(turn: Turn) -> AsyncIterator[str]:
 async def waits(turn: Turn) -> AsyncIterator[str]:
     """Until the file is there."""
     yield "begun "
-    while not Path(turn.forwarded_props["file"]).exists():
+    while True:
+        if _exists(turn.forwarded_props["file"]):
+            break
         await asyncio.sleep(LOOK)
     yield "done"
 

@@ -43,7 +43,7 @@ UNRECORDED: list[dict[str, Any]] = [
     {"sessionUpdate": "subagent_update", "sessionId": "kid", "state": {"state": "idle"}},
 ]
 SAMPLES = _samples()
-WORDS = ("completed", "failed", "in_progress", "pending", "running", "idle", "error", "text", "diff", "terminal", "c", "")
+WORDS = ("completed", "failed", "in_progress", "pending", "running", "idle", "error", "text", "diff", "terminal", "c")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -56,7 +56,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> dict[str, Any]:
-    update = deepcopy(draw(st.sampled_from(SAMPLES)))
+    update: dict[str, Any] = deepcopy(draw(st.sampled_from(SAMPLES)))
     for _ in range(draw(st.integers(0, 3))):
         spots = places(update)
         if not spots:

@@ -84,7 +84,7 @@ def test_the_layer_lists_what_there_is() -> None:
     }
     assert told["custom.acp.usage.size"] == 1_000_000
     assert told["custom.acp.usage.cost"]["currency"] == "USD"
-    assert told["custom.acp.sessionInfo.title"] == "second turn"
+    assert told["custom.acp.sessionInfo.title"] == "hello there"
     assert {"custom.acp.models.current", "custom.acp.configOptions", "custom.acp.commands"} <= told.keys()
 
 
@@ -136,6 +136,13 @@ def test_a_fact_is_told_when_it_changes() -> None:
         {"used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}},
     )
     assert told.read_update(usage) is None
+
+
+@pytest.mark.parametrize("kind", ["current_mode_update", "config_option_update", "available_commands_update"])
+def test_an_update_without_its_fact_changes_nothing(kind: str) -> None:
+    told = having(configOptions=[option(), {"name": "nameless"}])
+    assert told.read_update({"sessionUpdate": kind}) is None
+    assert [one["id"] for one in told.options] == ["mode"]
 
 
 def test_a_title_is_cleared_by_null_and_kept_when_absent() -> None:
@@ -201,7 +208,10 @@ def test_an_option_is_found_by_its_category_too() -> None:
         (lambda f: set_model_request(f, "s", "z"), "the session has no model 'z'; it offers none"),
         (lambda f: set_config_request(f, "s", "z", "a"), "the session has no config option 'z'; it has: mode, fast, x"),
         (lambda f: set_config_request(f, "s", "mode", "z"), "the session has no value for 'mode' 'z'; it has: a, b"),
-        (lambda f: set_config_request(f, "s", "fast", "a"), "the session has no value for 'fast' 'a'; it has: true, false"),
+        (
+            lambda f: set_config_request(f, "s", "fast", "a"),
+            "the session has no value for 'fast' 'a'; it has: true, false",
+        ),
         (
             lambda f: set_config_request(f, "s", "x", "a"),
             "the session has no way to set an option of type 'dial' 'x'; it offers none",

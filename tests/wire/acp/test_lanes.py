@@ -164,3 +164,15 @@ def test_a_childs_question_is_asked_in_its_name() -> None:
 def test_an_update_that_names_no_child_is_handed_on() -> None:
     (event,) = read(reader(), {"sessionUpdate": "subagent_update", "title": "?"})
     assert type(event).__name__ == "Unread"
+
+
+def test_a_childs_words_in_a_replay_are_tagged() -> None:
+    session = reader()
+    session.begin_replay()
+    read(session, child(title="helper", **RUNNING), message("I ", "m"))
+    read(session, message("hi", "m"), session_id="kid")
+    read(session, message("wait.", "m"))
+    assert session.end_replay() == [
+        {"id": "t1:m", "role": "assistant", "content": "I wait."},
+        {"id": "t1/1:m", "role": "assistant", "subagentRunId": "t1/1", "content": "hi"},
+    ]

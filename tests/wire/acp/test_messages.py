@@ -86,6 +86,10 @@ def test_a_whole_message_without_content_changes_nothing() -> None:
     assert read(session, {"sessionUpdate": "agent_message", "messageId": "m"}, whole("m")) == []
 
 
+def test_a_message_that_is_cleared_cannot_be_unsaid() -> None:
+    assert read(reader(), message("one", "m"), whole("m")) == [TextDelta("one", "t1:m")]
+
+
 def test_a_whole_message_may_hold_an_image() -> None:
     update = whole("m", "see")
     update["content"].append({"type": "image", "data": "AA==", "mimeType": "a/b"})

@@ -96,7 +96,7 @@ def test_output_that_is_told_whole_appends_what_is_new_of_it() -> None:
 
 
 def test_bytes_that_are_none_say_nothing() -> None:
-    update = {"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "%"}
+    update = {"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "A"}
     assert activities(read(reader(), update)) == [
         ActivitySet("t1:terminal:x", "terminal", {"terminalId": "x", "output": []})
     ]

@@ -1,0 +1,20 @@
+"""One gateway with agents of every kind, for all tests of a worker that leave it as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.acp.support import Stage
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    stage = Stage(tmp_path_factory.mktemp("acp"))
+    stage.agent("plain", acp={"fs": True, "terminal": True})
+    stage.agent("bare", "--bare")
+    stage.agent("full", "--full")
+    stage.agent("alone", acp={"sessions": "one"})
+    with stage:
+        yield stage
