@@ -119,7 +119,7 @@ def with_bare(catalog: Catalog, command_lines: Iterable[str]) -> Catalog:
             raise ConfigError(f"--acp {line!r}: {exc}") from exc
         if not run:
             raise ConfigError("--acp needs a command line, for example: --acp 'gemini --acp'")
-        name = re.sub(r"[^a-z0-9._-]+", "-", Path(run[0]).stem.lower()).strip("-._") or "acp"
+        name = re.sub(r"[^a-z0-9._-]+", "-", Path(run[0]).stem.lower()).strip("-._")[:64] or "acp"
         definition = AgentDefinition(
             id=name,
             driver="acp",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from gateway.capabilities.layers import unflatten
 from gateway.drivers import Controls, Session
-from gateway.errors import BadInput, Conflict, NotCapable, NotFound
+from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
 from gateway.runs.engine import Engine
@@ -18,6 +18,8 @@ from gateway.runs.questions import Book
 from gateway.runs.threads import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.turn import Turn
+
+log = logging.getLogger(__name__)
 
 LISTED = 200
 
@@ -54,9 +56,12 @@ class Control:
         record = await self._known(thread)
         self._idle(thread)
         if record.session is not None:
-            controls = await self._controls(agent, thread)
-            with suppress(NotCapable):  # then the agent keeps its own copy, as it does for everyone
-                await controls.delete()
+            try:
+                await (await self._controls(agent, thread)).delete()
+            except NotCapable:
+                pass  # then the agent keeps its own copy, as it does for everyone
+            except AgentFault as exc:  # an agent that is gone must not keep its threads from being deleted
+                log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
         await self._engine.close_session(thread)
         await self._store.delete_thread(*thread)
 

@@ -22,7 +22,7 @@ from gateway.agui.history import History
 from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.outbound import Outbound
 from gateway.drivers import Driver, LiveTurn, Opening, Session
-from gateway.errors import Busy, Conflict, GatewayError, NotFound
+from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
 from gateway.events import Broke, Ended, MessagesSet, Wire
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
@@ -82,7 +82,7 @@ class Engine:
             await self._note(thread, run, book)
         except BaseException:
             if parked is not None:
-                self._threads.park(thread, parked)
+                await self._take_back(thread, parked)
             self._release(thread, run)
             run.over.set()
             raise
@@ -97,6 +97,12 @@ class Engine:
                 tasks.start_soon(self._threads.save, thread, book)
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
+
+    async def _take_back(self, thread: ThreadKey, parked: Parked) -> None:
+        """The run could not begin: the turn waits as before, and the answers, if they were noted, were not given."""
+        self._threads.park(thread, parked)
+        with CancelScope(shield=True), suppress(StoreError):
+            await self._threads.save(thread, parked.book)
 
     async def _hand_over(self, thread: ThreadKey) -> None:
         """A client that stops a run by closing its connection sends the next one at once: often before the close is
@@ -192,7 +198,7 @@ class Engine:
                 run.give_up()
             else:
                 await run.drive(live, settled.answers if parked else {})
-            if run.phase is Phase.PARKED:
+            if live is not None and run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
                 live = None  # it waits now, and must not be closed; had that failed, it must
                 return None
@@ -232,7 +238,8 @@ class Engine:
         session = await self._sessions.take(thread, driver, self._opening(turn, book.session, known))
         if session.id != book.session:
             book.session = session.id
-            await self._threads.save(thread, book)
+            with CancelScope(shield=True):  # the session is taken: whoever gives up now would keep it for ever
+                await self._threads.save(thread, book)
         return session
 
     def _opening(self, turn: Turn, session_id: str | None, known: frozenset[str]) -> Opening:

@@ -6,6 +6,7 @@ memory, a second one costs a lookup, a reconnecting one gives the last number it
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import deque
@@ -62,7 +63,7 @@ class Log:
         self._sizes: deque[int] = deque()
         self._kept = self._written = 0
         self._last = 0
-        self._grown = anyio.Event()
+        self._grown = asyncio.Event()
         self.over = False
 
     @property
@@ -110,7 +111,7 @@ class Log:
         while self._kept > self._tail_bytes and len(self._tail) > 1:
             self._tail.popleft()
             self._kept -= self._sizes.popleft()
-        grown, self._grown = self._grown, anyio.Event()
+        grown, self._grown = self._grown, asyncio.Event()
         grown.set()
 
     def follow(self, after: int = 0) -> Follower:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import monotonic
 
 import anyio
 from anyio import CancelScope
@@ -23,6 +24,9 @@ from gateway.store.base import RunRecord
 from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
+
+LOOK_AGAIN = 0.5
+"""The deadline of silence is moved at most this often: moving it costs as much as an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Run:
         self._pace = pace
         self._scope = CancelScope()
         self._stop: Stop | None = None
+        self._look_again = 0.0
         self._fault: GatewayError | None = None
         self._live: LiveTurn | None = None
         self.phase = Phase.QUEUED
@@ -119,8 +124,9 @@ class Run:
                 await self._gather(live)
             if outbound.ended is not None or (outbound.asked and self._stop is None):
                 return
-            if self._stop is None:
-                self._wait_at_most(self._pace.stall)
+            if self._stop is None and monotonic() > self._look_again:
+                self._look_again = monotonic() + LOOK_AGAIN
+                self._wait_at_most(self._pace.stall + LOOK_AGAIN)
 
     async def _gather(self, live: LiveTurn) -> None:
         """Parallel calls ask one after the other; what they ask within this is one outcome."""

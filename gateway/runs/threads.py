@@ -69,7 +69,7 @@ class Threads:
         parked.expiry = CancelScope()
         self._parked[thread] = parked
         if (until := parked.book.next_expiry()) is not None:
-            self._tasks.start_soon(self._expire, thread, parked, until)
+            self._tasks.start_soon(self._expire, thread, parked, until, parked.expiry)
 
     def unpark(self, thread: ThreadKey) -> Parked | None:
         parked = self._parked.pop(thread, None)
@@ -96,10 +96,10 @@ class Threads:
                 if parked := self.unpark(thread):
                     tasks.start_soon(parked.live.aclose)
 
-    async def _expire(self, thread: ThreadKey, parked: Parked, until: float) -> None:
-        with parked.expiry:
+    async def _expire(self, thread: ThreadKey, parked: Parked, until: float, expiry: CancelScope) -> None:
+        with expiry:
             await anyio.sleep(max(0.0, until - time.time()))
-        if parked.expiry.cancel_called or self._parked.get(thread) is not parked:
+        if expiry.cancel_called or self._parked.get(thread) is not parked:
             return
         del self._parked[thread]
         asked = parked.book.expire_open()

@@ -1,6 +1,7 @@
 """A run's log as a response body: framed once per wire format, whatever the number of readers.
 
-One task writes; another only listens for the client to leave. What has piled up goes out as one write.
+One task writes, one listens for the client to leave, one watches the clock for both: a deadline around every wait would
+cost more than the rest of an event that comes alone. What has piled up goes out as one write.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class EventStream:
         self._legacy, self._gone = legacy, gone
         self._last = 0
         self._ended = False
+        self._sent = 0
+        self._sending = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [
@@ -43,6 +46,7 @@ class EventStream:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen, receive, tasks.cancel_scope)
+            tasks.start_soon(self._watch, send, tasks.cancel_scope)
             await self._write(send)
             tasks.cancel_scope.cancel()
         if not self._ended and self._gone is not None:
@@ -54,25 +58,30 @@ class EventStream:
             pass
         scope.cancel()
 
+    async def _watch(self, send: Send, scope: anyio.CancelScope) -> None:
+        """Looks once in every keep-alive time: says something where nothing was said, lets a client go that has taken
+        nothing for the send timeout."""
+        step = min(self._settings.keep_alive, self._settings.send_timeout)
+        stuck = 0.0
+        while True:
+            sent = self._sent
+            await anyio.sleep(step)
+            stuck = stuck + step if self._sending and sent == self._sent else 0.0
+            if stuck >= self._settings.send_timeout:
+                scope.cancel()
+            elif sent == self._sent and not self._sending and self._encoder.keep_alive is not None:
+                await self._send(self._encoder.keep_alive, send)
+
     async def _write(self, send: Send) -> None:
         try:
-            while chunks := await self._next(send):
+            while chunks := await self._reader.next():
                 await self._write_chunks(chunks, send)
         except GatewayError as exc:
             await self._say_broken(exc, send)
-        except (TimeoutError, OSError):
-            return  # the client takes nothing any more
+        except OSError:
+            return  # the client is gone
         self._ended = True
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _next(self, send: Send) -> list[Chunk]:
-        quiet = self._encoder.keep_alive
-        if quiet is None:
-            return await self._reader.next()
-        while True:
-            with anyio.move_on_after(self._settings.keep_alive):
-                return await self._reader.next()
-            await self._send(quiet, send)
 
     async def _write_chunks(self, chunks: list[Chunk], send: Send) -> None:
         pending: list[bytes] = []
@@ -89,8 +98,10 @@ class EventStream:
         self._last = chunks[-1].last
 
     async def _send(self, body: bytes, send: Send) -> None:
-        with anyio.fail_after(self._settings.send_timeout):
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+        self._sending = True
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        self._sending = False
+        self._sent += 1
 
     async def _say_broken(self, exc: GatewayError, send: Send) -> None:
         """The log cannot be read on: this reader at least gets an end it can act on."""

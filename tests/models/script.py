@@ -86,7 +86,9 @@ def _call(asked: Asked, verb: str, rest: str) -> Step:
         case _:
             name, _, given = rest.partition(" ")
             tool = _find(asked, name)
-            return Call(tool, json.loads(given or "{}")) if tool else _say(f"there is no tool {name}")
+            if tool is None:
+                return _say(f"there is no tool {name}")
+            return Call(tool, instance({**tool.schema, "type": "object"}) | json.loads(given or "{}"))
 
 
 def _filled(asked: Asked, names: tuple[str, ...], *values: tuple[tuple[str, ...], str]) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from typing import Any
 
 import pytest
@@ -121,6 +122,13 @@ def test_a_schema_that_is_none_never_locks_the_thread(schema: dict[str, Any], pa
     book = asked(question(responseSchema=schema))
     if code(settle(book, yes(payload=payload))) is not None:  # it holds against what it does say
         assert settle(book, no()).error is None
+
+
+def test_what_a_schema_refers_to_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[Any] = []
+    monkeypatch.setattr(urllib.request, "urlopen", asked_for.append)
+    settle(asked(question(responseSchema={"$ref": "http://schema.invalid/of-nobody"})), yes(payload=1))
+    assert asked_for == []
 
 
 # -- time

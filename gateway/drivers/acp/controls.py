@@ -77,7 +77,7 @@ class AcpControls:
             raise NotCapable(detail, capability=f"custom.acp.{name}", saidBy=SAID)
         given = dict(params)
         if method.startswith("session/") and method != "session/list":
-            given = {"sessionId": self._session_id, **given}
+            given["sessionId"] = self._session_id  # whatever was named: another thread's session is not this one's
         return await self._connection.call(method, given, LIMIT)
 
     async def _set(self, method: str, params: dict[str, Any]) -> None:

@@ -122,8 +122,7 @@ class AcpDriver:
         try:
             result = await connection.call("initialize", initialize_params(acp.protocol, offer), acp.start_timeout)
         except BaseException:
-            with anyio.CancelScope(shield=True):
-                await connection.aclose()
+            self._tasks.start_soon(connection.aclose)  # it may take seconds, and nobody needs to wait for them
             raise
         connection.handshake = self.handshake = read_handshake(result)
         return connection
