@@ -15,6 +15,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage.agent("plain", acp={"fs": True, "terminal": True})
     stage.agent("bare", "--bare")
     stage.agent("full", "--full")
+    stage.agent("second", "--second", acp={"protocol": 2})
     stage.agent("alone", acp={"sessions": "one"})
     with stage:
         yield stage

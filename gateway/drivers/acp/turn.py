@@ -66,7 +66,7 @@ class AcpTurn:
 
     async def aclose(self) -> None:
         """A turn that is not over by now will not end by itself: the session goes with it."""
-        if not self.over.is_set():
+        if not self.over.is_set() and not self._ended.is_set():
             self.cancelled = True
             self._scope.cancel()
             self._inbox.close()

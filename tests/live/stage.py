@@ -1,0 +1,41 @@
+"""A real agent behind a real gateway: installed, pointed at the scripted model, in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.catalog.load import bundled
+from tests.live.install import install, programs
+from tests.live.recipes import Ready, load_recipes, prepare
+from tests.support.gateway import Gateway
+
+
+def overlay(name: str, ready: Ready, folder: Path) -> Path:
+    """The agent's own definition, with the command and the environment of the test; a folder for `--agents`."""
+    told = tomllib.loads((bundled() / f"{name}.toml").read_text("utf-8"))
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"id = {json.dumps(name)}", 'driver = "acp"', f"options = {json.dumps(told.get('options', []))}"]
+    lines += ["[identity]", f"name = {json.dumps(told['identity']['name'])}"]
+    lines += ["[command]", f"run = {json.dumps(list(ready.command))}", "[command.env]"]
+    lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in ready.env.items()]
+    lines += ["[acp]", *(f"{key} = {json.dumps(value)}" for key, value in told.get("acp", {}).items())]
+    (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@contextmanager
+def behind_gateway(name: str, models: str, home: Path) -> Iterator[Gateway]:
+    """The gateway, not yet asked anything. It may be stopped and started again inside."""
+    recipes = load_recipes()
+    recipe = recipes.agents[name]
+    install(recipe, recipes)
+    ready = prepare(recipe, paths=programs(recipe), home=home / "home", models=models)
+    agents = overlay(name, ready, home / "agents")
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:
+        yield gateway
