@@ -21,6 +21,9 @@ from gateway.settings import Settings
 WRITE_BYTES = 256 * 1024
 """A larger write would only wait in memory for a reader that cannot take it."""
 
+LOOKS = 4
+"""In every keep-alive time: so a stream may be silent for a quarter more than that."""
+
 Gone = Callable[[], Awaitable[None]]
 
 
@@ -59,17 +62,18 @@ class EventStream:
         scope.cancel()
 
     async def _watch(self, send: Send, scope: anyio.CancelScope) -> None:
-        """Looks once in every keep-alive time: says something where nothing was said, lets a client go that has taken
-        nothing for the send timeout."""
-        step = min(self._settings.keep_alive, self._settings.send_timeout)
-        stuck = 0.0
+        """Looks up now and then: says something where nothing was said for the keep-alive time, lets a client go that
+        has taken nothing for the send timeout."""
+        keep_alive, send_timeout = self._settings.keep_alive, self._settings.send_timeout
+        step, silent = min(keep_alive, send_timeout) / LOOKS, 0.0
         while True:
             sent = self._sent
             await anyio.sleep(step)
-            stuck = stuck + step if self._sending and sent == self._sent else 0.0
-            if stuck >= self._settings.send_timeout:
-                scope.cancel()
-            elif sent == self._sent and not self._sending and self._encoder.keep_alive is not None:
+            silent = silent + step if sent == self._sent else 0.0
+            if self._sending:
+                if silent >= send_timeout:
+                    scope.cancel()
+            elif silent >= keep_alive and self._encoder.keep_alive is not None:
                 await self._send(self._encoder.keep_alive, send)
 
     async def _write(self, send: Send) -> None:
@@ -80,7 +84,7 @@ class EventStream:
             await self._say_broken(exc, send)
         except OSError:
             return  # the client is gone
-        self._ended = True
+        self._ended = self._sending = True  # this too may wait for the client, and nothing may come after it
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _write_chunks(self, chunks: list[Chunk], send: Send) -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from tests.acp.support import Stage
 
+SIGNED_IN = [{"kind": "none", "hint": "Run `scripted login`"}]
+"""As far as anyone can see."""
+
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
@@ -15,6 +18,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage.agent("plain", acp={"fs": True, "terminal": True})
     stage.agent("bare", "--bare")
     stage.agent("full", "--full")
+    stage.agent("strict", options=[])
+    stage.agent("signs-in", "--auth", acp={"auth": "key"})
+    stage.agent("signs-in-late", "--auth-late", acp={"auth": "key"})
+    stage.agent("signed-out", "--auth", auth=SIGNED_IN)
+    stage.agent("signed-out-late", "--auth-late", auth=SIGNED_IN)
+    stage.agent("never", "--never-initialize")
     stage.agent("second", "--second", acp={"protocol": 2})
     stage.agent("alone", acp={"sessions": "one"})
     with stage:

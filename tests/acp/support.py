@@ -18,6 +18,7 @@ import httpx
 from gateway.agui.history import History
 from gateway.events import Wire
 from tests.agui.playing import accepted
+from tests.drivers.watching import running
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,10 @@ class Stage(Gateway):
     def state(self, name: str) -> str:
         """The flag of an agent whose sessions outlive it."""
         return f"--state={self._logs / name}.sessions"
+
+    def processes(self, name: str) -> list[int]:
+        """Of this agent, that run now."""
+        return running(f"--log={self._logs / name}")
 
     def heard(self, agent: str, session: str | None = None, method: str | None = None) -> list[Wire]:
         """What the agent's processes were sent: all, or what was about one session, or by one method."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.agui.playing import accepted
 from tests.acp.support import Stage, Talk, custom, json_of, of_type, outcome_of, warnings_of
 from tests.runs.stage import eventually
 from tests.support.gateway import text_of, types_of
@@ -86,6 +87,7 @@ def test_a_terminals_output_is_shown_while_its_command_runs(stage: Stage) -> Non
         assert not of_type(seen, "TOOL_CALL_RESULT")
         gate.touch()
         seen.extend(events)
+    accepted(seen)
     assert "".join(terminal_output(seen)) == "before\nafter\n"
     result = of_type(seen, "TOOL_CALL_RESULT")[0]
     assert (result["content"], result["metadata"]["acp"]["exitCode"]) == ("before\nafter\n", 3)
@@ -98,7 +100,7 @@ def terminal_output(events: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_terminals_flood_costs_no_more_than_is_kept_of_it(stage: Stage) -> None:
-    events = Talk(stage).say("terminal yes | head -c 50000000")
+    events = Talk(stage).say("terminal yes | head -c 8000000")
     told = json_of(events)["output"]
     assert told["truncated"] and len(told["output"]) == 1024 * 1024
     assert events[-1]["type"] == "RUN_FINISHED"

@@ -155,6 +155,10 @@ class Player:
         self.scene_tool(session)
         self.scene_tool(session)
 
+    def scene_asks_when_cancelled(self, session: str, *rest: str) -> None:
+        self.scene_slow(session)
+        self.scene_tool(session)
+
     def scene_withdraw(self, session: str, *rest: str) -> None:
         """Takes its question back, and goes on."""
         call = {"toolCallId": "w", "title": "Never mind"}

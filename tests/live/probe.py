@@ -6,9 +6,11 @@ who changes `agents.toml` or an agent's definition. What it says in full goes to
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -25,6 +27,7 @@ DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 SHELL = "rm -rf victim && echo gone"
 """What every agent that asks at all asks about."""
 LATE = 1.5
+SAY = Path(__file__).with_name("say.py")
 
 Cell = Callable[["Visit"], str]
 
@@ -32,26 +35,30 @@ Cell = Callable[["Visit"], str]
 class Visit:
     """One agent with one session."""
 
-    def __init__(self, agent: StdioAgent, workspace: Path) -> None:
+    def __init__(self, agent: StdioAgent, workspace: Path, shout: str) -> None:
         self._agent, self._workspace = agent, workspace
+        say = {"name": "one", "command": sys.executable, "args": [str(SAY)], "env": []}
+        self._servers: list[Json] = [say]
+        self._shout: Json = {"type": "http", "name": "two", "url": shout, "headers": []}
         self._session = ""
-        self._last = Heard()
 
     def start(self) -> str:
         begun = time.monotonic()
         client = {"name": "probe", "version": "1"}
-        told = self._agent.call(
-            "initialize", {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": client}, 90
-        )
-        return f"{time.monotonic() - begun:.1f} s" if told.result else str(told.error)
+        offer = {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": client}
+        told = self._agent.call("initialize", offer, 90)
+        if told.result is None:
+            raise NoAnswer(f"initialize: {told.error}")
+        if told.result["agentCapabilities"].get("mcpCapabilities", {}).get("http"):
+            self._servers.append(self._shout)
+        return f"{time.monotonic() - begun:.1f} s"
 
     def session(self) -> str:
         self._session = self._open()
         return "yes"
 
     def _open(self) -> str:
-        say = {"name": "say", "command": sys.executable, "args": [str(Path(__file__).with_name("say.py"))], "env": []}
-        told = self._agent.call("session/new", {"cwd": str(self._workspace), "mcpServers": [say]}, 90)
+        told = self._agent.call("session/new", {"cwd": str(self._workspace), "mcpServers": self._servers}, 90)
         if told.result is None:
             raise NoAnswer(f"session/new: {told.error}")
         return str(told.result["sessionId"])
@@ -59,10 +66,10 @@ class Visit:
     def _prompt(self, text: str, *more: Json, session: str | None = None) -> Heard:
         prompt = [{"type": "text", "text": text}, *more]
         params = {"sessionId": session or self._session, "prompt": prompt}
-        self._last = self._agent.call("session/prompt", params)
-        if self._last.error:
-            raise NoAnswer(str(self._last.error)[:200])
-        return self._last
+        heard = self._agent.call("session/prompt", params)
+        if heard.error:
+            raise NoAnswer(str(heard.error)[:200])
+        return heard
 
     def text(self) -> str:
         heard = self._prompt("hello there")
@@ -92,9 +99,15 @@ class Visit:
         said = self._prompt("IMAGE?", {"type": "image", "mimeType": "image/png", "data": DOT}).text()
         return "yes" if "I see 1 image(s): image/png" in said else "not passed on"
 
-    def mcp(self) -> str:
-        said = self._prompt('CALL say {"text": "hi"}').text()
-        return "yes" if "said: hi" in said else repr(said[:60])
+    def stdio_tool(self) -> str:
+        return self._tool("say")
+
+    def http_tool(self) -> str:
+        return self._tool("shout") if self._shout in self._servers else "not announced"
+
+    def _tool(self, name: str) -> str:
+        said = self._prompt(f'CALL {name} {{"text": "hi"}}').text()
+        return "yes" if f"{name}: hi" in said else repr(said[:60])
 
     def second(self) -> str:
         other = self._open()
@@ -115,19 +128,29 @@ CELLS: dict[str, Cell] = {
     "shell": Visit.shell,
     "write": Visit.write,
     "image": Visit.image,
-    "MCP": Visit.mcp,
+    "MCP stdio": Visit.stdio_tool,
+    "MCP http": Visit.http_tool,
     "two sessions": Visit.second,
 }
 
 
-def visit(recipe: Recipe, models: ModelServer, folder: Path) -> list[str]:
+@contextmanager
+def shouting() -> Iterator[str]:
+    """The URL of an MCP server."""
+    with subprocess.Popen([sys.executable, str(SAY), "--http"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
+
+
+def visit(recipe: Recipe, models: ModelServer, shout: str, folder: Path) -> list[str]:
     home, workspace = folder / "home", folder / "workspace"
     home.mkdir(parents=True)
     workspace.mkdir()
     ready = prepare(recipe, paths=programs(recipe), home=home, models=models.url)
     cells: list[str] = []
     with StdioAgent(ready, workspace) as agent:
-        guest = Visit(agent, workspace)
+        guest = Visit(agent, workspace, shout)
         for cell in CELLS.values():
             try:
                 cells.append(cell(guest))
@@ -144,11 +167,11 @@ def main() -> None:
     folder = Path(mkdtemp(prefix="probe-"))
     console = Console(highlight=False)
     table = Table("agent", *CELLS)
-    with ModelServer() as models:
+    with ModelServer() as models, shouting() as shout:
         for number, name in enumerate(wanted, 1):
             with console.status(f"{name} ({number} of {len(wanted)})"):
                 install(recipes.agents[name], recipes)
-                cells = visit(recipes.agents[name], models, folder / name)
+                cells = visit(recipes.agents[name], models, shout, folder / name)
             console.print(f"{name}: {' | '.join(cells)}", markup=False, soft_wrap=True)
             table.add_row(name, *cells)
     console.print(table)

@@ -15,12 +15,16 @@ OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_
 
 
 def read(body: Json) -> Asked:
-    words, images, results = _newest(_items(body))
+    items = _items(body)
+    words, images, results = _newest(items)
+    found = [item for item in items if item.get("type") == "tool_search_output"]
+    late = (tool for item in found for tool in item.get("tools") or ())
     return Asked(
         words=words,
         results=results,
+        searched=bool(found),
         images=images,
-        tools=tuple(_tools(body.get("tools") or (), None)),
+        tools=tuple(_tools([*(body.get("tools") or ()), *late], None)),
         system=str(body.get("instructions") or ""),
         shape=((body.get("text") or {}).get("format") or {}).get("schema"),
         forced=body["tool_choice"].get("name") if isinstance(body.get("tool_choice"), dict) else None,
@@ -57,9 +61,11 @@ def _tools(given: Any, space: str | None) -> Iterator[Tool]:
     for tool in given:
         match tool:
             case {"type": "function", "name": str(name)}:
-                yield Tool(name, tool.get("parameters") or {}, space=space)
+                yield Tool(name, tool.get("parameters") or {}, "function", space)
             case {"type": "custom", "name": str(name)}:
-                yield Tool(name, {}, free=True, space=space)
+                yield Tool(name, {}, "free", space)
+            case {"type": "tool_search"}:
+                yield Tool("tool_search", tool.get("parameters") or {}, "search")
             case {"type": "namespace", "name": str(name), "tools": list(inner)}:
                 yield from _tools(inner, name)
 
@@ -90,12 +96,15 @@ def _inner(step: Step) -> Iterator[tuple[str, Json]]:
         case Say():
             empty: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
             yield from _part("output", "content_index", empty, step.pieces)
+        case Call(tool=Tool(kind="search")):
+            return
         case Call():
-            head = "response.custom_tool_call_input" if step.tool.free else "response.function_call_arguments"
+            free = step.tool.kind == "free"
+            head = "response.custom_tool_call_input" if free else "response.function_call_arguments"
             text = _argument(step)
             half = len(text) // 2
             yield from ((f"{head}.delta", {"delta": part}) for part in (text[:half], text[half:]))
-            yield f"{head}.done", {("input" if step.tool.free else "arguments"): text}
+            yield f"{head}.done", {("input" if free else "arguments"): text}
 
 
 def _part(name: str, index: str, empty: Json, pieces: tuple[str, ...]) -> Iterator[tuple[str, Json]]:
@@ -125,20 +134,25 @@ def _item(reply: Reply, index: int, step: Step) -> Json:
             head = {"type": "message", "id": f"msg_{own}", "role": "assistant", "status": "completed"}
             return {**head, "content": [part]}
         case Call():
-            kind, key = ("custom_tool_call", "input") if step.tool.free else ("function_call", "arguments")
-            space = {"namespace": step.tool.space} if step.tool.space else {}
-            name = {"call_id": f"call_{own}", "name": step.tool.name, **space}
-            return {"type": kind, "id": f"fc_{own}", "status": "completed", **name, key: _argument(step)}
+            return {"id": f"fc_{own}", "call_id": f"call_{own}", "status": "completed", **_call(step)}
+
+
+def _call(step: Call) -> Json:
+    if step.tool.kind == "search":
+        return {"type": "tool_search_call", "execution": "client", "arguments": step.arguments}
+    kind, key = ("custom_tool_call", "input") if step.tool.kind == "free" else ("function_call", "arguments")
+    space = {"namespace": step.tool.space} if step.tool.space else {}
+    return {"type": kind, "name": step.tool.name, **space, key: _argument(step)}
 
 
 def _argument(step: Call) -> str:
-    return step.text if step.tool.free else orjson.dumps(step.arguments).decode()
+    return step.text if step.tool.kind == "free" else orjson.dumps(step.arguments).decode()
 
 
 def _begun(item: Json) -> Json:
     """The item as it is announced: nothing in it yet."""
     empty = {"summary": [], "content": [], "arguments": "", "input": "", "status": "in_progress"}
-    return {key: empty.get(key, value) for key, value in item.items()}
+    return item if item["type"] == "tool_search_call" else {key: empty.get(key, item[key]) for key in item}
 
 
 def _response(reply: Reply, status: str, items: list[Json]) -> Json:

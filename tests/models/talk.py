@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 
@@ -28,8 +28,8 @@ class Tool:
 
     name: str
     schema: Json
-    free: bool = False
-    """Takes a text instead of arguments."""
+    kind: Literal["function", "free", "search"] = "function"
+    """`free` takes a text instead of arguments; `search` is OpenAI's own way to ask for tools that are held back."""
     space: str | None = None
     """The namespace it was offered in, where the format has such a thing."""
 
@@ -42,6 +42,8 @@ class Asked:
     """The user's newest message, without what the agent wrapped around it."""
     results: tuple[str, ...] = ()
     """What tools have answered since."""
+    searched: bool = False
+    """Tools that were held back have been asked for since."""
     images: tuple[str, ...] = ()
     """The kinds of the images in the newest message."""
     tools: tuple[Tool, ...] = ()
@@ -117,6 +119,11 @@ class Wire:
     stream: Callable[[Reply], Iterator[bytes]]
     whole: Callable[[Reply], Any]
     failure: Callable[[int], Json]
+
+
+def say(text: str) -> Say:
+    """A piece for a word."""
+    return Say(tuple(re.findall(r"\S+\s*|\s+", text)))
 
 
 def own_words(texts: list[str]) -> str:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.runs.stage import LIMIT, attach, new_ids, played, staged
 from tests.support.gateway import Gateway, events_of, run_input, text_of
-from tests.web.raw import run_request
+from tests.web.raw import Connection, run_request
 
 COUNT, SIZE = 600, 100_000
 """Sixty million bytes."""
@@ -127,3 +127,19 @@ def test_many_readers_that_do_not_read_cost_little(flooded: Gateway) -> None:
         wholes = [reader.hurry() for reader in readers]
     assert grown[0] < MOST_GROWN
     assert wholes == [attach(flooded, body["runId"]).content for body in bodies]
+
+
+def test_a_reader_that_takes_nothing_is_let_go_and_its_run_stopped(tmp_path: Path) -> None:
+    with staged(tmp_path, "scenes", send_timeout=0.5) as gateway, Connection(gateway) as connection:
+        body = run_input(**new_ids())
+        connection.send(run_request("roars", body))
+        events = events_of(fast_reader(gateway, body["runId"]).decode())
+        assert events[-1]["outcome"] == {"type": "cancelled"}
+
+
+def test_a_reader_that_takes_nothing_does_not_stop_a_run_that_may_go_on(tmp_path: Path) -> None:
+    with staged(tmp_path, "scenes", send_timeout=0.3) as gateway, Connection(gateway) as connection:
+        wishes = {"n": 100, "size": SIZE, "gateway": {"onDisconnect": "continue"}}
+        body = run_input(**new_ids(), forwardedProps=wishes)
+        connection.send(run_request("floods", body))
+        assert len(text_of(events_of(fast_reader(gateway, body["runId"]).decode()))) == 100 * SIZE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -125,13 +126,16 @@ class AcpSession:
             self._usable = False
             await self._free()
 
-    async def _free(self) -> None:
+    async def _free(self, *, cancel: bool = False) -> None:
         await self._service.aclose()
-        if self._handshake.close and self._connection.alive:
-            try:
-                await self._connection.call("session/close", {"sessionId": self.id}, CLOSE_LIMIT)
-            except AgentFault as exc:
-                log.info("session %s could not be closed: %s", self.id, exc.detail)
+        try:
+            with anyio.move_on_after(CLOSE_LIMIT):
+                if cancel and self._connection.alive:
+                    await self.cancel_prompt()
+                if self._handshake.close and self._connection.alive:
+                    await self._connection.call("session/close", {"sessionId": self.id})
+        except AgentFault as exc:
+            log.info("session %s could not be closed: %s", self.id, exc.detail)
         self._connection.detach(self.id, self)
         self._freed()
 
@@ -159,8 +163,8 @@ class AcpSession:
         for update in updates:
             events += read(update, child)
         if self._turn is not None and not self._turn.over.is_set():
-            self._turn.put(events)
-        else:
+            events = self._turn.put(events)
+        if events:
             self._late = [*self._late, *events][-LATE_KEPT:]
 
     def owns(self, session_id: str) -> bool:
@@ -232,15 +236,7 @@ class AcpSession:
         """Without waiting for an agent that may not answer."""
         if self._usable:
             self._usable = False
-            self._tasks.start_soon(self._leave_in_order, cancel)
-
-    async def _leave_in_order(self, cancel: bool) -> None:
-        if cancel and self._connection.alive:
-            try:
-                await self.cancel_prompt()
-            except AgentFault as exc:
-                log.info("session %s could not be cancelled: %s", self.id, exc.detail)
-        await self._free()
+            self._tasks.start_soon(partial(self._free, cancel=cancel))
 
     def turn_closed(self, turn: AcpTurn) -> None:
         if self._turn is turn:

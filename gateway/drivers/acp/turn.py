@@ -75,14 +75,24 @@ class AcpTurn:
 
     # -- as the session sees it
 
-    def put(self, events: list[Event]) -> None:
-        if self._inbox.closed:
-            return
+    def put(self, events: list[Event]) -> list[Event]:
+        """Gives back what came after the turn's end."""
+        if self._ended.is_set() or self._inbox.closed:
+            return events
+        late: list[Event] = []
+        if self._session.ends_by_update:
+            events, late = self._to_the_end(events)
         self._inbox.extend(events)
-        if self._session.ends_by_update and any(isinstance(event, Ended | Broke) for event in events):
-            self._ended.set()
         if len(self._inbox) > PARKED_LIMIT:
             self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
+        return late
+
+    def _to_the_end(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
+        for number, event in enumerate(events, 1):
+            if isinstance(event, Ended | Broke):
+                self._ended.set()
+                return events[:number], events[number:]
+        return events, []
 
     async def room(self) -> None:
         """A turn that asked has no reader until it is answered, even if it took the question back: then the bound above

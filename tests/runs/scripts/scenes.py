@@ -60,6 +60,13 @@ async def talks(turn: Turn) -> AsyncIterator[str]:
         await asyncio.sleep(0.001)
 
 
+async def roars(turn: Turn) -> AsyncIterator[str]:
+    """Without an end, and more than any buffer between here and the client can hold."""
+    while True:
+        yield "word".ljust(10_000, ".")
+        await asyncio.sleep(0.001)
+
+
 async def floods(turn: Turn) -> AsyncIterator[str]:
     """`n` deltas of `size` bytes, as fast as they are taken."""
     for number in range(turn.forwarded_props["n"]):
