@@ -3,17 +3,25 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# The agents that live tests talk to; installed once, into a cache of their own.
+LIVE   := claude-agent-acp codex-acp gemini-cli opencode qwen-code
 # pip shows its progress to a person and keeps quiet otherwise.
 QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
 
-.PHONY: serve test lint types bench proto wheel clean
+.PHONY: serve test test-agents lint types bench proto wheel clean
 
 serve: $(VENV)/.serve
 	@$(BIN)/agui-gateway serve $(ARGS)
 
 test: lint types
 	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.live.install $(LIVE)
 	@$(BIN)/pytest -n auto --dist worksteal $(ARGS)
+
+test-agents: $(VENV)/.test
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.live.install $(LIVE)
+	@$(BIN)/pytest tests/live $(ARGS)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .

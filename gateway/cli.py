@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -89,7 +90,10 @@ def url_of(settings: Settings, sock: socket.socket) -> str:
 def greet(settings: Settings, sock: socket.socket) -> None:
     """What a person wants to know first: where it is, what it has, what to try."""
     url = url_of(settings, sock)
-    agents = ", ".join(with_bare(load_catalog([bundled(), *settings.agents]), settings.acp))
+    catalog = with_bare(load_catalog([bundled(), *settings.agents]), settings.acp).values()
+    here = [agent.id for agent in catalog if agent.command is None or shutil.which(agent.command.run[0])]
+    missing = len(catalog) - len(here)
+    agents = ", ".join(here) + (f"; {missing} more when installed: {url}/agents" if missing else "")
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""
     body = '{"threadId":"t1","runId":"r1","messages":[{"id":"1","role":"user","content":"think"}]}'
     console = Console(highlight=False)

@@ -109,6 +109,8 @@ class Acp(Section):
     """Seconds until `initialize` must be answered."""
     late: float = Field(default=0.05, ge=0, le=10)
     """Seconds after the end of a turn in which what still comes belongs to it."""
+    usage_covers: Literal["turn", "session"] = "turn"
+    """What its token counts are about; `session`: they add up over all turns."""
     errors_as_text: tuple[str, ...] = ()
     """Patterns of answers that are a model's failure in disguise."""
 

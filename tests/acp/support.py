@@ -36,14 +36,21 @@ class Stage(Gateway):
         places = ("--agents", str(self.agents), "--workspace", str(self.workspace))
         super().__init__(home, *places, *flags, env=env)
 
+    def __enter__(self) -> Stage:
+        self.start()
+        return self
+
     def agent(self, name: str, *flags: str, **more: Any) -> Stage:
         """`more`: keys of the agent's file, over those that every one here has."""
-        run = [sys.executable, "-S", "-m", "tests.fakes.acp_agent", f"--log={self._logs / name}", *flags]
-        command = {"run": run, "env": {"PYTHONPATH": str(ROOT)}}
-        keys = {"id": name, "driver": "acp", "identity": {"name": name}, "options": OPTIONS, "command": command}
+        keys = {"id": name, "driver": "acp", "identity": {"name": name}, "options": OPTIONS}
+        keys |= {"command": self.command(name, *flags)}
         lines = [f"{key} = {toml(value)}" for key, value in (keys | more).items()]
         (self.agents / f"{name}.toml").write_text("\n".join(lines), "utf-8")
         return self
+
+    def command(self, name: str, *flags: str) -> dict[str, Any]:
+        run = [sys.executable, "-S", "-m", "tests.fakes.acp_agent", f"--log={self._logs / name}", *flags]
+        return {"run": run, "env": {"PYTHONPATH": str(ROOT)}}
 
     def state(self, name: str) -> str:
         """The flag of an agent whose sessions outlive it."""
@@ -114,6 +121,12 @@ class Talk:
         with self.stage.client.stream("POST", f"/agents/{self.agent}", json=body) as response:
             assert response.status_code == 200, response.read()
             yield (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+
+    def copy(self, thread_id: str) -> Talk:
+        """What the client knows of this thread, on another."""
+        talk = Talk(self.stage, self.agent)
+        talk.id, talk._history = thread_id, History(self._history.messages)
+        return talk
 
     def cancel(self) -> str:
         status: str = self.stage.client.post(f"/runs/{self.runs[-1]}/cancel").json()["status"]

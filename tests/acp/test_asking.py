@@ -31,7 +31,8 @@ def test_a_permission_ends_the_run_with_the_agents_own_options(stage: Stage) -> 
     (interrupt,) = interrupts_of(events)
     assert (interrupt["reason"], interrupt["message"]) == ("tool_call", "Run ls")
     assert interrupt["toolCallId"] == of_type(events, "TOOL_CALL_START")[0]["toolCallId"]
-    assert interrupt["responseSchema"]["properties"]["optionId"]["enum"] == ["allow-once", "allow-always", "reject-once"]
+    options = interrupt["responseSchema"]["properties"]["optionId"]["enum"]
+    assert options == ["allow-once", "allow-always", "reject-once"]
     assert interrupt["metadata"]["acp"]["subject"]["rawInput"] == {"command": "ls"}
     assert "TOOL_CALL_END" in types_of(events)
 

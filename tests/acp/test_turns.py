@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.agui.playing import accepted
 from tests.acp.support import Stage, Talk, custom, json_of, of_type, outcome_of, warnings_of
+from tests.agui.playing import accepted
 from tests.runs.stage import eventually
 from tests.support.gateway import text_of, types_of
 

@@ -1,7 +1,7 @@
 """Real ACP agents, behind the gateway, driven by the official AG-UI client, talking to the scripted model.
 
-Each agent has one conversation of every kind; what the application sees of it is checked here. Agents differ in how they
-end a refused call or tell a model's failure: what is said of all of them holds for all of them.
+Each agent has one conversation of every kind; what the application sees of it is checked here. Agents differ in how
+they end a refused call or tell a model's failure: what is said of all of them holds for all of them.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def test_an_image_reaches_the_model_of_an_agent_that_takes_images(
         told = gateway.client.get(f"/agents/{agent}/capabilities", params={"probe": "1"}, timeout=90).json()
         assert told["multimodal"]["input"]["image"] is True
         source = {"type": "data", "value": PIXEL, "mimeType": "image/png"}
-        parts = [{"type": "text", "text": "IMAGE?"}, {"type": "image", "source": source}]
+        parts: list[dict[str, Any]] = [{"type": "text", "text": "IMAGE?"}, {"type": "image", "source": source}]
         seen = gateway.run(agent, parts)
         in_order(seen)
         assert "image/png" in text_of(seen) or "1 image" in text_of(seen), text_of(seen)

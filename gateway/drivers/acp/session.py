@@ -52,7 +52,7 @@ class AcpSession:
         self._opening, self._tasks = opening, tasks
         patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.errors_as_text)]
         facts = Facts(version=handshake.protocol_version, cwd=str(opening.cwd))
-        self.reader = SessionReader(facts, error_texts=patterns)
+        self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
         self._service = Service(self, opening, definition, tasks)
         self._known = set(opening.known)
         self._keys: set[str] = set()
