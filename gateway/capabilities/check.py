@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.capabilities.merge import Snapshot
 from gateway.catalog.definition import AgentDefinition, camel
-from gateway.errors import NotCapable
+from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 
 GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
@@ -20,6 +20,9 @@ def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn:
     """The turn, without what the agent cannot take (a notice for each). Raises `NotCapable` for what must not be
     dropped; `strict` turns every drop into a refusal."""
     _options(turn.options, definition)
+    if turn.options.strict and turn.warnings:
+        first = turn.warnings[0]
+        raise BadInput(f"{first.message} (strict: nothing may be left out)", pointer=first.pointer, reason=first.code)
     return _parts(turn, snapshot)
 
 

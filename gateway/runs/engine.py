@@ -340,7 +340,8 @@ class Engine:
     async def history(self, thread: ThreadKey) -> tuple[History, Run | None]:
         """The conversation as a client would hold it, and the run that goes on with it."""
         live = self._live.get((thread.principal, self._claims.get(thread, "")))
-        history = await read_history(self._store, *thread)
+        # A run that ends meanwhile is still followed, so it must not be told as well.
+        history = await read_history(self._store, *thread, but=live.record.key if live else None)
         if live is not None:
             history.add_input(live.turn.messages)
         return history, live

@@ -12,11 +12,13 @@ RUNS_READ = 50
 """Every run's input carries the conversation up to it, so older runs than these add nothing but their own state."""
 
 
-async def read_history(store: Store, agent: str, thread_id: str, principal: str) -> History:
-    """The conversation up to the newest run that is over."""
+async def read_history(
+    store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None
+) -> History:
+    """The conversation up to the newest run that is over, without the run `but`."""
     history = History()
     for record in await store.thread_runs(agent, thread_id, principal, RUNS_READ):
-        if record.status != "live":
+        if record.status != "live" and record.key != but:
             history.add_input(orjson.loads(record.input).get("messages", []))
             await _feed(history, store, record)
     return history

@@ -29,6 +29,8 @@ async def start(request: Request) -> ASGIApp:
 
 
 async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
+    if turn.options.strict and agent.driver is not None and not agent.driver.probed:
+        await agent.driver.probe()  # to be strict about what it can do, it must have said so
     current = await house.snapshots.current(agent)
     return await house.engine.start(agent, check(turn, current.snapshot, agent.definition), principal)
 

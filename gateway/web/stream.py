@@ -55,6 +55,8 @@ class EventStream:
         if not self._ended and self._gone is not None:
             with anyio.CancelScope(shield=True):
                 await self._gone()
+        # Until the garbage is looked for, the listener's cancellation keeps this object: not the run's log with it.
+        del self._reader, self._gone
 
     async def _listen(self, receive: Receive, scope: anyio.CancelScope) -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -57,7 +57,7 @@ class Stage(Gateway):
         return f"--state={self._logs / name}.sessions"
 
     def processes(self, name: str) -> list[int]:
-        """Of this agent, that run now."""
+        """Of this agent, that run now, with their wardens."""
         return running(f"--log={self._logs / name}")
 
     def heard(self, agent: str, session: str | None = None, method: str | None = None) -> list[Wire]:

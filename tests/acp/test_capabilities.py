@@ -1,4 +1,4 @@
-"""What an ACP agent can do, as `GET /agents/{agent}/capabilities` tells it: by its handshake, and by a thread's session."""
+"""What an ACP agent can do, as `…/capabilities` tells it: by its handshake, and by a thread's session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.acp.support import Stage, Talk, answered, text_of
+from tests.acp.support import Stage, Talk, answered
+from tests.support.gateway import text_of
 
 VIEW: dict[str, Any] = {
     "loadSession": bool,

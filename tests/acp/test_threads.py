@@ -12,6 +12,8 @@ from tests.acp.support import Stage, Talk, answered, warnings_of
 from tests.runs.stage import interrupts_of, until
 from tests.support.gateway import text_of
 
+CONFIG = "set_config_option"
+
 
 def begun(stage: Stage, agent: str) -> Talk:
     talk = Talk(stage, agent)
@@ -54,20 +56,20 @@ def test_a_thread_that_nobody_knows_is_not_found(stage: Stage, way: str, method:
 
 
 @pytest.mark.parametrize(
-    ("what", "body", "sent"),
+    ("what", "body", "method", "params"),
     [
-        ("mode", {"mode": "auto"}, ("session/set_mode", {"modeId": "auto"})),
-        ("model", {"model": "large"}, ("session/set_model", {"modelId": "large"})),
-        ("config", {"id": "effort", "value": "high"}, ("session/set_config_option", {"configId": "effort", "value": "high"})),
-        ("config", {"id": "thought_level", "value": "low"}, ("session/set_config_option", {"configId": "effort", "value": "low"})),
-        ("config", {"id": "web", "value": True}, ("session/set_config_option", {"configId": "web", "type": "boolean", "value": True})),
+        ("mode", {"mode": "auto"}, "set_mode", {"modeId": "auto"}),
+        ("model", {"model": "large"}, "set_model", {"modelId": "large"}),
+        ("config", {"id": "effort", "value": "high"}, CONFIG, {"configId": "effort", "value": "high"}),
+        ("config", {"id": "thought_level", "value": "low"}, CONFIG, {"configId": "effort", "value": "low"}),
+        ("config", {"id": "web", "value": True}, CONFIG, {"configId": "web", "type": "boolean", "value": True}),
     ],
 )
-def test_what_the_session_offers_can_be_set(stage: Stage, what: str, body: Any, sent: tuple[str, Any]) -> None:
+def test_what_the_session_offers_can_be_set(stage: Stage, what: str, body: Any, method: str, params: Any) -> None:
     talk = begun(stage, "full")
     now = stage.asks(f"{talk.path}/{what}", body)
     last = stage.heard("full", talk.session)[-1]
-    assert (last["method"], last["params"]) == (sent[0], {"sessionId": talk.session, **sent[1]})
+    assert (last["method"], last["params"]) == (f"session/{method}", {"sessionId": talk.session, **params})
     assert now == {key: value for key, value in stage.asks(talk.path)["session"].items() if key not in ("id", "open")}
 
 

@@ -2,8 +2,8 @@
 
 Each says the same words as the bench's agent. `/chunks` sends ready bytes, 64 events a write: the ceiling of this
 stack. `/writes` sends ready bytes, one event a write: what any framework can do at best that writes each event by
-itself. `/official` builds and encodes each event with AG-UI's own SDK, as its examples do. `/constant` answers a GET
-with ready bytes (the file named on the command line).
+itself. `/official` builds and encodes each event with AG-UI's own SDK, as its examples do. `/acp-sdk` bridges a real ACP
+agent with the official SDKs of both protocols. `/constant` answers a GET with ready bytes (the file named on the command line).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from gateway.encode.sse import CONTENT_TYPE, frames
 from tests.bench.agents.words import deltas
+from tests.bench.sdk import bridged
 
 CHUNK = 64
 MESSAGE_ID = "0123456789ab-1"
@@ -72,6 +73,10 @@ async def show_official(request: Request) -> Response:
     return StreamingResponse(official(size_of(request)), media_type=CONTENT_TYPE)
 
 
+async def show_acp_sdk(request: Request) -> Response:
+    return StreamingResponse(bridged(size_of(request)), media_type=CONTENT_TYPE)
+
+
 def make_app(constant: bytes) -> Starlette:
     async def show_constant(request: Request) -> Response:
         return Response(constant, media_type="application/json")
@@ -81,6 +86,7 @@ def make_app(constant: bytes) -> Starlette:
             Route("/chunks/{size:int}", show_chunks),
             Route("/writes/{size:int}", show_writes),
             Route("/official/{size:int}", show_official),
+            Route("/acp-sdk/{size:int}", show_acp_sdk),
             Route("/constant", show_constant),
         ]
     )

@@ -13,7 +13,7 @@ from gateway.capabilities.check import GATEWAYS_OWN, check
 from gateway.capabilities.layers import Said
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.catalog.definition import AgentDefinition, Identity, camel
-from gateway.errors import NotCapable
+from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 
 WISHES = {field.name for field in fields(Options)} - GATEWAYS_OWN
@@ -140,3 +140,11 @@ def test_only_the_newest_message_of_the_user_is_looked_at() -> None:
 def test_a_turn_without_a_message_passes() -> None:
     asked = Turn("t", "r")
     assert check(asked, saying({"image": False}), agent()) is asked
+
+
+def test_strict_refuses_what_was_left_out_on_the_way_in() -> None:
+    notice = Notice("UNKNOWN_ROLE", "/messages/0/role: no such role", "/messages/0/role")
+    assert check(turn(warnings=(notice,)), saying({}), agent()).warnings == (notice,)
+    with pytest.raises(BadInput, match="no such role") as refused:
+        check(turn(strict=True, warnings=(notice,)), saying({}), agent())
+    assert refused.value.problem()["pointer"] == "/messages/0/role"

@@ -33,8 +33,7 @@ class Agent(Player):
         self.sessions = json.loads(STATE.read_text()) if STATE and STATE.exists() else {}
         self.made = len(self.sessions)
         self.signed_in = not FLAGS.keys() & {"auth", "auth-late"}
-        settings = {} if "bare" in FLAGS else SETTINGS if "full" in FLAGS else MODES
-        self.settings = json.loads(json.dumps(settings))
+        self.settings: dict[str, dict[str, Any]] = {}
 
     # -- what is asked of it
 
@@ -74,18 +73,18 @@ class Agent(Player):
                 self.signed_in = True
                 return {}
             case "session/new", _:
-                return {"sessionId": self.new_session([]), **self.settings}
+                return self.new_session([])
             case "session/load", str(session) if session in self.sessions:
                 for text in self.sessions[session]:
                     self.say(session, text, "user_message_chunk")
                     self.say(session, "(replayed)")
-                return self.settings
+                return self.settings_of(session)
             case "session/resume", str(session) if session in self.sessions:
-                return self.settings
+                return self.settings_of(session)
             case "session/fork", str(session) if session in self.sessions:
                 forked = self.new_session(self.sessions[session])
-                self.say(forked, "(replayed before the answer)")  # opencode does that
-                return {"sessionId": forked, **self.settings}
+                self.say(forked["sessionId"], "(replayed before the answer)")  # opencode does that
+                return forked
             case "session/list", _:
                 return {"sessions": [{"sessionId": session, "cwd": params.get("cwd")} for session in self.sessions]}
             case "session/delete", str(session) if session in self.sessions:
@@ -94,34 +93,38 @@ class Agent(Player):
                 return {}
             case "session/close", str():
                 return {}
-            case ("session/set_mode" | "session/set_model" | "session/set_config_option"), str():
-                return self.set(method, params)
+            case ("session/set_mode" | "session/set_model" | "session/set_config_option"), str(session):
+                return self.set(method, params, self.settings_of(session))
             case "_vendor/echo", _:
                 return {"echo": params}
         return None
 
-    def new_session(self, told: list[str]) -> str:
+    def new_session(self, told: list[str]) -> dict[str, Any]:
         self.made += 1
         session = f"s{self.made}-{os.getpid()}"
         self.sessions[session] = list(told)
         self.remember()
-        return session
+        return {"sessionId": session, **self.settings_of(session)}
+
+    def settings_of(self, session: str) -> dict[str, Any]:
+        settings = {} if "bare" in FLAGS else SETTINGS if "full" in FLAGS else MODES
+        return self.settings.setdefault(session, json.loads(json.dumps(settings)))
 
     def remember(self) -> None:
         if STATE:
             STATE.write_text(json.dumps(self.sessions))
 
-    def set(self, method: str, params: dict[str, Any]) -> Any:
+    def set(self, method: str, params: dict[str, Any], settings: dict[str, Any]) -> Any:
         if method == "session/set_mode":
-            self.settings["modes"]["currentModeId"] = params["modeId"]
+            settings["modes"]["currentModeId"] = params["modeId"]
             return {}
         if method == "session/set_model":
-            self.settings["models"]["currentModelId"] = params["modelId"]
+            settings["models"]["currentModelId"] = params["modelId"]
             return {}
-        for option in self.settings["configOptions"]:
+        for option in settings["configOptions"]:
             if option["id"] == params["configId"]:
                 option["currentValue"] = params["value"]
-        return {"configOptions": self.settings["configOptions"]}
+        return {"configOptions": settings["configOptions"]}
 
     # -- turns
 

@@ -20,6 +20,7 @@ from gateway.drivers.process import Process
 from gateway.errors import AgentFault
 from gateway.wire.acp.faults import REQUEST_CANCELLED, agent_fault
 from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.template import Template, Texts
 from gateway.wire.jsonrpc import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -49,6 +50,9 @@ class Listener(Protocol):
     def updated(self, updates: list[Any], session_id: str) -> None:
         """Updates, in order: of the session itself or of a child of it."""
 
+    def said(self, texts: Texts) -> None:
+        """The same, for text chunks of the session itself."""
+
     def owns(self, session_id: str) -> bool:
         """Is it a child session of this one?"""
 
@@ -75,6 +79,7 @@ class Connection:
         self._process, self._tasks = process, tasks
         self._rpc = JsonRpc()
         self._lines = Lines(LINE_LIMIT)
+        self._template = Template()
         self._waiting: dict[Id, asyncio.Future[Response]] = {}
         self._sessions: dict[str, Listener] = {}
         self._early: dict[str, deque[Any]] = {}
@@ -183,8 +188,20 @@ class Connection:
             await self.aclose()  # it may live on without its stdout
 
     def _dispatch(self, lines: list[bytes | TooLong]) -> list[Listener]:
-        """The batch, in order; the sessions it touched. Neighbouring updates of a session are handed on together."""
+        """The batch, in order; the sessions it touched."""
         touched: dict[str, Listener] = {}
+        for part in self._template.split(lines):
+            if not isinstance(part, Texts):
+                self._dispatch_lines(part, touched)
+            elif (session := self._sessions.get(part.session_id)) is not None:
+                session.said(part)
+                touched[part.session_id] = session
+            else:  # of a child, or before its time
+                self._hand_on(part.session_id, part.updates(), touched)
+        return list(touched.values())
+
+    def _dispatch_lines(self, lines: list[bytes | TooLong], touched: dict[str, Listener]) -> None:
+        """Neighbouring updates of a session are handed on together."""
         updates: list[Any] = []
         of = ""
         for message in self._rpc.read(lines):
@@ -199,7 +216,6 @@ class Connection:
                 updates = self._hand_on(of, updates, touched)
                 self._other(message)
         self._hand_on(of, updates, touched)
-        return list(touched.values())
 
     def _hand_on(self, session_id: str, updates: list[Any], touched: dict[str, Listener]) -> list[Any]:
         """Returns an empty list, to collect the next."""

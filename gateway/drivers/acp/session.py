@@ -27,6 +27,7 @@ from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
 from gateway.wire.acp.session import SessionReader
+from gateway.wire.acp.template import Texts
 from gateway.wire.jsonrpc import Request, Response
 
 log = logging.getLogger(__name__)
@@ -158,10 +159,12 @@ class AcpSession:
     # -- as the connection sees it
 
     def updated(self, updates: list[Any], session_id: str) -> None:
-        read, child = self.reader.read, None if session_id == self.id else session_id
-        events: list[Event] = []
-        for update in updates:
-            events += read(update, child)
+        self._heard(self.reader.read_all(updates, None if session_id == self.id else session_id))
+
+    def said(self, texts: Texts) -> None:
+        self._heard(self.reader.read_texts(texts.update, texts.texts))
+
+    def _heard(self, events: list[Event]) -> None:
         if self._turn is not None and not self._turn.over.is_set():
             events = self._turn.put(events)
         if events:

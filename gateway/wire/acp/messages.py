@@ -15,6 +15,8 @@ from gateway.wire.acp.lenient import items, word
 
 Kind = Literal["text", "thought", "user"]
 MARKS: dict[Kind, str] = {"text": "", "thought": ":thought", "user": ":user"}
+NONE = object()
+"""Equal to no id. Not the messages themselves: what refers to itself is kept until somebody looks for it."""
 
 
 class Messages:
@@ -22,7 +24,7 @@ class Messages:
         self._prefix, self._subagent = prefix, subagent
         self._going_on: tuple[Kind, str | None] | None = None
         """The message that is open at the client, by the agent's own id."""
-        self._open_text: object = self
+        self._open_text: object = NONE
         """…and if that is one of text, its id once more, to be compared fast; else what no id is equal to."""
         self._count = 0
         self._said: dict[tuple[Kind, str], list[str]] = {}
@@ -39,7 +41,10 @@ class Messages:
 
     def break_off(self) -> None:
         """Something else came between, or the run ended: the next chunk opens its message again."""
-        self._going_on, self._open_text = None, self
+        self._going_on, self._open_text = None, NONE
+        for pieces in (self._last, self._words):
+            if len(pieces) > 1:  # a text in pieces takes twelve times its size, and a session may be idle for long
+                pieces[:] = ["".join(pieces)]
 
     def answered(self) -> None:
         """A tool gave its result: what is said now stands below it, whatever message it belongs to for the agent."""
@@ -58,6 +63,17 @@ class Messages:
         if self._words is not self._last:
             self._words.append(words)
         return TextDelta(words, None, self._subagent)
+
+    def goes_on(self, acp_id: object) -> bool:
+        return self._open_text == acp_id
+
+    def more(self, texts: list[str]) -> list[Event]:
+        """Many more pieces of the text that is open: `go_on` for each."""
+        texts = [words for words in texts if words]
+        self._last += texts
+        if self._words is not self._last:
+            self._words += texts
+        return [TextDelta(words, None, self._subagent) for words in texts]
 
     def chunk(self, kind: Kind, update: dict[str, Any]) -> list[Event] | None:
         """None: no content that is known."""
@@ -85,7 +101,7 @@ class Messages:
 
     def _open(self, kind: Kind, acp_id: str | None) -> str:
         self._going_on = (kind, acp_id)
-        self._open_text = acp_id if kind == "text" else self
+        self._open_text = acp_id if kind == "text" else NONE
         if kind == "text":
             self._last = []
         # Without an id nobody comes back to it: the words need not be kept twice.

@@ -51,6 +51,32 @@ class SessionReader:
             return self._lanes.state(session_id, told)
         return self._state(told)
 
+    def read_all(self, updates: list[Any], session_id: str | None = None) -> list[Event]:
+        """Many at once. Text that goes on where it stopped is nearly all of them, and has a way of its own."""
+        found: list[Event] = []
+        go_on = self._updates.short_way()
+        for update in updates:
+            plain = go_on is not None and type(update) is dict and "_meta" not in update
+            if plain and update.get("sessionUpdate") == "agent_message_chunk" and go_on is not None:
+                delta = go_on(update)
+                if delta is not None:
+                    found.append(delta)
+                    continue
+            found += self.read(update, session_id)
+            go_on = self._updates.short_way()
+        return found
+
+    def read_texts(self, update: dict[str, Any], texts: list[str], session_id: str | None = None) -> list[Event]:
+        """`update` with each of these texts in turn: what `read_all` of them all gives."""
+        updates = [{**update, "content": {"type": "text", "text": text}} for text in texts[:2]]
+        found = self.read_all(updates, session_id)
+        go_on = self._updates.short_way()
+        # After two of them, a third that takes the short way is like all that follow.
+        if go_on is None or not self._lanes.main.messages.goes_on(update.get("messageId")):
+            rest = [{**update, "content": {"type": "text", "text": text}} for text in texts[2:]]
+            return found + self.read_all(rest, session_id)
+        return found + self._lanes.main.messages.more(texts[2:])
+
     def owns(self, session_id: str) -> bool:
         """Is it a child session of this one? Its updates are read here, with its id."""
         return self._lanes.owns(session_id)

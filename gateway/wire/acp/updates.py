@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gateway.events import Custom, Event, ToolResult, Unread, Used
+from gateway.events import Custom, Event, TextDelta, ToolResult, Unread, Used
 from gateway.wire.acp.asides import Asides
 from gateway.wire.acp.content import inline, to_part
 from gateway.wire.acp.facts import READERS, Facts
@@ -36,13 +36,13 @@ class Updates:
         self._user: str | None = None
         self._turns = 0
 
+    def short_way(self) -> Callable[[dict[str, Any]], TextDelta | None] | None:
+        """For text chunks without more to them, as long as nothing else is read. None: there is none now."""
+        return self.lanes.main.messages.go_on if self.replay is None and self.lanes.alone else None
+
     def read(self, update: Any, session_id: str | None) -> list[Event]:
         told = obj(update)
         kind = told.get("sessionUpdate")
-        # Nearly every update is this one, and goes on where the last one stopped: that is asked before all else.
-        short = kind == "agent_message_chunk" and self.replay is None and "_meta" not in told and self.lanes.alone
-        if short and (delta := self.lanes.main.messages.go_on(told)) is not None:
-            return [delta]
         if not isinstance(kind, str):
             return self._hand_on(_unread(update))
         if kind in READERS:
