@@ -2,8 +2,9 @@
 
 Each says the same words as the bench's agent. `/chunks` sends ready bytes, 64 events a write: the ceiling of this
 stack. `/writes` sends ready bytes, one event a write: what any framework can do at best that writes each event by
-itself. `/official` builds and encodes each event with AG-UI's own SDK, as its examples do. `/acp-sdk` bridges a real ACP
-agent with the official SDKs of both protocols. `/constant` answers a GET with ready bytes (the file named on the command line).
+itself. `/official` builds and encodes each event with AG-UI's own SDK, as its examples do. `/acp-sdk` bridges a real
+ACP agent with the official SDKs of both protocols. `/constant` answers a GET with ready bytes (the file named on the
+command line).
 """
 
 from __future__ import annotations

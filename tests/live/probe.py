@@ -38,8 +38,9 @@ class Visit:
     def __init__(self, agent: StdioAgent, workspace: Path, shout: str) -> None:
         self._agent, self._workspace = agent, workspace
         say = {"name": "one", "command": sys.executable, "args": [str(SAY)], "env": []}
-        self._servers: list[Json] = [say]
+        self._say: Json = say
         self._shout: Json = {"type": "http", "name": "two", "url": shout, "headers": []}
+        self._http = False
         self._session = ""
 
     def start(self) -> str:
@@ -49,16 +50,15 @@ class Visit:
         told = self._agent.call("initialize", offer, 90)
         if told.result is None:
             raise NoAnswer(f"initialize: {told.error}")
-        if told.result["agentCapabilities"].get("mcpCapabilities", {}).get("http"):
-            self._servers.append(self._shout)
+        self._http = bool(told.result["agentCapabilities"].get("mcpCapabilities", {}).get("http"))
         return f"{time.monotonic() - begun:.1f} s"
 
     def session(self) -> str:
-        self._session = self._open()
+        self._session = self._open(self._say)
         return "yes"
 
-    def _open(self) -> str:
-        told = self._agent.call("session/new", {"cwd": str(self._workspace), "mcpServers": self._servers}, 90)
+    def _open(self, server: Json) -> str:
+        told = self._agent.call("session/new", {"cwd": str(self._workspace), "mcpServers": [server]}, 90)
         if told.result is None:
             raise NoAnswer(f"session/new: {told.error}")
         return str(told.result["sessionId"])
@@ -68,7 +68,7 @@ class Visit:
         params = {"sessionId": session or self._session, "prompt": prompt}
         heard = self._agent.call("session/prompt", params)
         if heard.error:
-            raise NoAnswer(str(heard.error)[:200])
+            raise NoAnswer(str(heard.error)[:120])
         return heard
 
     def text(self) -> str:
@@ -100,17 +100,18 @@ class Visit:
         return "yes" if "I see 1 image(s): image/png" in said else "not passed on"
 
     def stdio_tool(self) -> str:
-        return self._tool("say")
+        return self._tool("say", self._session)
 
     def http_tool(self) -> str:
-        return self._tool("shout") if self._shout in self._servers else "not announced"
+        """In a session of its own: one agent announces http and then fails at every prompt."""
+        return self._tool("shout", self._open(self._shout)) if self._http else "not announced"
 
-    def _tool(self, name: str) -> str:
-        said = self._prompt(f'CALL {name} {{"text": "hi"}}').text()
+    def _tool(self, name: str, session: str) -> str:
+        said = self._prompt(f'CALL {name} {{"text": "hi"}}', session=session).text()
         return "yes" if f"{name}: hi" in said else repr(said[:60])
 
     def second(self) -> str:
-        other = self._open()
+        other = self._open(self._say)
         said = [self._prompt(text, session=where).text() for text, where in (("one", other), ("two", None))]
         return "yes" if ["You said: one" in said[0], "You said: two" in said[1]] == [True, True] else repr(said)
 
