@@ -18,6 +18,8 @@ from gateway.web.tokens import LOCAL, Tokens
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 OPEN_PATHS = frozenset(("/healthz", "/readyz"))
 """A container's health check has no token."""
+ADMIN_PATHS = ("/acp",)
+"""Ways past the gateway's own words, straight to the agent."""
 EXPOSED = "etag, last-event-id"
 PREFLIGHT_AGE = "600"
 
@@ -54,7 +56,9 @@ class Guard:
     def _principal(self, scope: Scope, headers: Headers) -> str:
         if not self._tokens or scope["path"] in OPEN_PATHS:
             return LOCAL
-        return self._tokens.principal(headers.get("authorization"))
+        principal = self._tokens.principal(headers.get("authorization"))
+        self._tokens.require(principal, _needs(scope))
+        return principal
 
     def _check_host(self, host: str) -> None:
         if self._any_host or host_name(host) in self._hosts:
@@ -75,6 +79,13 @@ class Guard:
             f"pages of {origin} may not call this gateway. If they should, start it with --allow-origin {origin}",
             code="ORIGIN_NOT_ALLOWED",
         )
+
+
+def _needs(scope: Scope) -> str:
+    """The scope a request needs: by what it does, and where it goes past what the gateway itself offers."""
+    if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+        return "read"
+    return "admin" if scope["path"].endswith(ADMIN_PATHS) else "run"
 
 
 def host_name(host: str) -> str:

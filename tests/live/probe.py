@@ -104,7 +104,11 @@ class Visit:
 
     def http_tool(self) -> str:
         """In a session of its own: one agent announces http and then fails at every prompt."""
-        return self._tool("shout", self._open(self._shout)) if self._http else "not announced"
+        if not self._http:
+            return "not announced"
+        session = self._open(self._shout)
+        self._agent.listen(LATE)  # some connect to their servers only after they have answered
+        return self._tool("shout", session)
 
     def _tool(self, name: str, session: str) -> str:
         said = self._prompt(f'CALL {name} {{"text": "hi"}}', session=session).text()

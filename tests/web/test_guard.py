@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from gateway.errors import ConfigError
+from gateway.web.tokens import load_tokens
 from tests.support.gateway import Gateway, run_input
 from tests.web.conftest import NAME, PAGE, Guarded
 from tests.web.problem import problem_in
@@ -160,3 +164,25 @@ def test_the_runs_of_one_token_are_not_there_for_another(guarded: Guarded) -> No
     problem_in(client.post("/runs/anns-run/cancel", headers=guarded.bob), 404, "UNKNOWN_RUN")
     connected = client.post("/copilotkit/agent/echo/connect", json=body, headers=guarded.bob)
     assert (connected.status_code, connected.content) == (200, b"")
+
+
+def test_a_token_may_be_limited_to_scopes(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.txt"
+    tokens.write_text("reader[read]:0123456789abcdef-read\nuser[read,run]:0123456789abcdef-user\nall:0123456789abcdef-all\n")
+    with Gateway(tmp_path / "home", "--token-file", str(tokens)) as gateway:
+
+        def status(method: str, path: str, who: str) -> int:
+            bearer = {"authorization": f"Bearer 0123456789abcdef-{who}"}
+            return gateway.client.request(method, path, json=run_input("hello"), headers=bearer).status_code
+
+        assert [status("GET", "/agents", who) for who in ("read", "user", "all")] == [200, 200, 200]
+        assert [status("POST", "/agents/echo", who) for who in ("read", "user", "all")] == [403, 200, 200]
+        acp = "/agents/echo/threads/t/acp"
+        assert [status("POST", acp, who) for who in ("read", "user", "all")] == [403, 403, 422]
+
+
+def test_scopes_that_there_are_not_are_refused_at_start(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.txt"
+    tokens.write_text("reader[look]:0123456789abcdef-read\n")
+    with pytest.raises(ConfigError, match="tokens.txt:1: scopes are written as"):
+        load_tokens(tokens)
