@@ -10,6 +10,7 @@ from gateway.drivers.acp.opening import named
 from gateway.errors import NotCapable
 from gateway.wire.acp.facts import Facts
 from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.methods import check_params
 from gateway.wire.acp.setting import set_config_request, set_mode_request, set_model_request
 
 LIMIT = 60.0
@@ -78,6 +79,7 @@ class AcpControls:
         given = dict(params)
         if method.startswith("session/") and method != "session/list":
             given["sessionId"] = self._session_id  # whatever was named: another thread's session is not this one's
+        check_params(method, given)
         return await self._connection.call(method, given, LIMIT)
 
     async def _set(self, method: str, params: dict[str, Any]) -> None:

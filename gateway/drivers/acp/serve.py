@@ -168,7 +168,11 @@ class Service:
 
 
 def _policy(approvals: str | None) -> Policy | None:
-    return approvals if approvals in ("auto", "deny") else None  # type: ignore[return-value]  # narrowed by the test
+    match approvals:
+        case "auto" | "deny":
+            return approvals
+        case _:
+            return None
 
 
 def _text(params: Params, key: str) -> str | None:

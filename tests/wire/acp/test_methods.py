@@ -1,0 +1,62 @@
+"""The table of parameters against the published schema, field by field."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.errors import BadInput
+from gateway.wire.acp.methods import METHODS, check_params
+
+DEFS: dict[str, Any] = json.loads((Path(__file__).resolve().parents[2] / "vectors" / "acp" / "schema.unstable.json").read_text("utf-8"))["$defs"]
+TYPES: dict[str, type] = {"string": str, "object": dict, "array": list, "null": type(None)}
+
+
+def described(method: str) -> dict[str, Any]:
+    [found] = [
+        told
+        for name, told in DEFS.items()
+        if told.get("x-method") == method
+        and told.get("x-side") == "agent"
+        and name.endswith(("Request", "Notification"))
+    ]
+    return dict(found)
+
+
+def types_of(told: dict[str, Any]) -> set[type]:
+    if "$ref" in told:
+        return types_of(DEFS[told["$ref"].rpartition("/")[2]])
+    if "allOf" in told:
+        return types_of(told["allOf"][0])
+    if choices := told.get("anyOf", told.get("oneOf")):
+        return set().union(*map(types_of, choices))
+    kinds = told["type"] if isinstance(told["type"], list) else [told["type"]]
+    return {TYPES[kind] for kind in kinds}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_takes_what_the_schema_says(method: str) -> None:
+    told = described(method)
+    fields = {name: types_of(field) for name, field in told.get("properties", {}).items() if name != "_meta"}
+    required, optional = METHODS[method]
+    assert {name: set(types) for name, types in required.items()} == {
+        name: types for name, types in fields.items() if name in told.get("required", [])
+    }
+    # `type` of a config option stands in the schema's alternatives, not among its properties.
+    listed = {name: set(types) for name, types in optional.items() if name != "type"}
+    assert listed == {name: types for name, types in fields.items() if name not in told.get("required", [])}
+
+
+def test_a_missing_and_a_mistyped_field_are_named() -> None:
+    with pytest.raises(BadInput, match="session/set_title needs `params.title`"):
+        check_params("session/set_title", {"sessionId": "s"})
+    with pytest.raises(BadInput, match="cannot be a int") as refused:
+        check_params("session/set_title", {"sessionId": "s", "title": 5})
+    assert refused.value.problem()["pointer"] == "/params/title"
+
+
+def test_an_extension_is_the_agents_own_to_judge() -> None:
+    check_params("_vendor/thing", {"anything": [1]})
