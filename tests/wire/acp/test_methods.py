@@ -11,7 +11,8 @@ import pytest
 from gateway.errors import BadInput
 from gateway.wire.acp.methods import METHODS, check_params
 
-DEFS: dict[str, Any] = json.loads((Path(__file__).resolve().parents[2] / "vectors" / "acp" / "schema.unstable.json").read_text("utf-8"))["$defs"]
+SCHEMA = Path(__file__).resolve().parents[2] / "vectors" / "acp" / "schema.unstable.json"
+DEFS: dict[str, Any] = json.loads(SCHEMA.read_text("utf-8"))["$defs"]
 TYPES: dict[str, type] = {"string": str, "object": dict, "array": list, "null": type(None)}
 
 
