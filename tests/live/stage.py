@@ -14,7 +14,7 @@ from tests.live.recipes import Ready, load_recipes, prepare
 from tests.support.gateway import Gateway
 
 
-def overlay(name: str, ready: Ready, folder: Path) -> Path:
+def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
     """The agent's own definition, with the command and the environment of the test; a folder for `--agents`."""
     told = tomllib.loads((bundled() / f"{name}.toml").read_text("utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -22,19 +22,19 @@ def overlay(name: str, ready: Ready, folder: Path) -> Path:
     lines += ["[identity]", f"name = {json.dumps(told['identity']['name'])}"]
     lines += ["[command]", f"run = {json.dumps(list(ready.command))}", "[command.env]"]
     lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in ready.env.items()]
-    lines += ["[acp]", *(f"{key} = {json.dumps(value)}" for key, value in told.get("acp", {}).items())]
+    lines += ["[acp]", *(f"{key} = {json.dumps(value)}" for key, value in {**told.get("acp", {}), **acp}.items())]
     (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
     return folder
 
 
 @contextmanager
-def behind_gateway(name: str, models: str, home: Path) -> Iterator[Gateway]:
-    """The gateway, not yet asked anything. It may be stopped and started again inside."""
+def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterator[Gateway]:
+    """The gateway, not yet asked anything. It may be stopped and started again inside. `acp`: over its definition's."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
     ready = prepare(recipe, paths=programs(recipe), home=home / "home", models=models)
-    agents = overlay(name, ready, home / "agents")
+    agents = overlay(name, ready, home / "agents", **acp)
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:

@@ -123,6 +123,22 @@ CHECKS: dict[str, Callable[[list[Step]], None]] = {
 }
 
 
+@pytest.mark.parametrize("agent", ["claude-agent-acp", "codex-acp"])
+def test_the_draft_of_version_2_is_spoken_with_agents_that_have_it(
+    agent: str, models: ModelServer, tmp_path: Path
+) -> None:
+    install_clients()
+    names = ("two turns", "allowed", "cancelled")
+    with behind_gateway(agent, models.url, tmp_path, protocol=2) as gateway:
+        talks = [{"agent": agent, "steps": TALKS[name]} for name in names]
+        for name, steps in zip(names, play("agui.mjs", gateway.url, talks), strict=True):
+            CHECKS[name](steps)
+            for step in steps:
+                in_order(step.events)
+        told = gateway.client.get(f"/agents/{agent}/capabilities", params={"view": "acp"}).json()
+        assert told["protocolVersion"] == 2
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with behind_gateway(agent, models.url, tmp_path) as gateway:
