@@ -14,7 +14,7 @@ from tests.acp.support import Stage, Talk, outcome_of, pid_of
 from tests.runs.stage import eventually
 from tests.support.gateway import text_of
 
-SLOW = 1.0
+SLOW = 1.5
 
 
 @pytest.fixture(scope="module")

@@ -265,7 +265,7 @@ def test_a_turn_that_will_not_end_is_given_up_within_the_grace_and_the_thread_go
         began = time.monotonic()
         talk.cancel()
         assert outcome_of(list(events)) == "cancelled"
-        assert time.monotonic() - began < GRACE + 1.5
+        assert time.monotonic() - began < GRACE + 5
         again = talk.say("turns")
         assert warnings_of(again) == ["RETOLD"]
         assert pid_of(talk.session) != pid_of(stuck)
@@ -281,4 +281,4 @@ def test_a_run_can_be_stopped_while_its_agent_starts(stage: Stage) -> None:
         began = time.monotonic()
         assert talk.cancel() == "cancelling"
         assert outcome_of(list(events)) == "cancelled"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -104,6 +105,21 @@ def test_a_terminals_flood_costs_no_more_than_is_kept_of_it(stage: Stage) -> Non
     told = json_of(events)["output"]
     assert told["truncated"] and len(told["output"]) == 1024 * 1024
     assert events[-1]["type"] == "RUN_FINISHED"
+
+
+def test_a_terminal_that_is_killed_keeps_its_output_until_it_is_released(stage: Stage) -> None:
+    talk = Talk(stage)
+    where = json.dumps(json_of(talk.say("leave_running echo hi; sleep 600")))
+
+    def call(method: str) -> Any:
+        return json_of(talk.say(f"call terminal/{method} {where}"))
+
+    eventually(lambda: call("output") == {"output": "hi\n", "truncated": False})
+    assert call("kill") == {}
+    assert call("output")["output"] == "hi\n"
+    assert call("wait_for_exit") == {"exitCode": None, "signal": "SIGKILL"}
+    assert call("release") == {}
+    assert call("output")["code"] == -32602
 
 
 def test_a_character_that_a_terminal_prints_in_two_writes_is_whole(stage: Stage) -> None:

@@ -259,6 +259,38 @@ class Player:
         self.update(session, "moon_phase", phase="full")
         self.say(session, "heard")
 
+    def scene_garbage(self, session: str, *rest: str) -> None:
+        """Whatever can be wrong with a message, one after the other."""
+        for value in VALUES:
+            for method in ("session/update", "$/cancel_request", "elicitation/complete", "_vendor/note", value):
+                self.send({"method": method, "params": value})
+                self.send({"method": method, "params": {"sessionId": value, "update": value, "requestId": value}})
+                self.send({"id": value, "result": value})
+            for kind in KINDS:
+                self.update(session, kind, **dict.fromkeys(FIELDS, value))
+                for field in FIELDS:
+                    self.update(session, kind, toolCallId="g", **{field: value})
+        self.say(session, "and yet")
+
+    def scene_demands(self, session: str, *rest: str) -> None:
+        """Whatever can be wrong with a request. How many there were, and what they were answered with."""
+        names = ("path", "content", "command", "args", "env", "cwd", "terminalId", "line", "limit", "outputByteLimit")
+        asked = [
+            self.request(method, {"sessionId": session, **dict.fromkeys(names, value)})
+            for method in DEMANDS
+            for value in VALUES
+            if not (method == "terminal/create" and value == "x")
+        ]
+        asked += [
+            self.request("session/request_permission", {"sessionId": session, "toolCall": value, "options": value})
+            for value in VALUES
+        ]
+        for number in asked:
+            self.waiting[number].wait()
+        answers = [self.answers[number] for number in asked]
+        errors, outcomes = (sum(key in answer for answer in answers) for key in ("code", "outcome"))
+        self.say_json(session, {"asked": len(asked), "errors": errors, "outcomes": outcomes})
+
     def after_twice(self, number: int, session: str) -> None:
         self.send({"id": number, "result": {"stopReason": "refusal"}})
         self.send({"id": 987_654, "result": {}})
@@ -282,6 +314,22 @@ def text_item(words: str) -> dict[str, Any]:
 def permission(session: str, call: dict[str, Any]) -> dict[str, Any]:
     return {"sessionId": session, "toolCall": call, "options": OPTIONS}
 
+
+VALUES: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], [1], [None], [[]], {}, {"a": None}, [{"type": {}}]]
+KINDS = (
+    *("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "agent_message", "user_message"),
+    *("tool_call", "tool_call_update", "tool_call_content_chunk", "plan", "plan_update", "plan_removed"),
+    *("available_commands_update", "current_mode_update", "config_option_update", "session_info_update"),
+    *("usage_update", "notice", "compaction_update", "subagent_update", "session_message", "terminal_update"),
+)
+FIELDS = (
+    *("content", "messageId", "status", "title", "kind", "rawInput", "rawOutput", "locations", "_meta"),
+    *("entries", "availableCommands", "currentModeId", "configOptions", "used", "size", "cost", "sessionId", "state"),
+)
+DEMANDS = (
+    *("fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "terminal/wait_for_exit"),
+    *("terminal/kill", "terminal/release", "mcp/message", "_vendor/demand"),
+)
 
 OPTIONS = [
     {"optionId": "allow-once", "name": "Allow", "kind": "allow_once"},

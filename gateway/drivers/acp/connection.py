@@ -183,6 +183,9 @@ class Connection:
                     await session.room()
         except AgentFault as exc:
             error = exc
+        except Exception:  # a defect here must not take the whole gateway along
+            log.exception("what an agent said could not be read")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
         finally:
             self._lose(error or self._process.died())
             await self.aclose()  # it may live on without its stdout
@@ -239,7 +242,8 @@ class Connection:
             case Response():
                 self._answered(message)
             case Request():
-                self._tasks.start_soon(self._serve, message)
+                scope = self._serving[message.id] = anyio.CancelScope()  # now: the next line may call it off
+                self._tasks.start_soon(self._serve, message, scope)
             case Noise():
                 log.info("the agent printed what is no message (%s): %r", message.why, message.line[:200])
 
@@ -249,19 +253,19 @@ class Connection:
             future.set_result(message)
 
     def _noticed(self, message: Notification) -> None:
-        if message.method == "$/cancel_request" and isinstance(message.params, dict):
-            if (scope := self._serving.get(message.params.get("requestId"))) is not None:
-                scope.cancel()
-            return
-        self._notices(message.method, message.params)
+        match message.method, message.params:
+            case "$/cancel_request", {"requestId": int() | str() as request_id}:
+                if (scope := self._serving.get(request_id)) is not None:
+                    scope.cancel()
+            case method, params:
+                self._notices(method, params)
 
-    async def _serve(self, request: Request) -> None:
+    async def _serve(self, request: Request, scope: anyio.CancelScope) -> None:
         """One request of the agent's. Whatever happens, it gets an answer."""
         params = request.params if isinstance(request.params, dict) else {}
         session = self._session_of(str(params.get("sessionId")))
         answer = self._rpc.error(request.id, REQUEST_CANCELLED, "the request was cancelled")
-        with anyio.CancelScope() as scope:
-            self._serving[request.id] = scope
+        with scope:
             answer = await self._answer(request, session)
         self._serving.pop(request.id, None)
         with suppress(AgentFault):  # an agent that is gone needs no answer

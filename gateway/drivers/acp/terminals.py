@@ -86,6 +86,7 @@ class Terminals:
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
         self._open: dict[str, Terminal] = {}
+        self._closed = False
 
     async def create(
         self,
@@ -104,6 +105,9 @@ class Terminals:
         line = [*PROGRAM, command, *args] if args else [*LINE, command]
         terminal_id = f"term-{uuid4().hex[:8]}"
         process = await spawn(line, cwd=cwd, env=env, tasks=self._tasks)
+        if self._closed:
+            await process.stop()
+            raise NoSuchTerminal("the session was closed meanwhile")
         kept = OUTPUT_LIMIT if limit is None else max(0, min(limit, OUTPUT_LIMIT))
         terminal = Terminal(terminal_id, process, kept, shown)
         process.close_stdin()
@@ -123,8 +127,10 @@ class Terminals:
         await terminal.aclose()
 
     async def aclose(self) -> None:
-        for terminal_id in list(self._open):
-            await self.release(terminal_id)
+        self._closed = True
+        while self._open:  # the agent may release some meanwhile
+            _, terminal = self._open.popitem()
+            await terminal.aclose()
 
 
 def exit_status(code: int) -> dict[str, object]:
