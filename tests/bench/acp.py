@@ -6,17 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 from tests.bench.figures import Figure, Report, Target
 from tests.bench.processes import processor_seconds
 from tests.bench.reader import read_one
-from tests.bench.servers import Bench, port_of, post_run
+from tests.bench.sdk import FAKE
+from tests.bench.servers import ROOT, Bench, port_of, post_run
 from tests.bench.stream import AROUND, WRITES, Sample, of_peer, sample, taken, whole
 from tests.support.gateway import Gateway, run_input
 
-FAKE = Path(__file__).resolve().parents[1] / "fakes" / "acp_agent.py"
 ACP, ACP_MERGED = "gateway, ACP", "gateway, ACP, merging"
 SDK = "official ACP SDK and encoder"
 SDK_SHARE = 10
@@ -26,9 +25,9 @@ SDK_SHARE = 10
 def measure(bench: Bench) -> Report:
     agents = bench.home / "acp-agents"
     agents.mkdir(exist_ok=True)
-    run = json.dumps([sys.executable, str(FAKE)])
+    command = f"run = {json.dumps([sys.executable, *FAKE])}\nenv = {{ PYTHONPATH = {json.dumps(str(ROOT))} }}\n"
     (agents / "chunks.toml").write_text(
-        f'id = "chunks"\ndriver = "acp"\nidentity = {{ name = "Chunks" }}\n[command]\nrun = {run}\n'
+        f'id = "chunks"\ndriver = "acp"\nidentity = {{ name = "Chunks" }}\n[command]\n{command}'
     )
     with Gateway(bench.home / "acp", "--agents", str(agents)) as gateway:
         gateway.run("chunks", "hello")  # the process is there, as for every thread but the first

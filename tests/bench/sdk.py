@@ -13,7 +13,8 @@ from acp.schema import AgentMessageChunk, TextContentBlock
 from ag_ui.core import TextMessageContentEvent
 from ag_ui.encoder import EventEncoder
 
-FAKE = Path(__file__).resolve().parents[1] / "fakes" / "acp_agent.py"
+ROOT = Path(__file__).resolve().parents[2]
+FAKE = ("-m", "tests.fakes.acp_agent")
 MESSAGE_ID = "0123456789ab-1"
 
 
@@ -36,7 +37,7 @@ class Bridge:
 async def bridged(size: int) -> AsyncIterator[str]:
     bridge = Bridge()
     client: Any = bridge
-    async with acp.spawn_agent_process(client, sys.executable, str(FAKE)) as (connection, _):
+    async with acp.spawn_agent_process(client, sys.executable, *FAKE, cwd=ROOT) as (connection, _):
         await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
         session = await connection.new_session(cwd=str(Path.cwd()), mcp_servers=[])
 

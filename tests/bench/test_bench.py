@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench import stream
+from tests.bench import acp, stream
 from tests.bench.figures import Target
 from tests.bench.reader import count_binary
 
@@ -23,6 +23,12 @@ def bench(*options: str) -> str:
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""  # no progress where nobody watches
     return done.stdout.decode()
+
+
+def test_an_agents_process_is_measured_and_so_is_a_chunks_way() -> None:
+    printed = bench("--only", "acp", "--only", "latency")
+    for name in (acp.ACP, acp.ACP_MERGED, acp.SDK, "bare pipe relay", "a chunk's way against a bare relay's"):
+        assert name in printed
 
 
 def test_every_row_of_the_stream_is_measured_and_printed(tmp_path: Path) -> None:
