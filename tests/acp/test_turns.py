@@ -130,7 +130,8 @@ def test_a_character_that_a_terminal_prints_in_two_writes_is_whole(stage: Stage)
 def test_what_nobody_understands_is_handed_on_raw_and_noise_is_passed_over(stage: Stage) -> None:
     events = Talk(stage).say("noise")
     raw = [event["event"] for event in of_type(events, "RAW")]
-    assert raw == ["nonsense", {"sessionUpdate": "moon_phase", "phase": "full"}]
+    vendor = {"method": "_vendor/chatter", "params": {"sessionId": raw[1]["params"]["sessionId"]}}
+    assert raw == ["nonsense", vendor, {"sessionUpdate": "moon_phase", "phase": "full"}]
     assert text_of(events) == "heard"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -53,6 +52,9 @@ class Listener(Protocol):
     def said(self, texts: Texts) -> None:
         """The same, for text chunks of the session itself."""
 
+    def told(self, method: str, params: Any) -> None:
+        """A notification that is no update."""
+
     def owns(self, session_id: str) -> bool:
         """Is it a child session of this one?"""
 
@@ -84,7 +86,6 @@ class Connection:
         self._sessions: dict[str, Listener] = {}
         self._early: dict[str, deque[Any]] = {}
         self._serving: dict[Id, anyio.CancelScope] = {}
-        self._notices: Callable[[str, Any], None] = lambda method, params: None
         self._error: AgentFault | None = None
         self._stopping = False
         self._opening = 0
@@ -168,10 +169,6 @@ class Connection:
         if (session := self._sessions.get(session_id)) is not None:
             return session
         return next((session for session in self._sessions.values() if session.owns(session_id)), None)
-
-    def on_notice(self, listener: Callable[[str, Any], None]) -> None:
-        """For notifications that belong to no session."""
-        self._notices = listener
 
     # -- theirs to us
 
@@ -258,7 +255,16 @@ class Connection:
                 if (scope := self._serving.get(request_id)) is not None:
                     scope.cancel()
             case method, params:
-                self._notices(method, params)
+                self._told(method, params)
+
+    def _told(self, method: str, params: Any) -> None:
+        """What no protocol describes goes to the session it names, or to the only one there is."""
+        named = self._session_of(str(params.get("sessionId"))) if isinstance(params, dict) else None
+        only = next(iter(self._sessions.values())) if len(self._sessions) == 1 else None
+        if (session := named or only) is not None:
+            session.told(method, params)
+        else:
+            log.info("the agent sent %s, which concerns no session", method)
 
     async def _serve(self, request: Request, scope: anyio.CancelScope) -> None:
         """One request of the agent's. Whatever happens, it gets an answer."""

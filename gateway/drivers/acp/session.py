@@ -20,11 +20,12 @@ from gateway.drivers.acp.serve import Service
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
 from gateway.errors import AgentFault, BadInput
-from gateway.events import Event, Layer, Warned
+from gateway.events import Event, Layer, Unread, Warned
 from gateway.turn import Turn
 from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.lenient import without_meta
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.acp.template import Texts
@@ -163,6 +164,9 @@ class AcpSession:
 
     def said(self, texts: Texts) -> None:
         self._heard(self.reader.read_texts(texts.update, texts.texts))
+
+    def told(self, method: str, params: Any) -> None:
+        self._heard([Unread({"method": method, "params": without_meta(params)}, "acp")])
 
     def _heard(self, events: list[Event]) -> None:
         if self._turn is not None and not self._turn.over.is_set():
