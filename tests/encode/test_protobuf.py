@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import jsontext
-from gateway.agui.nulls import drop_nulls
+from gateway.agui.validate import validate
 from gateway.encode import protobuf
 from gateway.encode.pb import ag_ui_pb2
 from gateway.encode.protobuf_tables import LIMIT
@@ -22,7 +22,7 @@ DELTAS = {"TEXT_MESSAGE_CONTENT": "messageId", "REASONING_MESSAGE_CONTENT": "mes
 def test_our_bytes_are_the_official_encoders_bytes(vector: Vector) -> None:
     assert protobuf.frame(vector.event) == vector.frame
     assert protobuf.frames([vector.event]) == vector.frame
-    assert protobuf.frame(drop_nulls(vector.event)) == vector.frame
+    assert protobuf.frame(validate(vector.event)) == vector.frame
 
 
 def test_frames_follow_each_other_in_order() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gateway import jsontext
-from gateway.agui.nulls import drop_nulls
+from gateway.agui.validate import validate
 from gateway.encode import sse
 from tests.encode.vectors import VECTORS, Vector
 
@@ -36,7 +36,7 @@ def test_the_keep_alive_is_a_comment() -> None:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_our_frame_says_what_the_official_one_says(vector: Vector) -> None:
-    head, line, *rest = sse.frames(3, [jsontext.dumps(drop_nulls(vector.event))]).split(b"\n")
+    head, line, *rest = sse.frames(3, [jsontext.dumps(validate(vector.event))]).split(b"\n")
     assert (head, rest) == (b"id: 3", [b"", b""])
     assert line.startswith(b"data: ")
     assert jsontext.loads(line[6:]) == jsontext.loads(vector.json)

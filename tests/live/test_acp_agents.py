@@ -204,8 +204,6 @@ def children(gateway: Gateway) -> set[int]:
 
 
 def gone_within_bound(pids: set[int]) -> None:
-
-
     end = time.monotonic() + 15
     while time.monotonic() < end:
         if not any(Path(f"/proc/{pid}").exists() for pid in pids):
