@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from gateway.events import Wire
 
-_IDS = {
+DELTA_IDS = {
     "TEXT_MESSAGE_CONTENT": "messageId",
     "REASONING_MESSAGE_CONTENT": "messageId",
     "TOOL_CALL_ARGS": "toolCallId",
 }
-_PLAIN = frozenset(("type", "messageId", "toolCallId", "delta", "subagentRunId"))
+"""The delta events, and the key that says whose text it is."""
+PLAIN = frozenset(("type", "messageId", "toolCallId", "delta", "subagentRunId"))
+"""All that a delta event needs; any other key says something more."""
 
 
 def merge(events: list[Wire]) -> list[Wire]:
@@ -36,7 +38,7 @@ def merge(events: list[Wire]) -> list[Wire]:
             out[-1] = {**first, "delta": "".join(deltas)}
         out.append(event)
         first, kind = event, event["type"]
-        key, tag, size = _IDS.get(kind, ""), event.get("subagentRunId"), len(event)
+        key, tag, size = DELTA_IDS.get(kind, ""), event.get("subagentRunId"), len(event)
         if key and size == (3 if tag is None else 4):
             thing, deltas = event[key], [event["delta"]]
         else:
@@ -48,12 +50,12 @@ def merge(events: list[Wire]) -> list[Wire]:
 
 def split(event: Wire, limit: int) -> list[Wire]:
     """A delta of more than `limit` characters as several. The first keeps whatever else the event says."""
-    if event["type"] not in _IDS or len(event["delta"]) <= limit:
+    if event["type"] not in DELTA_IDS or len(event["delta"]) <= limit:
         return [event]
     if limit < 1:
         raise ValueError("a piece has at least one character")
     first, *others = _pieces(event["delta"], limit)
-    plain = {key: value for key, value in event.items() if key in _PLAIN}
+    plain = {key: value for key, value in event.items() if key in PLAIN}
     return [{**event, "delta": first}, *({**plain, "delta": piece} for piece in others)]
 
 

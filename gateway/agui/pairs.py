@@ -9,19 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gateway.agui.merging import DELTA_IDS, PLAIN
 from gateway.events import Wire
 
-IDS = {
-    "TEXT_MESSAGE_CONTENT": "messageId",
-    "REASONING_MESSAGE_CONTENT": "messageId",
-    "TOOL_CALL_ARGS": "toolCallId",
-}
 ENDS = {
     "TEXT_MESSAGE_END": "TEXT_MESSAGE_CONTENT",
     "REASONING_MESSAGE_END": "REASONING_MESSAGE_CONTENT",
     "TOOL_CALL_END": "TOOL_CALL_ARGS",
 }
-PLAIN = frozenset(("type", "messageId", "toolCallId", "delta", "subagentRunId"))
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -43,15 +38,15 @@ class Pairs:
 
     def _one(self, event: Wire) -> Iterator[Wire]:
         kind = event["type"]
-        if kind in IDS:
+        if kind in DELTA_IDS:
             delta = event["delta"]
             if self._held or (not delta.isascii() and SURROGATE.search(delta)):
-                event = self._join(event, (kind, event[IDS[kind]]))
+                event = self._join(event, (kind, event[DELTA_IDS[kind]]))
             if event["delta"] or not delta or not event.keys() <= PLAIN:
                 yield event
             return
         if self._held and kind in ENDS:
-            half = self._held.pop((ENDS[kind], event[IDS[ENDS[kind]]]), None)
+            half = self._held.pop((ENDS[kind], event[DELTA_IDS[ENDS[kind]]]), None)
             if half is not None:
                 yield half
         yield event
