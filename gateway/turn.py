@@ -24,6 +24,10 @@ class Options:
     additional_directories: tuple[str, ...] | None = None
     mcp_servers: tuple[Mapping[str, Any], ...] | None = None
     output_schema: Mapping[str, Any] | None = None
+    output_format: Literal["text", "json"] | None = None
+    max_turns: int | None = None
+    stream: bool | Literal["auto"] | None = None
+    """True: token by token or not at all; None and `auto`: as the agent can, whole where it cannot."""
     session_id: str | None = None
     fork_session_id: str | None = None
     skills: tuple[str, ...] | None = None

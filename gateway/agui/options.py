@@ -44,6 +44,16 @@ def _is_http(url: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Stream:
+    """true, false or "auto"."""
+
+    def read(self, value: Json, at: Place, found: Findings) -> Json:
+        if not isinstance(value, bool) and value != "auto":
+            found.expected('true, false or "auto"', value, at)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
     """true, false, or true with a window: `{"windowMs": 16}`."""
 
@@ -69,6 +79,9 @@ KEYS: dict[str, Shape] = {
     "additionalDirectories": ListOf(PATH, most=MOST_LISTED),
     "mcpServers": ListOf(Object(), most=MOST_LISTED),
     "outputSchema": Object(),
+    "outputFormat": Choice(("text", "json")),
+    "maxTurns": Number(1, 10_000, whole=True),
+    "stream": Stream(),
     "sessionId": NAME,
     "forkSessionId": NAME,
     "skills": ListOf(NAME, most=MOST_LISTED),

@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from gateway.capabilities.merge import Snapshot
-from gateway.catalog.definition import AgentDefinition, camel
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tree import camel
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 

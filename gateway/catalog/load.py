@@ -12,7 +12,8 @@ from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from gateway.catalog.definition import AgentDefinition, Command, Identity
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Command, Identity
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]

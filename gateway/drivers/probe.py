@@ -11,7 +11,8 @@ from typing import Literal
 
 import anyio
 
-from gateway.catalog.definition import AgentDefinition, Auth, Install
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Auth, Install
 
 Status = Literal["ready", "not-installed", "needs-auth", "broken"]
 
@@ -22,6 +23,11 @@ COMMANDS: dict[str, str] = {
     "brew": "brew install {package}",
     "shell": "{package}",
     "manual": "{package}",
+    "curl": "{package}",
+    "nix": "{package}",
+    "gh-extension": "gh extension install {package}",
+    "winget": "winget install {package}",
+    "scoop": "scoop install {package}",
 }
 
 

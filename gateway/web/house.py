@@ -12,8 +12,8 @@ import anyio
 
 from gateway.capabilities.layers import Said, flatten, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
-from gateway.catalog.definition import capability_tree
 from gateway.catalog.load import Catalog
+from gateway.catalog.tree import capability_tree
 from gateway.errors import GatewayError
 from gateway.runs.agents import Agent, Agents
 from gateway.runs.control import Control

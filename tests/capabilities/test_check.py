@@ -12,7 +12,9 @@ import pytest
 from gateway.capabilities.check import GATEWAYS_OWN, check
 from gateway.capabilities.layers import Said
 from gateway.capabilities.merge import Snapshot, merge
-from gateway.catalog.definition import AgentDefinition, Identity, camel
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Identity
+from gateway.catalog.tree import camel
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 

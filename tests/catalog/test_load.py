@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.catalog.definition import AgentDefinition, Identity, camel, capability_tree
+from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog, load_file, load_folder
+from gateway.catalog.tables import Identity
+from gateway.catalog.tree import camel, capability_tree
 from gateway.errors import ConfigError
 
 KEYS = 'id = "mine"\ndriver = "python"\nentry = "mine:agent"\n'

@@ -8,7 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.catalog.definition import AgentDefinition, Identity
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Identity
 from gateway.drivers import python as driver
 from gateway.drivers.python import PythonDriver
 from gateway.errors import AgentFault, ConfigError

@@ -11,7 +11,8 @@ import anyio
 import orjson
 import pytest
 
-from gateway.catalog.definition import AgentDefinition, Identity
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Identity
 from gateway.drivers import Opening
 from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
 from gateway.errors import AgentFault, Busy, Conflict, StoreError
