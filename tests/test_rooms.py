@@ -37,7 +37,7 @@ TABLE: dict[str, Row] = {
     "agui": row(EVERYBODYS, "ag_ui jsonpatch jsonpointer orjson pydantic pydantic_core"),
     "encode": row(EVERYBODYS, "google orjson"),
     "capabilities": row(f"{EVERYBODYS} catalog", "orjson"),
-    "drivers": row(f"{EVERYBODYS} catalog wire", "anyio orjson pydantic"),
+    "drivers": row(f"{EVERYBODYS} catalog wire", "anyio httpx orjson pydantic websockets"),
     "store": row(EVERYBODYS, "anyio"),
     "runs": row(f"{EVERYBODYS} agui capabilities catalog drivers store", "anyio jsonschema orjson referencing"),
     "web": row(

@@ -43,7 +43,8 @@ class Model(Section):
     max_thinking: int | None = None
     """Tokens of thinking at most."""
     effort: dict[Level, str | int] | None = None
-    """The levels it offers, over the agent's own table; an empty table: none."""
+    """The levels it offers, all of them, with the agent's own words; left out: as the agent's table says; an empty
+    table: none."""
     budget: tuple[int, int] | Literal[False] | None = None
     """The range of a numeric budget; false: it takes none."""
     price: Price = Field(default_factory=Price)

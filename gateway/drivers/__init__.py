@@ -7,13 +7,42 @@ from collections.abc import Callable
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.acp import AcpDriver
 from gateway.drivers.base import Controls, Driver, LiveTurn, Opening, Session
-from gateway.drivers.python import PythonDriver
 
-__all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session"]
+__all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session", "make_driver"]
+
+
+# Each is imported when an agent needs it: whoever only looks which agents are installed needs none of them.
+
+
+def _acp(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+    from gateway.drivers.acp import AcpDriver
+
+    return AcpDriver(definition, tasks)
+
+
+def _cli(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+    from gateway.drivers.cli import CliDriver
+
+    return CliDriver(definition, tasks)
+
+
+def _python(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+    from gateway.drivers.python import PythonDriver
+
+    return PythonDriver(definition, tasks)
+
 
 DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
-    "acp": AcpDriver,
-    "python": PythonDriver,
+    "acp": _acp,
+    "cli": _cli,
+    "python": _python,
 }
+
+
+def make_driver(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+    if definition.otherwise:
+        from gateway.drivers.ways import Ways
+
+        return Ways(definition, tasks, DRIVERS)
+    return DRIVERS[definition.driver](definition, tasks)

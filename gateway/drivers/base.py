@@ -7,13 +7,13 @@ that asks a question outlives its run, parked, and goes on in the run that answe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from gateway.drivers.probe import Availability
 from gateway.events import Event, Layer
-from gateway.turn import Answer, Turn
+from gateway.turn import Answer, Options, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Opening:
     """Come back to a copy of it."""
     known: frozenset[str] = frozenset()
     """Messages, and tool calls, that that session has seen."""
+    options: Options = field(default_factory=Options)
+    """The wishes of the run that it is opened for."""
 
 
 class LiveTurn(Protocol):
@@ -114,6 +116,9 @@ class Driver(Protocol):
         """Makes it say so. Raises `AgentFault` when it cannot be started."""
 
     async def availability(self) -> Availability: ...
+
+    async def models(self) -> list[Mapping[str, Any]] | None:
+        """What the agent lists now, each with its `id` at least; None: it has no way to tell."""
 
     async def open(self, opening: Opening) -> Session:
         """Raises `AgentFault` when the agent cannot be started or will not."""

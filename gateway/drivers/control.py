@@ -28,7 +28,7 @@ REPORT_LIMIT = 4096
 REAP_STEP = 0.002
 """A process closes its files a moment before it can be reaped; so long until the next look."""
 
-TERMINATE, KILL = b"T", b"K"
+INTERRUPT, TERMINATE, KILL = b"I", b"T", b"K"
 
 
 class Control:

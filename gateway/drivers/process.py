@@ -21,7 +21,7 @@ import anyio
 from anyio import CancelScope, move_on_after
 from anyio.abc import TaskGroup, TaskStatus
 
-from gateway.drivers.control import KILL, TERMINATE, Control
+from gateway.drivers.control import INTERRUPT, KILL, TERMINATE, Control
 from gateway.drivers.environment import secrets
 from gateway.drivers.pipes import Sink, Source, Tail
 from gateway.errors import AgentFault
@@ -111,6 +111,14 @@ class Process:
                     await self._stop()
                 self._finish()
         return self._code()
+
+    def interrupt(self) -> None:
+        """SIGINT to its group, as Ctrl-C in a terminal; what it does about that is its own affair."""
+        self._control.send(INTERRUPT)
+
+    def terminate(self) -> None:
+        """SIGTERM to its group, once, without waiting."""
+        self._control.send(TERMINATE)
 
     def kill(self) -> None:
         """SIGKILL to all of it, without a word; what stdout holds can still be read to its end."""

@@ -70,6 +70,9 @@ class PythonDriver:
     async def probe(self) -> None:
         return None
 
+    async def models(self) -> list[Mapping[str, Any]] | None:
+        return None
+
     async def availability(self) -> Availability:
         return Availability()
 

@@ -3,10 +3,10 @@
     python -I -S warden.py CONTROL_FD -- COMMAND [ARGUMENT…]
 
 In: stdin, stdout and stderr, which it hands to the agent and lets go of (it relays nothing); a control socket, where
-the gateway writes `T` (SIGTERM to the agent's group) or `K` (SIGKILL to everything). The socket's end, or a SIGTERM to
-the warden, means that nobody wants the agent any more. Out, on the same socket, a line of JSON each: `{"pid": 7}` or
-`{"error": "…", "errno": 2}` at the start, `{"exit": 0}` or `{"signal": 9}` at the agent's end. After that it ends what
-the agent left running, daemons in sessions of their own among them, and then itself.
+the gateway writes `I` or `T` (SIGINT or SIGTERM to the agent's group) or `K` (SIGKILL to everything). The socket's end,
+or a SIGTERM to the warden, means that nobody wants the agent any more. Out, on the same socket, a line of JSON each:
+`{"pid": 7}` or `{"error": "…", "errno": 2}` at the start, `{"exit": 0}` or `{"signal": 9}` at the agent's end. After
+that it ends what the agent left running, daemons in sessions of their own among them, and then itself.
 
 Never: the gateway's modules, or any that starts slowly. It stands before every start of an agent.
 """
@@ -67,7 +67,9 @@ class Warden:
         """Until the agent is dead or unwanted."""
         while self._alive:
             for told in self._wait(None):
-                if told == "T":
+                if told == "I":
+                    self._signal_group(signal.SIGINT)
+                elif told == "T":
                     self._signal_group(signal.SIGTERM)
                 elif told == "K":
                     self._kill_all()

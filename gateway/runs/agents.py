@@ -10,24 +10,35 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
-from gateway.drivers import DRIVERS, Driver
+from gateway.drivers import Driver, make_driver
+from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Agent:
     definition: AgentDefinition
     driver: Driver | None
     broken: str | None = None
     """Why there is no driver."""
+    seen: Availability | None = None
+    """What the last look found; None: nobody has looked yet."""
 
     @property
     def ready(self) -> Driver:
         if self.driver is None:
             raise Refused(f"the agent {self.definition.id!r} cannot run: {self.broken}", code="AGENT_BROKEN")
         return self.driver
+
+    async def look(self) -> Availability:
+        """Whether it can run, now."""
+        if self.driver is None:
+            self.seen = Availability("broken", self.broken, "mend the agent's file and restart")
+        else:
+            self.seen = await self.driver.availability()
+        return self.seen
 
 
 class Agents:
@@ -60,7 +71,7 @@ class Agents:
 
     async def _probe(self, agent: Agent, driver: Driver) -> None:
         try:
-            if (await driver.availability()).status == "ready":
+            if (await agent.look()).status == "ready":
                 await driver.probe()
         except GatewayError as exc:
             log.info("agent %s could not be probed: %s", agent.definition.id, exc.detail)
@@ -75,7 +86,7 @@ class Agents:
 
 def _start(definition: AgentDefinition, tasks: TaskGroup) -> Agent:
     try:
-        return Agent(definition, DRIVERS[definition.driver](definition, tasks))
+        return Agent(definition, make_driver(definition, tasks))
     except ConfigError as exc:
         log.warning("%s", exc.detail)
         return Agent(definition, None, exc.detail)

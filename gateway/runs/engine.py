@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -19,7 +20,6 @@ from anyio.abc import TaskGroup
 
 from gateway.agui import inbound
 from gateway.agui.history import History
-from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.outbound import Outbound
 from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
@@ -27,20 +27,20 @@ from gateway.events import Broke, Ended, MessagesSet, Wire
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
 from gateway.runs.history import read_history
-from gateway.runs.log import READ_BYTES, Log, Reader, Replay
+from gateway.runs.log import Log, Reader, Replay
 from gateway.runs.phase import Phase
 from gateway.runs.questions import Book, Settled, to_interrupt
+from gateway.runs.recovery import prune_for_ever, recover
 from gateway.runs.run import Pace, Run, Stop
 from gateway.runs.sessions import Sessions
 from gateway.runs.threads import Parked, ThreadKey, Threads
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
-from gateway.store.base import Piece, RunRecord, Status, Store
+from gateway.store.base import RunRecord, Status, Store
 from gateway.turn import Turn
 
 log = logging.getLogger(__name__)
 
-RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
 STOPPING = ("GATEWAY_STOPPING", "the gateway is shutting down; send the message again when it is back")
 HAND_OVER = 0.25
 """How long a second run of a thread waits for the first one's client to be seen leaving, before it is refused."""
@@ -232,17 +232,22 @@ class Engine:
 
     async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> Session:
         """The thread's session, brought back if it must be."""
-        known: frozenset[str] = frozenset()
-        if book.session is not None and self._sessions.get(thread) is None:
-            known = (await read_history(self._store, *thread)).ids()
-        session = await self._sessions.take(thread, driver, self._opening(turn, book.session, known))
-        if session.id != book.session:
+        opening = self._opening(turn, book.session)
+        if book.session is not None and not self._sessions.fits(thread, opening):
+            opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
+        session = await self._sessions.take(thread, driver, opening)
+        await self._keep(thread, book)
+        return session
+
+    async def _keep(self, thread: ThreadKey, book: Book) -> None:
+        """The id to come back to, once the agent has told it: some do so only in a turn."""
+        session = self._sessions.get(thread)
+        if session is not None and session.id != book.session:
             book.session = session.id
             with CancelScope(shield=True):  # the session is taken: whoever gives up now would keep it for ever
                 await self._threads.save(thread, book)
-        return session
 
-    def _opening(self, turn: Turn, session_id: str | None, known: frozenset[str]) -> Opening:
+    def _opening(self, turn: Turn, session_id: str | None) -> Opening:
         options = turn.options
         return Opening(
             turn.thread_id,
@@ -251,11 +256,12 @@ class Engine:
             mcp_servers=options.mcp_servers or (),
             session_id=options.session_id or options.fork_session_id or session_id,
             fork=options.fork_session_id is not None,
-            known=known,
+            options=options,
         )
 
     async def _conclude(self, thread: ThreadKey, run: Run, book: Book) -> None:
         outbound, stop, ended = run.outbound, run.stopping, run.outbound.ended
+        await self._keep(thread, book)
         if run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
             await self._seal(thread, run, outbound.failed(stop.error[1], stop.error[0]), "failed")
         elif run.phase is Phase.CANCELLED or (isinstance(ended, Ended) and ended.stop_reason == "cancelled"):
@@ -274,6 +280,8 @@ class Engine:
         now, ttl = time.time(), self._settings.interrupt_ttl
         interrupts = run.outbound.interrupts([to_interrupt(question, now, ttl) for question in run.asked])
         book.ask(interrupts, run.record.run_id, parked=True)
+        if (session := self._sessions.get(thread)) is not None:
+            book.session = session.id
         await self._threads.save(thread, book)
         self._threads.park(thread, Parked(live, run.record.run_id, run.outbound.suspended(), book))
         await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted")
@@ -371,28 +379,7 @@ class Engine:
         await self._sessions.aclose()
 
     async def recover(self) -> int:
-        """Ends the runs that a gateway left behind when it died, so that whoever attaches learns of it."""
-        left = await self._store.live()
-        for record in left:
-            last = await self._last_words(record)
-            await self._store.append(record.key, Piece(record.events + 1, [dumps(event) for event in last]))
-            await self._store.end(record.key, "lost", time.time())
-        return len(left)
-
-    async def _last_words(self, record: RunRecord) -> list[Wire]:
-        order, number = Order(), 0
-        while pieces := await self._store.read(record.key, number, READ_BYTES):
-            for piece in pieces:
-                for line in piece.lines:
-                    with suppress(OutOfOrder):  # whatever an older gateway may have written, this one must start
-                        order.take(orjson.loads(line))
-                number = piece.last
-        return [*order.closing(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
+        return await recover(self._store)
 
     async def prune_for_ever(self) -> None:
-        while True:
-            try:
-                await self._store.prune(time.time() - self._settings.retain_seconds, self._settings.retain_bytes)
-            except GatewayError as exc:
-                log.error("old logs could not be pruned: %s", exc)
-            await anyio.sleep(self._settings.prune_interval)
+        await prune_for_ever(self._store, self._settings)

@@ -24,11 +24,23 @@ LOOK_EVERY = 0.1
 @dataclass(slots=True)
 class Held:
     session: Session
+    opening: Opening
     used: float
     users: int = 1
 
     def idle(self, since: float) -> bool:
         return not self.users and self.used < since
+
+    def fits(self, wanted: Opening) -> bool:
+        """It is as this run wants it. What a run does not say stays as it is."""
+        asked, mine = wanted.options, self.opening
+        return (
+            (asked.cwd is None or wanted.cwd == mine.cwd)
+            and (asked.additional_directories is None or wanted.additional_directories == mine.additional_directories)
+            and (asked.mcp_servers is None or wanted.mcp_servers == mine.mcp_servers)
+            and asked.session_id in (None, self.session.id)
+            and (asked.fork_session_id is None or asked.fork_session_id == mine.options.fork_session_id)
+        )
 
 
 class Sessions:
@@ -42,15 +54,23 @@ class Sessions:
         held = self._held.get(thread)
         return held.session if held is not None and held.session.alive else None
 
+    def fits(self, thread: ThreadKey, opening: Opening) -> bool:
+        """One is open that a run with these wishes can have; or somebody has it, and must not lose it."""
+        held = self._held.get(thread)
+        return held is not None and held.session.alive and (held.users > 0 or held.fits(opening))
+
     async def take(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
-        """The thread's session: the one that is open, or one that is opened now."""
+        """The thread's session: the one that is open, or one that is opened now. One that was opened elsewhere, or with
+        other servers, than this run wants is closed, and its conversation brought back where it is wanted."""
         async with self._alone(thread):
-            if (session := self.get(thread)) is not None:
-                self._held[thread].users += 1
-                return session
-            self._held.pop(thread, None)
+            if self.fits(thread, opening):
+                held = self._held[thread]
+                held.users += 1
+                return held.session
+            if (old := self._held.pop(thread, None)) is not None and old.session.alive:
+                await self._end(old)
             session = await driver.open(opening)
-            self._held[thread] = Held(session, time.monotonic())
+            self._held[thread] = Held(session, opening, time.monotonic())
             return session
 
     async def give_back(self, thread: ThreadKey) -> None:
@@ -69,11 +89,14 @@ class Sessions:
             if held is None or (unused_since is not None and not held.idle(unused_since)):
                 return False
             del self._held[thread]
-            try:
-                await held.session.aclose()
-            except GatewayError as exc:
-                log.info("a session could not be closed: %s", exc.detail)
+            await self._end(held)
             return True
+
+    async def _end(self, held: Held) -> None:
+        try:
+            await held.session.aclose()
+        except GatewayError as exc:
+            log.info("a session could not be closed: %s", exc.detail)
 
     async def close_idle_for_ever(self) -> None:
         bound = self._settings.session_idle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
+from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
@@ -46,18 +48,22 @@ class AcpDriver:
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
             return {}
-        return _tree(agui_layer(self.handshake))
+        return nested(agui_layer(self.handshake))
 
     @property
     def probed(self) -> bool:
         return self.handshake is not None
 
+    async def models(self) -> list[Mapping[str, Any]] | None:
+        return None
+
     async def availability(self) -> Availability:
         found = await look(self._definition)
         if found.status == "ready" and self._failure is not None:
-            return Availability("broken", self._failure)
+            return replace(found, status="broken", reason=self._failure)
         if found.status == "ready" and self._unauthenticated is not None:
-            return Availability("needs-auth", self._unauthenticated.detail, self._unauthenticated.extra.get("hint"))
+            reason, hint = self._unauthenticated.detail, self._unauthenticated.extra.get("hint")
+            return replace(found, status="needs-auth", reason=reason, hint=hint)
         return found
 
     async def open(self, opening: Opening) -> AcpSession:
@@ -161,14 +167,3 @@ class AcpDriver:
         if connection.unused and connection in self._connections:
             self._connections.remove(connection)
             await connection.aclose()
-
-
-def _tree(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted paths as nested objects."""
-    tree: dict[str, Any] = {}
-    for path, value in layer.items():
-        node, (*parents, leaf) = tree, path.split(".")
-        for parent in parents:
-            node = node.setdefault(parent, {})
-        node[leaf] = value
-    return tree

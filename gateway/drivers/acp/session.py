@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,14 +18,14 @@ from gateway.drivers.acp.opening import Authenticate, Opener, where
 from gateway.drivers.acp.serve import Service
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.errors import AgentFault, BadInput
+from gateway.drivers.telling import Telling
+from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Unread, Warned
 from gateway.turn import Turn
 from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.lenient import without_meta
-from gateway.wire.acp.prompt import new_messages, prompt_blocks
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.acp.template import Texts
 from gateway.wire.jsonrpc import Request, Response
@@ -56,11 +55,7 @@ class AcpSession:
         facts = Facts(version=handshake.protocol_version, cwd=str(opening.cwd))
         self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
         self._service = Service(self, opening, definition, tasks)
-        self._known = set(opening.known)
-        self._keys: set[str] = set()
-        """Of its turns: every id that it gave begins with one."""
-        self._anew = False
-        self._warned: list[Warned] = []
+        self._telling = Telling(opening.known)
         self._late: list[Event] = []
         self._turn: AcpTurn | None = None
         self._usable = True
@@ -85,32 +80,14 @@ class AcpSession:
 
     async def start(self, turn: Turn) -> AcpTurn:
         await self._wishes(turn)
-        blocks, warned = self._blocks(turn)
-        self._known.update(message["id"] for message in turn.messages)
-        key = uuid4().hex[:8]
-        self._keys.add(key)
+        blocks, warned = self._telling.blocks(turn, self._handshake)
+        key = self._telling.key()
         live = self._turn = AcpTurn(self, turn, blocks)
         self.reader.begin_turn(key)
         late, self._late = self._late, []
         live.put([*warned, *late])
         self._tasks.start_soon(live.play)
         return live
-
-    def _blocks(self, turn: Turn) -> tuple[list[dict[str, Any]], list[Warned]]:
-        """Only what the session has not seen; if that is nothing, the newest message once more: its client tries it
-        again."""
-        told = {message.get("toolCallId", "") for message in turn.messages}
-        own = {call for call in told if call.partition(":")[0] in self._keys}
-        anew, before, self._anew, self._warned = self._anew, self._warned, False, []
-        if anew and len(turn.messages) > 1:
-            before.append(Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))
-        elif anew:
-            before.append(Warned("SESSION_LOST", "the agent's session was gone; it knows nothing of what was before"))
-        news = new_messages(turn, self._known | own) or [one for one in turn.messages[-1:] if one["role"] == "user"]
-        blocks, warned = prompt_blocks(turn, self._handshake, new_messages=news, retell=anew)
-        if not news:
-            raise BadInput("there is nothing to tell the agent: it knows all of these messages", pointer="/messages")
-        return blocks, [*before, *warned]
 
     async def _wishes(self, turn: Turn) -> None:
         """What the run wants set, before it is prompted."""
@@ -147,10 +124,11 @@ class AcpSession:
         """`freed` is called when the session is gone, whichever way."""
         self._authenticate = authenticate
         if not await Opener(self._connection, self._handshake, self._opening, self).open(authenticate):
-            self._anew, self._known = True, set()
+            self._telling.forget()
         if self._opening.additional_directories and not self._handshake.additional_directories:
             names = ", ".join(str(folder) for folder in self._opening.additional_directories)
-            self._warned.append(Warned("DIRECTORIES_DROPPED", f"the agent takes no additional directories: {names}"))
+            detail = f"the agent takes no additional directories: {names}"
+            self._telling.warned.append(Warned("DIRECTORIES_DROPPED", detail))
         self._freed = freed
 
     def attached(self, session_id: str) -> None:

@@ -1,0 +1,55 @@
+"""Files made for one session: what an agent takes by its path only. Gone when the session is."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Sequence
+from mimetypes import guess_extension
+from pathlib import Path
+from typing import Any
+
+
+class Files:
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._count = 0
+
+    def save(self, name: str, content: bytes) -> str:
+        """A name that was used before is written anew: the same wishes then give the same command."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="agui-gateway-"))  # readable by this user only
+        path = self._folder / name
+        path.write_bytes(content)
+        return str(path)
+
+    def save_media(self, blocks: Sequence[dict[str, Any]]) -> dict[int, str]:
+        """Index of each block with bytes in it → its file."""
+        found: dict[int, str] = {}
+        for index, block in enumerate(blocks):
+            data, mime = _bytes(block)
+            if data is not None:
+                self._count += 1
+                found[index] = self.save(f"{self._count}{guess_extension(mime) or '.bin'}", data)
+        return found
+
+    def remove(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def _bytes(block: dict[str, Any]) -> tuple[bytes | None, str]:
+    match block:
+        case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime)}:
+            pass
+        case {"type": "resource", "resource": {"blob": str(data)} as resource}:
+            mime = str(resource.get("mimeType") or "application/octet-stream")
+        case _:
+            return None, ""
+    try:
+        return b64decode(data), mime.partition(";")[0]
+    except Error:
+        return None, ""

@@ -1,0 +1,79 @@
+"""Starts an agent's process and opens the door to it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Cli, Command
+from gateway.drivers.cli.command import Added, filled
+from gateway.drivers.cli.doors import Door, PipeDoor
+from gateway.drivers.cli.link import Link
+from gateway.drivers.cli.network import HttpDoor, SocketDoor, listening
+from gateway.drivers.environment import trimmed
+from gateway.drivers.process import Process, spawn
+from gateway.errors import AgentFault
+from gateway.wire.dialects import DIALECTS
+
+
+class Launcher:
+    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+        assert definition.command is not None and definition.cli is not None  # the definition was checked
+        self.definition, self._tasks = definition, tasks
+        self.command: Command = definition.command
+        self.cli: Cli = definition.cli
+        self.dialect = DIALECTS[self.cli.dialect]
+
+    async def launch(self, cwd: Path, added: Added) -> Link:
+        """Raises `AgentFault` when it cannot be started, or does not listen where it should."""
+        values = self._values(cwd)
+        run = [filled(part, values) for part in (*self.command.run, *added.args)]
+        extra = {name: filled(part, values) for name, part in {**self.command.env, **added.env}.items()}
+        env = trimmed(self.command.inherit, extra, os.environ)
+        process = await spawn(run, cwd=cwd, env=env, tasks=self._tasks)
+        try:
+            door = await self._door(process, values)
+        except BaseException:
+            self._tasks.start_soon(process.stop)
+            raise
+        link = Link(door, self.dialect, self._tasks)
+        link.secrets = {name: values[name] for name in ("port", "token") if name in values}
+        link.start()
+        return link
+
+    def _values(self, cwd: Path) -> dict[str, str]:
+        values = {"cwd": str(cwd), "agents": str(self.definition.source.parent)}
+        if self.cli.url is not None:
+            values |= {"port": str(_free_port()), "token": secrets.token_urlsafe(24)}
+        return values
+
+    async def _door(self, process: Process, values: Mapping[str, str]) -> Door:
+        cli = self.cli
+        if cli.door in ("lines", "frames", "whole"):
+            return PipeDoor(process, cli.door)
+        if cli.url is None:
+            raise AgentFault(f"{self.definition.source.name}: cli.url is missing", code="CONFIG")
+        await listening(process, filled(cli.health or cli.url, values), cli.start_timeout)
+        self._tasks.start_soon(_drain, process)  # nobody else reads what a server prints
+        if cli.door == "http":
+            return HttpDoor(process, self._tasks, filled(cli.url, values), cli.events)
+        return await SocketDoor.open(process, filled(cli.url, values))
+
+
+async def _drain(process: Process) -> None:
+    while await process.read():
+        pass
+
+
+def _free_port() -> int:
+    """Free now; whoever takes it in between makes the start fail, and the next try takes another."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

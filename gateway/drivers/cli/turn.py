@@ -1,0 +1,109 @@
+"""One turn of a command-line agent: from the prompt to its end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+
+from gateway.drivers.inbox import Inbox
+from gateway.errors import AgentFault
+from gateway.events import Asked, Broke, Ended, Event
+from gateway.turn import Answer
+
+if TYPE_CHECKING:
+    from gateway.drivers.cli.session import CliSession
+
+log = logging.getLogger(__name__)
+
+PARKED_LIMIT = 100_000
+"""Events an agent may send while nobody reads; more fails the turn."""
+FULL = 4096
+"""Events that may wait for a run that reads."""
+
+
+class CliTurn:
+    """Read by a run, fed by its session."""
+
+    def __init__(self, session: CliSession) -> None:
+        self._session = session
+        self._inbox = Inbox()
+        self._questions: set[str] = set()
+        self._ended = False
+        self.said = False
+        """Anything at all."""
+
+    # -- as a LiveTurn
+
+    async def next(self) -> list[Event]:
+        return await self._inbox.take()
+
+    async def answer(self, answers: Mapping[str, Answer]) -> None:
+        for question_id in answers.keys() & self._questions:
+            self._questions.discard(question_id)
+            self._session.answer(question_id, answers[question_id])
+
+    async def cancel(self) -> None:
+        """The agent's own way first; every question that waits is answered `cancelled`."""
+        await self.answer({question_id: Answer(question_id, "cancelled") for question_id in self._questions})
+        self._session.cancel()
+
+    async def aclose(self) -> None:
+        """A turn that is not over by now will not end by itself: its process goes with it."""
+        if not self._ended:
+            self._ended = True
+            self._inbox.close()
+            await self._session.abandon()
+        self._session.turn_closed(self)
+
+    # -- as its session sees it
+
+    def put(self, events: Sequence[Event]) -> None:
+        if not events or self._inbox.closed:
+            return
+        self.said = True
+        self._questions.update(
+            question.id for event in events if type(event) is Asked for question in event.questions
+        )
+        self._inbox.extend(list(events))
+        if len(self._inbox) > PARKED_LIMIT:
+            self.fail(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
+
+    def finish(self, last: Event) -> None:
+        self._ended = True
+        self._inbox.extend([last])
+        self._inbox.close()
+
+    async def finish_late(self, last: Event, seconds: float) -> None:
+        """For so long what comes still belongs to it."""
+        self._ended = True
+        await anyio.sleep(seconds)
+        self.finish(last)
+
+    def fail(self, error: AgentFault) -> None:
+        self._ended = True
+        self._inbox.close(error)
+
+    @property
+    def over(self) -> bool:
+        return self._ended
+
+    @property
+    def open(self) -> bool:
+        """It takes events."""
+        return not self._inbox.closed
+
+    async def room(self) -> None:
+        """A turn that asked has no reader until it is answered: then the bound above holds instead."""
+        if len(self._inbox) >= FULL and not self._questions:
+            await self._inbox.room()
+
+
+def to_the_end(events: Sequence[Event]) -> tuple[Sequence[Event], Ended | Broke | None, Sequence[Event]]:
+    """The turn's events, the one that ends it, and what came after."""
+    for number, event in enumerate(events):
+        if isinstance(event, Ended | Broke):
+            return events[:number], event, events[number + 1 :]
+    return events, None, ()

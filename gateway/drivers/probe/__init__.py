@@ -1,0 +1,11 @@
+"""Can this agent run here? Its program, its version, its system, and the signs that somebody is signed in.
+
+In: an agent's definition and the gateway's environment. Out: an `Availability`. Nothing is started but what the
+definition names for it, bounded in time and never twice at once; nothing of it outlives its bound.
+"""
+
+from gateway.drivers.probe.availability import Availability, Prerequisite, Status
+from gateway.drivers.probe.looking import look
+from gateway.drivers.probe.programs import find
+
+__all__ = ["Availability", "Prerequisite", "Status", "find", "look"]

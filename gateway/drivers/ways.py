@@ -1,0 +1,103 @@
+"""An agent with several ways in: the first that works is used, and the snapshot says which.
+
+A way that cannot be had (its program does not start, does not understand its flags, never becomes ready) is passed
+over from then on. An agent that wants a sign-in works: that is not passed over.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Door
+from gateway.drivers.base import Driver, Opening, Session
+from gateway.drivers.probe import Availability
+from gateway.errors import AgentFault
+
+log = logging.getLogger(__name__)
+
+PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_NONSENSE", "AGENT_NOT_FOUND"))
+"""Of an agent that could not be started; anything else is an answer."""
+
+Make = Callable[[AgentDefinition, TaskGroup], Driver]
+
+
+def through(definition: AgentDefinition, door: Door) -> AgentDefinition:
+    """The agent as it is through this door, and through no other."""
+    changed = {
+        "driver": door.driver,
+        "command": door.command,
+        "acp": door.acp,
+        "cli": door.cli,
+        "otherwise": (),
+        "options": definition.options if door.options is None else door.options,
+    }
+    return definition.model_copy(update=changed)
+
+
+class Ways:
+    def __init__(self, definition: AgentDefinition, tasks: TaskGroup, makers: Mapping[str, Make]) -> None:
+        first = definition.model_copy(update={"otherwise": ()})
+        self._names = [definition.cli.dialect if definition.cli else definition.driver]
+        self._names += [door.name for door in definition.otherwise]
+        told = [first, *(through(definition, door) for door in definition.otherwise)]
+        self._layers: list[Mapping[str, Any]] = [{}, *(door.capabilities for door in definition.otherwise)]
+        self._drivers = [makers[each.driver](each, tasks) for each in told]
+        self._at = 0
+        self.together = max(driver.together for driver in self._drivers)
+
+    @property
+    def _now(self) -> Driver:
+        return self._drivers[self._at]
+
+    async def announced(self) -> Mapping[str, Any]:
+        """What differs through the way that is used, under what the agent itself says."""
+        told = _over(self._layers[self._at], await self._now.announced())
+        return _over(told, {"custom": {"gateway": {"way": self._names[self._at]}}})
+
+    @property
+    def probed(self) -> bool:
+        return self._now.probed
+
+    async def probe(self) -> None:
+        await self._first_that_works(lambda driver: driver.probe())
+
+    async def availability(self) -> Availability:
+        """Of the first that is ready; if none is, what the first one says."""
+        found = [await driver.availability() for driver in self._drivers[self._at :]]
+        return next((each for each in found if each.status == "ready"), found[0])
+
+    async def models(self) -> list[Mapping[str, Any]] | None:
+        return await self._now.models()
+
+    async def open(self, opening: Opening) -> Session:
+        session: Session = await self._first_that_works(lambda driver: driver.open(opening))
+        return session
+
+    async def _first_that_works(self, use: Callable[[Driver], Any]) -> Any:
+        while True:
+            at = self._at
+            try:
+                return await use(self._drivers[at])
+            except AgentFault as exc:
+                if exc.code not in PASSED_OVER or at + 1 >= len(self._drivers):
+                    raise
+                log.warning("%s cannot be had (%s): %s is tried", self._names[at], exc.detail, self._names[at + 1])
+                self._at = max(self._at, at + 1)
+
+    async def aclose(self) -> None:
+        for driver in self._drivers:
+            await driver.aclose()
+
+
+def _over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Key by key."""
+    tree = dict(under)
+    for key, value in over.items():
+        held = tree.get(key)
+        tree[key] = _over(held, value) if isinstance(held, Mapping) and isinstance(value, Mapping) else value
+    return tree

@@ -1,0 +1,52 @@
+"""What is done about runs that nobody plays any more: those a dead gateway left behind, and those that are old."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+
+import anyio
+import orjson
+
+from gateway.agui.order import Order, OutOfOrder
+from gateway.errors import GatewayError
+from gateway.events import Wire
+from gateway.jsontext import dumps
+from gateway.runs.log import READ_BYTES
+from gateway.settings import Settings
+from gateway.store.base import Piece, RunRecord, Store
+
+log = logging.getLogger(__name__)
+
+RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
+
+
+async def recover(store: Store) -> int:
+    """Ends the runs that a gateway left behind when it died, so that whoever attaches learns of it."""
+    left = await store.live()
+    for record in left:
+        last = await _last_words(record, store)
+        await store.append(record.key, Piece(record.events + 1, [dumps(event) for event in last]))
+        await store.end(record.key, "lost", time.time())
+    return len(left)
+
+
+async def _last_words(record: RunRecord, store: Store) -> list[Wire]:
+    order, number = Order(), 0
+    while pieces := await store.read(record.key, number, READ_BYTES):
+        for piece in pieces:
+            for line in piece.lines:
+                with suppress(OutOfOrder):  # whatever an older gateway may have written, this one must start
+                    order.take(orjson.loads(line))
+            number = piece.last
+    return [*order.closing(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
+
+
+async def prune_for_ever(store: Store, settings: Settings) -> None:
+    while True:
+        try:
+            await store.prune(time.time() - settings.retain_seconds, settings.retain_bytes)
+        except GatewayError as exc:
+            log.error("old logs could not be pruned: %s", exc)
+        await anyio.sleep(settings.prune_interval)
