@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,4 +39,21 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:
+        yield gateway
+
+
+@contextmanager
+def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str) -> Iterator[Gateway]:
+    """The agent's own definition as it is: its program is on the gateway's PATH, its settings in the environment, so
+    that what the definition lets through is what it needs."""
+    recipes = load_recipes()
+    recipe = recipes.agents[name]
+    install(recipe, recipes)
+    ready = prepare(recipe, paths=programs(recipe), home=home / "home", models=models)
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    # A key of the developer's own must not be found by the agent: it would talk to a real model.
+    foreign = {name: "" for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))}
+    env = {**foreign, **{name: "" for name in os.environ if name.startswith("XDG_")}, **ready.env}
+    with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False) as gateway:
         yield gateway

@@ -9,40 +9,22 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.agui.chunks import Chunks
-from gateway.agui.order import Order
 from tests.clients.install import install as install_clients
-from tests.clients.node import Step, play
+from tests.clients.node import play
 from tests.live.stage import behind_gateway
+from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
 from tests.models.server import ModelServer
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 
-AGENTS = ("claude-agent-acp", "codex-acp", "gemini-cli", "opencode", "qwen-code")
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-)
+AGENTS = ("claude-agent-acp", "codex-acp", "gemini-cli", "opencode-acp", "qwen-code")
 
 pytestmark = pytest.mark.live
-
-
-def yes(approved: bool) -> dict[str, Any]:
-    return {"status": "resolved", "payload": {"approved": approved}}
-
-
-TALKS: dict[str, list[dict[str, Any]]] = {
-    "two turns": [{"say": "hello"}, {"say": "and again"}],
-    "reasoning": [{"say": "THINK about it"}],
-    "allowed": [{"say": "SHELL touch allowed.txt"}, {"answers": [yes(True)]}],
-    "refused": [{"say": "SHELL touch refused.txt"}, {"answers": [yes(False)]}],
-    "cancelled": [{"say": "SLOW 200", "abortAfter": 3}, {"say": "hello again"}],
-    "failed": [{"say": "ERROR 400"}],
-}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +41,9 @@ def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelSe
         seen = dict(zip(TALKS, play("agui.mjs", gateway.url, talks), strict=True))
         for name, check in CHECKS.items():
             check(seen[name])
+        [interrupt] = seen["allowed"][0].events[-1]["outcome"]["interrupts"]
+        kinds = {option["kind"] for option in interrupt["metadata"]["acp"]["options"]}
+        assert {"allow_once", "reject_once"} <= kinds
         for steps in seen.values():
             for step in steps:
                 in_order(step.events)
@@ -68,59 +53,6 @@ def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelSe
         told = gateway.client.get(f"/agents/{agent}/capabilities").json()
         assert told["identity"]["version"], "the handshake told the version"
         assert told["custom"]["acp"]["prompt"]["text"] is True
-
-
-def two_turns(steps: list[Step]) -> None:
-    assert steps[0].said.startswith("You said: hello")
-    assert "and again" in steps[1].said
-    assert not any(step.complaints for step in steps)
-
-
-def reasoning(steps: list[Step]) -> None:
-    thought = "".join(event["delta"] for event in steps[0].of("REASONING_MESSAGE_CONTENT"))
-    assert "consider" in thought
-    assert "THINK" in steps[0].said
-
-
-def allowed(steps: list[Step]) -> None:
-    asked, answered = steps
-    [interrupt] = asked.events[-1]["outcome"]["interrupts"]
-    assert interrupt["reason"] == "tool_call"
-    assert interrupt["toolCallId"] == asked.of("TOOL_CALL_START")[0]["toolCallId"]
-    kinds = {option["kind"] for option in interrupt["metadata"]["acp"]["options"]}
-    assert {"allow_once", "reject_once"} <= kinds
-    assert answered.of("TOOL_CALL_RESULT")[0]["toolCallId"] == interrupt["toolCallId"]
-    assert "done: " in answered.said
-    assert answered.events[-1]["type"] == "RUN_FINISHED"
-    assert not answered.interrupts
-
-
-def refused(steps: list[Step]) -> None:
-    asked, answered = steps
-    assert asked.events[-1]["outcome"]["type"] == "interrupt"
-    assert answered.of("TOOL_CALL_RESULT"), "a refused call gets a result that says so"
-    assert answered.events[-1]["type"] == "RUN_FINISHED"
-
-
-def cancelled(steps: list[Step]) -> None:
-    assert "w0" in "".join(event["delta"] for event in steps[0].of("TEXT_MESSAGE_CONTENT"))
-    assert "hello again" in steps[1].said, "the session takes the next turn"
-
-
-def failed(steps: list[Step]) -> None:
-    [step] = steps
-    words = json.dumps(step.events[-1]) + "".join(event["delta"] for event in step.of("TEXT_MESSAGE_CONTENT"))
-    assert "the script wants status 400" in words, "the model's own words reach the user"
-
-
-CHECKS: dict[str, Callable[[list[Step]], None]] = {
-    "two turns": two_turns,
-    "reasoning": reasoning,
-    "allowed": allowed,
-    "refused": refused,
-    "cancelled": cancelled,
-    "failed": failed,
-}
 
 
 @pytest.mark.parametrize("agent", ["claude-agent-acp", "codex-acp"])
@@ -169,14 +101,6 @@ def test_an_image_reaches_the_model_of_an_agent_that_takes_images(
         seen = gateway.run(agent, parts)
         in_order(seen)
         assert "image/png" in text_of(seen) or "1 image" in text_of(seen), text_of(seen)
-
-
-def in_order(events: list[dict[str, Any]]) -> None:
-    """An aborted run ends with an event that the client itself made."""
-    order, chunks = Order(), Chunks()
-    for event in events:
-        for expanded in chunks.feed(event):
-            order.take(expanded)
 
 
 def test_no_agent_is_left_behind(models: ModelServer, tmp_path: Path) -> None:

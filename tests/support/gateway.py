@@ -24,11 +24,19 @@ ANSWER_LIMIT = 30.0
 class Gateway:
     """`agui-gateway serve` with a store and a home of its own."""
 
-    def __init__(self, home: Path, *flags: str, store: str | None = None, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *flags: str,
+        store: str | None = None,
+        env: dict[str, str] | None = None,
+        xdg: bool = True,
+    ) -> None:
+        """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names."""
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
         self._flags = (*flags, "--store", store or f"sqlite://{home / 'gateway.db'}")
-        self._env = env or {}
+        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
@@ -36,7 +44,7 @@ class Gateway:
 
     def start(self) -> Gateway:
         environ = {key: value for key, value in os.environ.items() if not key.startswith("AGUI_GATEWAY_")}
-        environ |= {"XDG_DATA_HOME": str(self._home), "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
+        environ |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
         with self.log.open("a") as stderr:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],

@@ -22,6 +22,7 @@ from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
+from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
 
@@ -44,6 +45,7 @@ class AcpDriver:
         self._failure: str | None = None
         self._unauthenticated: AgentFault | None = None
         self.handshake: Handshake | None = None
+        self._facts = Facts()
 
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
@@ -55,7 +57,9 @@ class AcpDriver:
         return self.handshake is not None
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        return None
+        """As the newest session knows them: an agent tells them to nobody else."""
+        listed: list[Mapping[str, Any]] = layer(self._facts).get("custom.acp.models.available", [])
+        return listed or None
 
     async def availability(self) -> Availability:
         found = await look(self._definition)
@@ -77,7 +81,7 @@ class AcpDriver:
             self._tasks.start_soon(self._let_go, connection)
             raise
         connection.release()
-        self._unauthenticated = None
+        self._unauthenticated, self._facts = None, session.reader.facts
         return session
 
     async def probe(self) -> None:

@@ -124,6 +124,7 @@ class HttpDoor:
 
     async def aclose(self) -> None:
         self._send.close()
+        self._receive.close()
         await self.process.stop()
         await self._client.aclose()
 

@@ -1,0 +1,192 @@
+"""The parrot's dialect and definitions, and the stage on which driver tests talk with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.drivers import make_driver
+from gateway.drivers.base import Driver, LiveTurn, Opening, Session
+from gateway.errors import AgentFault
+from gateway.events import Asked, Broke, Ended, Event, Question, TextDelta
+from gateway.turn import Answer, Options, Turn
+from gateway.wire.dialects import Begin, Dialect, Prompt, Reply
+from gateway.wire.dialects.base import NOTHING, parsed
+from tests.support.project import ROOT
+
+LIMIT = 20.0
+
+
+class ParrotDialect(Dialect):
+    name = "parrot"
+    actions = frozenset(("fork", "models"))
+
+    def begin(self, begin: Begin) -> None:
+        super().begin(begin)
+        self.ready = False
+        self._post({"begin": begin.session_id})
+
+    def prompt(self, prompt: Prompt) -> None:
+        self.start_turn(prompt)
+        self._post({"prompt": prompt.text})
+
+    def read(self, messages: Sequence[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for message in messages:
+            events += self._one(parsed(message))
+        return events
+
+    def _one(self, told: Any) -> list[Event]:
+        match told:
+            case {"session": str(session)}:
+                self.session_id, self.ready = session, True
+                self.announced = {"identity.version": "1.0-parrot"}
+            case {"refused": str(code)}:
+                self.failure = AgentFault("the parrot refuses", code=code)
+            case {"text": str(text)}:
+                return [TextDelta(text)]
+            case {"ask": str(question)}:
+                return [Asked((Question(question, "confirmation"),))]
+            case {"broke": str(code)}:
+                self.busy = False
+                return [Broke("the parrot broke", code)]
+            case {"end": str(reason)}:
+                return self.end(reason)
+            case {"ticket": str(ticket), "value": value}:
+                self.replies[ticket] = Reply(value)
+            case {"status": _}:
+                pass
+            case other:
+                return [self.unread(other)]
+        return []
+
+    def answer(self, question_id: str, answer: Answer) -> None:
+        self._post({"answer": [answer.status, answer.payload]})
+
+    def cancel(self) -> bool:
+        super().cancel()
+        if self.given.params.get("own_cancel", True):
+            self._post({"stop": True})
+            return True
+        return False
+
+    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+        self._post({"do": action, "ticket": f"{self.given.tag}-t"})
+        return f"{self.given.tag}-t"
+
+    @classmethod
+    def owner(cls, message: bytes) -> str | None:
+        told = parsed(message)
+        return told.get("who") or told.get("id") if isinstance(told, dict) else None
+
+    def _post(self, message: dict[str, Any]) -> None:
+        message = {"who": self.given.tag, **message}
+        if self.given.params.get("over_http"):
+            message = {"id": self.given.tag, "method": "POST", "path": "/call", "body": message}
+        self.outbox.append(orjson.dumps(message))
+
+
+class PlainDialect(Dialect):
+    """The answer is all that is printed."""
+
+    name = "parrot-plain"
+
+    def prompt(self, prompt: Prompt) -> None:
+        self.start_turn(prompt)
+        self.outbox.append(prompt.text.encode())
+
+    def read(self, messages: Sequence[bytes]) -> list[Event]:
+        return [TextDelta(message.decode()) for message in messages]
+
+    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+        return self.end() if self.busy and exit_code == 0 else super().closed(exit_code, stderr)
+
+
+def definition(door: str = "lines", process: str = "session", *flags: str, **cli: Any) -> AgentDefinition:
+    run = [sys.executable, "-m", "tests.fakes.parrot", door, *flags]
+    net: dict[str, Any] = {}
+    if door in ("http", "websocket"):
+        run[4:4] = ["{port}"]
+        scheme = "http" if door == "http" else "ws"
+        net = {
+            "url": f"{scheme}://parrot:{{token}}@127.0.0.1:{{port}}" if door == "http" else "ws://127.0.0.1:{port}/",
+            "health": "http://127.0.0.1:{port}/health",
+            "events": "/events?directory={cwd}" if door == "http" else None,
+            "params": {"over_http": True} if door == "http" else {},
+        }
+    dialect = "parrot-plain" if door == "whole" else "parrot"
+    wishes = {"model": ["--model", "{model}"], "resume": ["--resume", "{session}"]}
+    told = {"dialect": dialect, "process": process, "door": door, "wishes": wishes, **net, **cli}
+    return AgentDefinition.model_validate(
+        {
+            "id": "parrot",
+            "driver": "cli",
+            "identity": {"name": "Parrot"},
+            "command": {"run": run, "env": {"PYTHONPATH": str(ROOT)}},
+            "cli": told,
+            "capabilities": {"multimodal": {"input": {"image": True}}},
+            "source": Path("parrot.toml"),
+        }
+    )
+
+
+@asynccontextmanager
+async def driving(*definitions: AgentDefinition) -> AsyncIterator[Driver]:
+    """The driver, and its end: whatever it started must be gone then."""
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            driver = make_driver(definitions[0], tasks)
+            try:
+                yield driver
+            finally:
+                await driver.aclose()
+                tasks.cancel_scope.cancel()
+
+
+def opening(cwd: Path, **fields: Any) -> Opening:
+    return Opening("thread", cwd=cwd, **fields)
+
+
+_count = iter(range(1, 1_000_000))
+
+
+def turn(text: str, *before: str, **options: Any) -> Turn:
+    said = [{"id": f"m{next(_count)}", "role": "user", "content": words} for words in (*before, text)]
+    return Turn("thread", "run", messages=said, options=Options(**options))
+
+
+async def to_end(live: LiveTurn) -> list[Event]:
+    events: list[Event] = []
+    with anyio.fail_after(LIMIT):
+        while batch := await live.next():
+            events += batch
+    await live.aclose()
+    return events
+
+
+async def until(live: LiveTurn, kind: type[Event]) -> list[Event]:
+    events: list[Event] = []
+    with anyio.fail_after(LIMIT):
+        while not any(isinstance(event, kind) for event in events):
+            events += await live.next()
+    return events
+
+
+async def say(session: Session, text: str, *before: str, **options: Any) -> str:
+    """A whole turn; its text."""
+    events = await to_end(await session.start(turn(text, *before, **options)))
+    assert isinstance(events[-1], Ended), events
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+async def ask(session: Session, text: str, **options: Any) -> dict[str, Any]:
+    """What the parrot tells of itself."""
+    told: dict[str, Any] = orjson.loads(await say(session, text, **options))
+    return told

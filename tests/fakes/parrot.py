@@ -1,0 +1,170 @@
+"""A command-line agent that repeats what it is told, behind any door: `python -m tests.fakes.parrot DOOR [FLAG …]`.
+
+It answers a prompt with its own process id, its arguments and the words, in the tiny format of
+`tests/drivers/cli/parroting.py`. Words that begin with a capital are orders: ASK, FLOOD n, DIE n, HANG, LATE, LOST.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+Say = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Parrot:
+    """One connection."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._stopped: dict[str, asyncio.Event] = {}
+
+    async def hear(self, message: dict[str, Any]) -> None:
+        who = message.get("who", "")
+        match message:
+            case {"begin": wanted}:
+                await self._begin(who, wanted)
+            case {"prompt": str(text)}:
+                self._stopped[who] = asyncio.Event()
+                await self._answer(who, text)
+            case {"stop": True}:
+                await self._say({"who": who, "end": "cancelled"})
+            case {"answer": answer}:
+                await self._say({"who": who, "text": f"answered {json.dumps(answer)}"})
+                await self._say({"who": who, "end": "end_turn"})
+            case {"do": action, "ticket": ticket}:
+                await self._say({"who": who, "ticket": ticket, "value": f"{action} done"})
+
+    async def _begin(self, who: str, wanted: str | None) -> None:
+        if wanted == "gone":
+            return await self._say({"who": who, "refused": "SESSION_NOT_FOUND"})
+        return await self._say({"who": who, "session": wanted or f"parrot-{who}"})
+
+    async def _answer(self, who: str, text: str) -> None:
+        order, _, rest = text.partition(" ")
+        match order:
+            case "ASK":
+                await self._say({"who": who, "ask": "q1"})
+                return
+            case "FLOOD":
+                for number in range(int(rest)):
+                    await self._say({"who": who, "text": str(number)})
+            case "DIE":
+                sys.stderr.write("the parrot is no more\n")
+                sys.stderr.flush()
+                os._exit(int(rest))
+            case "HANG":
+                await self._say({"who": who, "text": "hanging"})
+                return
+            case "LOST":
+                if "--resume" in sys.argv:
+                    await self._say({"who": who, "broke": "SESSION_NOT_FOUND"})
+                    return
+                await self._say({"who": who, "text": f"anew: {rest}"})
+            case _:
+                told = {"pid": os.getpid(), "args": sys.argv[2:], "said": text, "cwd": os.getcwd()}
+                await self._say({"who": who, "text": json.dumps(told)})
+        await self._say({"who": who, "end": "end_turn"})
+        if order == "LATE":
+            await self._say({"who": who, "text": "by the way"})
+
+
+async def pipes(framing: str) -> None:
+    out = sys.stdout.buffer
+
+    async def say(message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode()
+        out.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data) if framing == "frames" else data + b"\n")
+        out.flush()
+
+    parrot = Parrot(say)
+    stdin = sys.stdin.buffer
+    while line := await asyncio.to_thread(stdin.readline):
+        if framing == "frames":
+            size = int(line.split(b":")[1])
+            stdin.readline()
+            line = stdin.read(size)
+        await parrot.hear(json.loads(line))
+
+
+async def whole() -> None:
+    print(f"you said: {sys.stdin.read()}")
+
+
+def network(kind: str, port: int) -> None:
+    listeners: list[asyncio.Queue[dict[str, Any]]] = []
+
+    async def to_all(message: dict[str, Any]) -> None:
+        for listener in listeners:
+            listener.put_nowait(message)
+
+    parrot = Parrot(to_all)
+
+    async def call(request: Request) -> Response:
+        if request.headers.get("authorization", "").split(" ")[0] != "Basic":
+            return Response(status_code=401)
+        await parrot.hear(await request.json())
+        return JSONResponse({"ok": True})
+
+    async def events(request: Request) -> Response:
+        mine: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        listeners.append(mine)
+
+        async def stream() -> Any:
+            yield b": hello\n\n"
+            while True:
+                yield b"data: " + json.dumps(await mine.get()).encode() + b"\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    async def socket(websocket: WebSocket) -> None:
+        await websocket.accept()
+        own = Parrot(websocket.send_json)
+        try:
+            while True:
+                await own.hear(await websocket.receive_json())
+        except WebSocketDisconnect:
+            return
+
+    async def health(request: Request) -> Response:
+        return Response("ok")
+
+    routes = [
+        Route("/health", health),
+        Route("/call", call, methods=["POST"]),
+        Route("/events", events),
+        WebSocketRoute("/", socket),
+    ]
+    uvicorn.run(Starlette(routes=routes), host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
+
+
+def main() -> None:
+    door = sys.argv[1]
+    if "--unknown-flag" in sys.argv:
+        sys.exit("unknown flag")
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+    if "--deaf" in sys.argv:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if door in ("http", "websocket"):
+        network(door, int(sys.argv[2]))
+    elif door == "whole":
+        asyncio.run(whole())
+    else:
+        asyncio.run(pipes(door))
+
+
+if __name__ == "__main__":
+    main()
