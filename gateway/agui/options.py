@@ -20,6 +20,17 @@ MOST_LISTED = 256
 """Items of a list of wishes."""
 
 NAME = Line(512, "it is a name")
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A name that may become an argument of a command: it must not be readable as a flag."""
+
+    def read(self, value: Json, at: Place, found: Findings) -> Json:
+        if isinstance(value, str) and value.startswith("-"):
+            found.refuse(at, "must not begin with '-'")
+        return NAME.read(value, at, found)
+
+
+VALUE = Value()
 PATH = Line(4096, "it is a path")  # Linux's PATH_MAX
 URL = Line(2048, "it is an address")
 
@@ -69,11 +80,11 @@ class Merge:
 
 
 KEYS: dict[str, Shape] = {
-    "model": NAME,
+    "model": VALUE,
     "effort": Choice(("low", "medium", "high", "max")),
     "thinkingBudgetTokens": Number(0, 2**53 - 1, whole=True),
     "thinkingOverride": Object(),
-    "mode": NAME,
+    "mode": VALUE,
     "approvals": Choice(("prompt", "auto", "deny")),
     "cwd": PATH,
     "additionalDirectories": ListOf(PATH, most=MOST_LISTED),
@@ -82,9 +93,9 @@ KEYS: dict[str, Shape] = {
     "outputFormat": Choice(("text", "json")),
     "maxTurns": Number(1, 10_000, whole=True),
     "stream": Stream(),
-    "sessionId": NAME,
-    "forkSessionId": NAME,
-    "skills": ListOf(NAME, most=MOST_LISTED),
+    "sessionId": VALUE,
+    "forkSessionId": VALUE,
+    "skills": ListOf(VALUE, most=MOST_LISTED),
     "onDisconnect": Choice(("cancel", "continue")),
     "webhook": HttpUrl(),
     "strict": Flag(),

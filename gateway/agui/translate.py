@@ -13,6 +13,7 @@ from gateway.agui.lanes import Lane
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Wire
+from gateway.turn import Notice
 
 
 class Translator:
@@ -173,6 +174,17 @@ def with_metadata(event: Wire, metadata: dict[str, Any] | None) -> Wire:
 def warning(code: str, message: str, detail: dict[str, Any] | None = None) -> Wire:
     """How the gateway tells a client of something it could not do, without failing the run."""
     return {"type": "CUSTOM", "name": "gateway.warning", "value": {"code": code, "message": message, **(detail or {})}}
+
+
+def noticed(notice: Notice) -> Wire:
+    """What was left out or changed on the way in, as the run's client is told of it."""
+    if notice.code in NAMES_OF_THEIR_OWN:
+        return {"type": "CUSTOM", "name": NAMES_OF_THEIR_OWN[notice.code], "value": dict(notice.detail)}
+    return warning(notice.code, notice.message, {**notice.detail, "pointer": notice.pointer})
+
+
+NAMES_OF_THEIR_OWN = {"STREAM_FALLBACK": "stream_fallback"}
+"""Notices that other programs know as an event: this one is agent-mux's."""
 
 
 HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {

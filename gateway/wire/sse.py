@@ -16,18 +16,19 @@ class Events:
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         found: list[bytes | TooLong] = []
-        self._held += data.replace(b"\r\n", b"\n")
-        *lines, rest = self._held.split(b"\n")
+        self._held += data
+        *lines, rest = bytes(self._held).split(b"\n")
         self._held = bytearray(rest)
         if len(rest) > self._limit:  # a line without an end: its event is lost, and the rest of the line reads as noise
-            found.append(TooLong(len(rest), bytes(rest[:200])))
+            found.append(TooLong(len(rest), rest[:200]))
             self._held.clear()
-        for line in lines:
+        for raw in lines:
+            line = raw.removesuffix(b"\r")
             if not line:
                 found += self._event()
             elif line.startswith(b"data:"):
                 self._size += len(line)
-                self._data.append(bytes(line[5:].removeprefix(b" ")) if self._size <= self._limit else b"")
+                self._data.append(line[5:].removeprefix(b" ") if self._size <= self._limit else b"")
         return found
 
     def _event(self) -> list[bytes | TooLong]:

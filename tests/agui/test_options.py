@@ -222,3 +222,9 @@ def test_a_wish_of_the_wrong_kind_is_refused(key: str, value: Any, says: str) ->
 )
 def test_a_refusal_points_inside_lists_and_objects(gateway: Any, pointer: str) -> None:
     assert refusal(gateway).extra["pointer"] == pointer
+
+
+@pytest.mark.parametrize("wish", ["model", "mode", "sessionId", "forkSessionId"])
+def test_a_name_that_could_be_read_as_a_flag_is_refused(wish: str) -> None:
+    with pytest.raises(BadInput, match="must not begin with '-'"):
+        read({"gateway": {wish: "--dangerously"}})

@@ -91,6 +91,9 @@ def _document(flag: FlagTable | None, name: str, document: Any, save: Save) -> I
 
 def _one(flag: FlagTable | None, **values: str) -> Iterator[Added]:
     if flag is not None:
+        for name, value in values.items():
+            if value.startswith("-") and f"{{{name}}}" in flag.args:  # it would be read as a flag of its own
+                raise BadInput(f"{value!r} must not begin with '-'", pointer="/forwardedProps/gateway")
         args = tuple(filled(part, values) for part in flag.args)
         yield Added(args, {name: filled(part, values) for name, part in flag.env.items()})
 
