@@ -37,14 +37,18 @@ TABLE: dict[str, Row] = {
     "agui": row(EVERYBODYS, "ag_ui jsonpatch jsonpointer orjson pydantic pydantic_core"),
     "encode": row(EVERYBODYS, "google orjson"),
     "capabilities": row(f"{EVERYBODYS} catalog", "orjson"),
-    "drivers": row(f"{EVERYBODYS} catalog wire", "anyio httpx orjson pydantic websockets"),
+    "drivers": row(f"{EVERYBODYS} catalog encode.protobuf_reader wire", "anyio httpx orjson pydantic websockets"),
     "store": row(EVERYBODYS, "anyio"),
     "runs": row(f"{EVERYBODYS} agui capabilities catalog drivers store", "anyio jsonschema orjson referencing"),
     "web": row(
         f"{EVERYBODYS} __init__ agui capabilities catalog drivers.probe encode runs",
         "anyio httptools orjson starlette uvicorn",
     ),
-    "cli": row(f"{EVERYBODYS} __init__ catalog web", "click rich"),
+    # The last room. It shows agents without a server (`catalog`, `drivers`), serves, and is a client of its own server.
+    "cli": row(
+        f"{EVERYBODYS} __init__ catalog drivers web",
+        "anyio click httpx jsonpatch jsonpointer jsonschema orjson referencing rich",
+    ),
     "__main__": row("cli"),
     # What other programs import: the one place that looks back.
     "__init__": row("errors settings web"),

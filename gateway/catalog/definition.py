@@ -10,8 +10,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models import Model
-from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Section
+from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Remote, Section
 from gateway.catalog.tree import capability_tree
+
+NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 
 
 class AgentDefinition(Section):
@@ -19,9 +21,9 @@ class AgentDefinition(Section):
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
     """Its name in URLs; lower case letters, digits, `.`, `_`, `-`."""
-    driver: Literal["python", "acp", "cli"]
+    driver: Literal["python", "acp", "cli", "remote"]
     """How it is reached: `python`, a function in the gateway's own process; `acp`, a process that speaks ACP; `cli`,
-    one that speaks a format of its own."""
+    one that speaks a format of its own; `remote`, an AG-UI endpoint."""
     entry: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     """python: `module:name`. A module that stands beside this file is found first, then any that can be imported. The
     name is an async generator function, a generator function (run in a thread) or a coroutine function of a `Turn`."""
@@ -33,6 +35,8 @@ class AgentDefinition(Section):
     """acp: what is particular about it."""
     cli: Cli | None = None
     """cli: what is particular about it."""
+    remote: Remote | None = None
+    """remote: where it is."""
     otherwise: tuple[Door, ...] = ()
     """Further ways in, best first: when the first cannot be had, the next is taken, and the snapshot says so."""
     install: tuple[Install, ...] = ()
@@ -67,7 +71,7 @@ class AgentDefinition(Section):
 
     @model_validator(mode="after")
     def _reachable(self) -> AgentDefinition:
-        for needed in {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli")}[self.driver]:
+        for needed in NEEDED[self.driver]:
             if getattr(self, needed) is None:
                 raise ValueError(f"driver {self.driver!r} needs `{needed}`")
         return self

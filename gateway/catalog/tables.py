@@ -189,6 +189,28 @@ class Effort(Section):
     """Further parameters that `thinkingOverride` may set. Any other is refused: it could be one about permissions."""
 
 
+class Remote(Section):
+    """An agent that is reached by AG-UI itself: another gateway's, or any HTTP endpoint."""
+
+    url: str = Field(pattern=r"^https?://[^\s/]+")
+    """Takes `POST` with a RunAgentInput, gives events."""
+    capabilities: str | None = None
+    """Where its capabilities are; left out: the URL and `/capabilities`. An empty string: it tells none."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Sent with every request. `{NAME}` is taken from the gateway's environment: values never live here."""
+    format: Literal["protobuf", "sse"] = "protobuf"
+    """Asked for; what really comes is read, whichever it is."""
+    connect_timeout: float = Field(default=10.0, gt=0)
+    retries: int = Field(default=2, ge=0, le=10)
+    """Further tries before the first byte; after it there is none, for the agent has begun."""
+    refresh: float = Field(default=30.0, gt=0)
+    """Seconds after which its capabilities are asked for again."""
+    trips_after: int = Field(default=5, gt=0)
+    """Failures in a row after which it is left alone."""
+    rests: float = Field(default=15.0, gt=0)
+    """Seconds for which it is left alone."""
+
+
 class Door(Section):
     """A further way in, tried when those before it cannot be had."""
 

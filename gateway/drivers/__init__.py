@@ -33,10 +33,17 @@ def _python(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
     return PythonDriver(definition, tasks)
 
 
+def _remote(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+    from gateway.drivers.remote import RemoteDriver
+
+    return RemoteDriver(definition, tasks)
+
+
 DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
     "acp": _acp,
     "cli": _cli,
     "python": _python,
+    "remote": _remote,
 }
 
 

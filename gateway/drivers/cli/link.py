@@ -135,10 +135,12 @@ class Link:
         if len(self._sessions) == 1:
             return [(self._sessions[0], messages)]
         told: list[tuple[Listener, list[bytes]]] = [(session, []) for session in self._sessions]
+        names = {name for session in self._sessions for name in (session.tag, session.dialect.session_id)}
         for message in messages:
             owner = self._dialect.owner(message)
+            everybody = owner is None or (self._dialect.strays and owner not in names)
             for session, own in told:
-                if owner is None or owner in (session.tag, session.dialect.session_id):
+                if everybody or owner in (session.tag, session.dialect.session_id):
                     own.append(message)
         return [(session, own) for session, own in told if own]
 

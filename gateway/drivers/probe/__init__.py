@@ -5,7 +5,7 @@ definition names for it, bounded in time and never twice at once; nothing of it 
 """
 
 from gateway.drivers.probe.availability import Availability, Prerequisite, Status
-from gateway.drivers.probe.looking import look
+from gateway.drivers.probe.looking import answers, look
 from gateway.drivers.probe.programs import find
 
-__all__ = ["Availability", "Prerequisite", "Status", "find", "look"]
+__all__ = ["Availability", "Prerequisite", "Status", "answers", "find", "look"]

@@ -5,24 +5,13 @@ In: `[[install]]` and `[manifest]` of an agent's file. Out: words for people. No
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.installing import COMMANDS, typed
 from gateway.catalog.tables import Install
 from gateway.drivers.probe.programs import companion, where
-
-COMMANDS: dict[str, str] = {
-    "npm": "npm install -g {package}",
-    "uv": "uv tool install {package}",
-    "pip": "pip install {package}",
-    "brew": "brew install {package}",
-    "gh-extension": "gh extension install {package}",
-    "winget": "winget install {package}",
-    "scoop": "scoop install {package}",
-}
-"""The other kinds bring their whole command along."""
 
 
 def runs_here(definition: AgentDefinition) -> bool:
@@ -43,10 +32,4 @@ def command_of(definition: AgentDefinition, way: Install | None) -> str | None:
         return None
     both = definition.command is not None and companion(definition.command) is not None
     ways = [other for other in definition.install if other.kind == way.kind] if both else [way]
-    return " && ".join(map(_typed, ways))
-
-
-def _typed(way: Install) -> str:
-    if way.kind not in COMMANDS:
-        return way.package
-    return COMMANDS[way.kind].format(package=shlex.quote(way.package))
+    return " && ".join(map(typed, ways))

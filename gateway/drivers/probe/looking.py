@@ -18,6 +18,7 @@ from gateway.drivers.probe.asking import Kept, Reply, ask
 from gateway.drivers.probe.availability import Availability, Prerequisite
 from gateway.drivers.probe.installing import command_of, offered, runs_here
 from gateway.drivers.probe.programs import Found, companion, doors, find, missing_interpreter, module, where
+from gateway.errors import AgentFault
 
 MODULE_LIMIT = 10.0
 MODULE_GOOD_FOR = 30.0
@@ -133,3 +134,16 @@ async def _needs(way: Install | None, env: Mapping[str, str]) -> tuple[Prerequis
     path = where(way.needs[0], env)
     met = path is not None and (await versions.remembered(way.needs, path, env)).code == 0
     return (Prerequisite(" ".join(way.needs), met),)
+
+
+async def answers(found: Found) -> str:
+    """Calls the program's version command, now and for real. Raises `AgentFault` when it fails."""
+    reply = await ask(found.command.version, found.env, versions.LIMIT)
+    line = " ".join(found.command.version)
+    if reply.failure is not None:
+        raise AgentFault(reply.failure)
+    if reply.late:
+        raise AgentFault(f"`{line}` did not end within {versions.LIMIT:g} seconds", code="AGENT_STALLED")
+    if reply.code != 0:
+        raise AgentFault(f"`{line}` fails with code {reply.code}", stderr=reply.text)
+    return f"`{line}` answered"

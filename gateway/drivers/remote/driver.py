@@ -1,0 +1,215 @@
+"""An AG-UI endpoint elsewhere: its runs, its capabilities, and whether it can be reached."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import httpx
+from anyio.abc import TaskGroup
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.tables import Remote
+from gateway.drivers.base import Opening
+from gateway.drivers.probe import Availability
+from gateway.drivers.remote.reading import ACCEPT
+from gateway.drivers.remote.turn import RemoteTurn, refusal
+from gateway.errors import AgentFault, ConfigError
+from gateway.events import Layer
+from gateway.jsontext import dumps
+from gateway.turn import Turn
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.2
+"""Before the second try; twice as long before each further one."""
+AGAIN = frozenset((502, 503, 504))
+"""Answers of whoever stands before the agent: it has not begun."""
+CAPABILITIES_LIMIT = 10.0
+_NAME = re.compile(r"\{(\w+)\}")
+
+
+class RemoteDriver:
+    together = 0.0
+
+    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+        assert definition.remote is not None  # the definition was checked
+        self._definition, self._remote, self._tasks = definition, definition.remote, tasks
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(self._remote.connect_timeout, read=None, pool=None),
+            headers=headers(self._remote, definition, os.environ),
+            follow_redirects=False,  # a redirect would take the token along to whoever it names
+        )
+        self._announced: Mapping[str, Any] = {}
+        self._etag: str | None = None
+        self._asked = 0.0
+        self._asking = False
+        self._failures = 0
+        self._rested_until = 0.0
+        self._why = ""
+        self.probed = False
+
+    # -- what it says of itself
+
+    async def announced(self) -> Mapping[str, Any]:
+        """What is known; asked for again in the background when that is old."""
+        if time.monotonic() - self._asked > self._remote.refresh and not self._asking:
+            self._asking = True
+            self._tasks.start_soon(self._refresh)
+        return self._announced
+
+    async def _refresh(self) -> None:
+        try:
+            await self.probe()
+        except AgentFault as exc:
+            log.info("agent %s: its capabilities cannot be had: %s", self._definition.id, exc.detail)
+
+    async def probe(self) -> None:
+        url = self._capabilities_url()
+        self._asking = True
+        try:
+            if url:
+                await self._ask(url)
+            self.probed = True
+        finally:
+            self._asking, self._asked = False, time.monotonic()
+
+    def _capabilities_url(self) -> str:
+        told = self._remote.capabilities
+        return f"{self._remote.url.rstrip('/')}/capabilities" if told is None else told
+
+    async def _ask(self, url: str) -> None:
+        known = {"if-none-match": self._etag} if self._etag else {}
+        try:
+            with anyio.fail_after(CAPABILITIES_LIMIT):
+                response = await self._client.get(url, headers={"accept": "application/json", **known})
+        except (httpx.HTTPError, TimeoutError) as exc:
+            raise self._failed(exc) from exc
+        self._worked()
+        if response.status_code == 404 and self._remote.capabilities is None:
+            return  # an endpoint that is no gateway tells none
+        if response.status_code == 304:
+            return
+        if response.status_code != 200:
+            raise await refusal(response)
+        told = response.json()
+        if isinstance(told, dict):
+            self._announced, self._etag = told, response.headers.get("etag")
+
+    async def availability(self) -> Availability:
+        if time.monotonic() < self._rested_until:
+            why = f"it failed {self._failures} times in a row: {self._why}"
+            return Availability("broken", why, "it is tried again soon")
+        return Availability("broken", self._why) if self._failures else Availability()
+
+    async def models(self) -> list[Mapping[str, Any]] | None:
+        return None
+
+    # -- runs
+
+    async def open(self, opening: Opening) -> RemoteSession:
+        return RemoteSession(self)
+
+    def run(self, turn: Turn) -> RemoteTurn:
+        live = RemoteTurn(self, dumps(run_input(turn)))
+        self._tasks.start_soon(live.play)
+        return live
+
+    async def respond(self, body: bytes) -> httpx.Response:
+        """Tried again only as long as nothing has come: then the agent has not begun, or nobody will ever know."""
+        left = self._rested_until - time.monotonic()
+        if left > 0:
+            times = f"the remote agent failed {self._failures} times in a row ({self._why})"
+            raise AgentFault(f"{times}: it is left alone for {left:.0f} s", code="AGENT_RESTS", retryAfter=round(left))
+        for attempt in range(self._remote.retries + 1):
+            last = attempt == self._remote.retries
+            try:
+                response = await self._post(body)
+            except httpx.HTTPError as exc:
+                fault = self._failed(exc)
+                if last or not isinstance(exc, httpx.ConnectError | httpx.ConnectTimeout):
+                    raise fault from exc
+            else:
+                if response.status_code < 300:
+                    self._worked()
+                    return response
+                if response.status_code not in AGAIN or last:
+                    raise await refusal(response)
+                await response.aclose()
+            await anyio.sleep(PAUSE * 2**attempt)
+        raise AssertionError("the last try returns or raises")
+
+    async def _post(self, body: bytes) -> httpx.Response:
+        accept = {"accept": ACCEPT[self._remote.format], "content-type": "application/json"}
+        request = self._client.build_request("POST", self._remote.url, content=body, headers=accept)
+        return await self._client.send(request, stream=True)
+
+    def _failed(self, exc: BaseException) -> AgentFault:
+        self._failures += 1
+        self._why = f"{type(exc).__name__}: {exc}".rstrip(": ")
+        if self._failures >= self._remote.trips_after:
+            self._rested_until = time.monotonic() + self._remote.rests
+        return AgentFault(f"the remote agent cannot be reached: {self._why}", code="AGENT_UNREACHABLE")
+
+    def _worked(self) -> None:
+        self._failures, self._rested_until = 0, 0.0
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+class RemoteSession:
+    """The remote keeps its own threads: a run names its thread, and that is all there is to come back to."""
+
+    id: str | None = None
+    kept = False
+    alive = True
+    controls = None
+    learned: Layer = {}
+
+    def __init__(self, driver: RemoteDriver) -> None:
+        self._driver = driver
+
+    async def start(self, turn: Turn) -> RemoteTurn:
+        return self._driver.run(turn)
+
+    async def aclose(self) -> None:
+        return None
+
+
+def headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, str]) -> dict[str, str]:
+    """With what they name of the environment. Raises `ConfigError` for a name that is not there."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in environ:
+            raise ConfigError(f"{definition.source}: remote.headers: {match[1]} is not set in the environment")
+        return environ[match[1]]
+
+    return {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
+
+
+def run_input(turn: Turn) -> dict[str, Any]:
+    """`RunAgentInput`, as the client sent it."""
+    whole = {
+        "threadId": turn.thread_id,
+        "runId": turn.run_id,
+        "protocolVersion": turn.protocol_version or "1.0",
+        "parentRunId": turn.parent_run_id,
+        "state": {} if turn.state is None else turn.state,
+        "messages": turn.messages,
+        "tools": turn.tools,
+        "context": turn.context,
+        "forwardedProps": {} if turn.forwarded_props is None else turn.forwarded_props,
+        "resume": [_answer(answer.interrupt_id, answer.status, answer.payload) for answer in turn.resume] or None,
+    }
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+def _answer(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:
+    told = {"interruptId": interrupt_id, "status": status}
+    return told if payload is None else {**told, "payload": payload}

@@ -1,0 +1,111 @@
+"""One run at a remote agent, from the request to the end of its events."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import anyio
+import httpx
+from anyio import CancelScope
+
+from gateway.drivers.inbox import Inbox
+from gateway.drivers.remote.reading import reader_for
+from gateway.errors import AgentFault
+from gateway.events import Ended, Native
+from gateway.turn import Answer
+
+log = logging.getLogger(__name__)
+
+FULL = 4096
+"""Events that may wait for a run that reads; past this the remote waits."""
+ENDS = ("RUN_FINISHED", "RUN_ERROR")
+SHOWN = 2000
+"""Of a refusal that is no problem document."""
+
+
+class Calls(Protocol):
+    """What a turn needs of its driver."""
+
+    async def respond(self, body: bytes) -> httpx.Response:
+        """The answer's head, its body still to come. Raises `AgentFault`."""
+
+
+class RemoteTurn:
+    def __init__(self, calls: Calls, body: bytes) -> None:
+        self._calls, self._body = calls, body
+        self._inbox = Inbox()
+        self._scope = CancelScope()
+        self._done = anyio.Event()
+        self._ended = False
+        self._cancelled = False
+
+    async def next(self) -> list[Any]:
+        return await self._inbox.take()
+
+    async def answer(self, answers: Mapping[str, Answer]) -> None:
+        return None  # a remote run that asks has ended: the answers go with the next one's input
+
+    async def cancel(self) -> None:
+        """Closing the connection is AG-UI's way to stop a run."""
+        self._cancelled = True
+        self._scope.cancel()
+
+    async def aclose(self) -> None:
+        self._scope.cancel()
+        self._inbox.close()
+        await self._done.wait()
+
+    async def play(self) -> None:
+        """The turn's task."""
+        error: AgentFault | None = None
+        try:
+            with self._scope:
+                await self._follow()
+        except AgentFault as exc:
+            error = exc
+        except httpx.HTTPError as exc:
+            error = AgentFault(f"the agent's connection broke: {type(exc).__name__}: {exc}", code="AGENT_DIED")
+        except Exception:  # a defect here must not take the whole gateway along
+            log.exception("a remote turn failed inside the gateway")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
+        finally:
+            if self._cancelled and not self._ended:
+                self._inbox.extend([Ended("cancelled")])
+                error = None
+            self._inbox.close(error)
+            self._done.set()
+
+    async def _follow(self) -> None:
+        response = await self._calls.respond(self._body)
+        try:
+            reader = reader_for(response.headers.get("content-type", ""))
+            async for data in response.aiter_raw():
+                events = reader.feed(data)
+                self._inbox.extend([Native(event) for event in events])
+                self._ended = self._ended or any(event.get("type") in ENDS for event in events)
+                if len(self._inbox) >= FULL:
+                    await self._inbox.room()
+            reader.eof()
+        finally:
+            with CancelScope(shield=True), anyio.move_on_after(1.0):
+                await response.aclose()
+        if not self._ended:
+            raise AgentFault("the agent's stream ended without RUN_FINISHED or RUN_ERROR", code="AGENT_DIED")
+
+
+async def refusal(response: httpx.Response) -> AgentFault:
+    """The remote's own words, where it has some."""
+    content = (await response.aread())[:SHOWN]
+    await response.aclose()
+    try:
+        told = response.json()
+    except ValueError:
+        told = None
+    problem = told if isinstance(told, dict) else {}
+    words = problem.get("detail") or problem.get("title") or content.decode("utf-8", "replace").strip()
+    code = problem.get("code") if isinstance(problem.get("code"), str) else None
+    codes = {401: "AUTH_REQUIRED", 403: "AUTH_REQUIRED", 404: "AGENT_NOT_FOUND"}
+    detail = f"the remote agent refused ({response.status_code}): {words}"
+    return AgentFault(detail, code=code or codes.get(response.status_code, "AGENT_ERROR"))
