@@ -13,12 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gateway.errors import ConfigError
-from gateway.store.base import Piece, RunRecord, Status, Store, ThreadRecord
+from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, Store, ThreadRecord
 from gateway.store.memory import MemoryStore
 from gateway.store.sqlite import BACKLOG, SqliteStore
 
 __all__ = [
     "STORES",
+    "AgentRecord",
+    "AuditRecord",
     "MemoryStore",
     "Piece",
     "RunRecord",

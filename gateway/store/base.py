@@ -1,4 +1,4 @@
-"""What must outlive a process: run logs, threads, open interrupts. One small protocol, one contract suite.
+"""What must outlive a process: run logs, threads, open interrupts, registered agents. One small protocol, one contract suite.
 
 A run's log is a row of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
 from 1 without gaps. The store never looks inside an event.
@@ -60,6 +60,28 @@ class ThreadRecord:
     """Open and closed questions, as JSON; only `runs.questions` reads it."""
 
 
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """An agent that was registered while the gateway ran."""
+
+    id: str
+    definition: bytes
+    """As JSON, as it was accepted."""
+    by: str
+    """The principal who did it."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """Who changed which agent, and when."""
+
+    at: float
+    by: str
+    action: Literal["put", "delete"]
+    agent: str
+
+
 class Store(Protocol):
     """Every method may raise `errors.StoreError`. Concurrent calls are allowed."""
 
@@ -102,6 +124,18 @@ class Store(Protocol):
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
         """The thread, its runs (live ones too: their next `append` is refused) and their logs. False if there was
         neither the thread nor a run of it."""
+
+    async def agents(self) -> list[AgentRecord]:
+        """Those that are registered, oldest first."""
+
+    async def save_agent(self, agent: AgentRecord) -> None:
+        """Insert or replace, and note it in the audit log. Durable on return."""
+
+    async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
+        """False if there was none; else it is noted in the audit log. Durable on return."""
+
+    async def audit(self, limit: int) -> list[AuditRecord]:
+        """Newest first."""
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         """Delete ended runs (and threads left without any) that ended before `older_than`, then the oldest ended ones

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TypeAlias, TypeVar
 
 from gateway.errors import StoreError
-from gateway.store.base import Piece, RunRecord, Status, ThreadRecord
+from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.rows import gather, pack, weight
 
 ThreadName: TypeAlias = tuple[str, str, str]
@@ -45,6 +45,8 @@ class MemoryStore:
         self._by_thread: defaultdict[ThreadName, list[Run]] = defaultdict(list)
         # All three keep the order in which the runs began.
         self._threads: dict[ThreadName, ThreadRecord] = {}
+        self._agents: dict[str, AgentRecord] = {}
+        self._audit: list[AuditRecord] = []
         self._open = False
 
     def __repr__(self) -> str:
@@ -122,6 +124,26 @@ class MemoryStore:
         gone = self._threads.pop(name, None)
         self._drop(runs)
         return bool(gone or runs)
+
+    async def agents(self) -> list[AgentRecord]:
+        self._check()
+        return sorted(self._agents.values(), key=lambda agent: (agent.at, agent.id))
+
+    async def save_agent(self, agent: AgentRecord) -> None:
+        self._check()
+        self._agents[agent.id] = agent
+        self._audit.append(AuditRecord(agent.at, agent.by, "put", agent.id))
+
+    async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
+        self._check()
+        gone = self._agents.pop(agent_id, None)
+        if gone is not None:
+            self._audit.append(AuditRecord(at, by, "delete", agent_id))
+        return gone is not None
+
+    async def audit(self, limit: int) -> list[AuditRecord]:
+        self._check()
+        return self._audit[::-1][:limit]
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         self._check()

@@ -43,6 +43,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             updated real not null, session text, interrupts blob not null, unique (agent, thread_id, principal))""",
         "create index threads_by_age on threads (agent, principal, updated)",
     ),
+    (
+        """create table agents (
+            id text primary key, definition blob not null, registered_by text not null, at real not null)""",
+        """create table audit (
+            number integer primary key, at real not null, registered_by text not null, action text not null,
+            agent text not null)""",
+    ),
 )
 
 

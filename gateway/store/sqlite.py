@@ -21,7 +21,7 @@ from anyio.to_thread import run_sync
 
 from gateway.errors import StoreError
 from gateway.store import lock, schema, statements, sweep
-from gateway.store.base import Piece, RunRecord, Status, ThreadRecord
+from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.readers import Readers
 from gateway.store.rows import gather, pack, weight
 from gateway.store.transaction import Row
@@ -151,6 +151,20 @@ class SqliteStore:
             self._logs.pop(key, None)
         await self._sweep()
         return found
+
+    async def agents(self) -> list[AgentRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.AGENTS).fetchall())
+        return [AgentRecord(*row) for row in rows]
+
+    async def save_agent(self, agent: AgentRecord) -> None:
+        await self._writer.do(lambda connection: statements.save_agent(connection, agent))
+
+    async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
+        return await self._writer.do(lambda connection: statements.delete_agent(connection, agent_id, by, at))
+
+    async def audit(self, limit: int) -> list[AuditRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.AUDIT, (limit,)).fetchall())
+        return [AuditRecord(*row) for row in rows]
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         total = 0

@@ -10,13 +10,15 @@ import sqlite3
 
 from gateway.errors import StoreError
 from gateway.store import sweep
-from gateway.store.base import RunRecord, Status, ThreadRecord
+from gateway.store.base import AgentRecord, RunRecord, Status, ThreadRecord
 from gateway.store.schema import MIGRATIONS
 
 RUN = """select r.key, r.run_id, r.thread_id, r.agent, r.principal, r.protocol, i.input, r.started, r.status, r.ended,
     coalesce(r.events,
         (select p.first + p.events - 1 from pieces p where p.run = r.id order by p.first desc limit 1), 0)
     from runs r join inputs i on i.run = r.id """
+AGENTS = "select id, definition, registered_by, at from agents order by at, id"
+AUDIT = "select at, registered_by, action, agent from audit order by number desc limit ?"
 THREAD = "select agent, thread_id, principal, updated, session, interrupts from threads "
 # From the row that holds `after` + 1 on; the rows before it are not touched.
 PIECES = """select p.first, p.payload from runs r join pieces p on p.run = r.id where r.key = ? and p.first >=
@@ -67,6 +69,26 @@ def delete_thread(
     gone = connection.execute(f"delete from threads {where}", name).rowcount
     sweep.drop(connection, [number for number, _ in runs])
     return bool(gone or runs), [key for _, key in runs]
+
+
+def save_agent(connection: sqlite3.Connection, agent: AgentRecord) -> None:
+    connection.execute(
+        """insert into agents (id, definition, registered_by, at) values (?, ?, ?, ?) on conflict (id) do update set
+        definition = excluded.definition, registered_by = excluded.registered_by, at = excluded.at""",
+        (agent.id, agent.definition, agent.by, agent.at),
+    )
+    _note(connection, agent.at, agent.by, "put", agent.id)
+
+
+def delete_agent(connection: sqlite3.Connection, agent_id: str, by: str, at: float) -> bool:
+    gone = connection.execute("delete from agents where id = ?", (agent_id,)).rowcount
+    if gone:
+        _note(connection, at, by, "delete", agent_id)
+    return bool(gone)
+
+
+def _note(connection: sqlite3.Connection, *values: object) -> None:
+    connection.execute("insert into audit (at, registered_by, action, agent) values (?, ?, ?, ?)", values)
 
 
 def touch(connection: sqlite3.Connection) -> None:

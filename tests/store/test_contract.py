@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from gateway.errors import StoreError
-from gateway.store import Piece, Status, Store
+from gateway.store import AgentRecord, AuditRecord, Piece, Status, Store
 from tests.store.make import PLENTY, RUN, a_piece, a_run, a_thread, an_ended_run, event, events, numbered, read_all
 
 pytestmark = pytest.mark.anyio
@@ -312,3 +312,23 @@ async def test_a_closed_store_refuses_and_may_be_closed_again(store: Store) -> N
     for refused in (store.begin(a_run("k2")), store.append("k1", a_piece(1, 1)), store.live(), store.check()):
         with pytest.raises(StoreError, match="not open"):
             await refused
+
+
+async def test_a_registered_agent_is_kept_until_it_is_replaced_or_deleted(store: Store) -> None:
+    first = AgentRecord("otter", b'{"id":"otter"}', "ann", 1.0)
+    await store.save_agent(first)
+    await store.save_agent(AgentRecord("beaver", b"{}", "bob", 2.0))
+    assert [agent.id for agent in await store.agents()] == ["otter", "beaver"]
+    await store.save_agent(replace(first, definition=b"[]", at=3.0))
+    assert [agent.definition for agent in await store.agents()] == [b"{}", b"[]"]
+    assert await store.delete_agent("otter", "bob", 4.0)
+    assert not await store.delete_agent("otter", "bob", 5.0)
+    assert [agent.id for agent in await store.agents()] == ["beaver"]
+
+
+async def test_every_change_of_an_agent_is_noted_with_who_did_it_and_when(store: Store) -> None:
+    await store.save_agent(AgentRecord("otter", b"{}", "ann", 1.0))
+    await store.delete_agent("otter", "bob", 2.0)
+    await store.delete_agent("otter", "eve", 3.0)  # there is none: nothing was changed
+    assert await store.audit(9) == [AuditRecord(2.0, "bob", "delete", "otter"), AuditRecord(1.0, "ann", "put", "otter")]
+    assert len(await store.audit(1)) == 1
