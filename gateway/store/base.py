@@ -1,4 +1,4 @@
-"""What must outlive a process: run logs, threads, open interrupts, registered agents. One small protocol, one contract suite.
+"""What must outlive a process: run logs, threads, open interrupts, registered agents. One small protocol, one suite.
 
 A run's log is a row of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
 from 1 without gaps. The store never looks inside an event.
