@@ -56,6 +56,8 @@ class Notice:
     code: str
     message: str
     pointer: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """What programs need of it."""
 
 
 @dataclass(frozen=True, slots=True)

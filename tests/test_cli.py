@@ -51,7 +51,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def complaint(*arguments: str, **environ: str) -> str:
     """What `serve` says when a setting is wrong: one line, and no traceback."""
-    with patch("gateway.cli.serve", side_effect=AssertionError("it serves")):
+    with patch("gateway.cli.serve.serve", side_effect=AssertionError("it serves")):
         result = CliRunner().invoke(main, ["serve", "--port", "0", "--store", "memory:", *arguments], env=environ)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""

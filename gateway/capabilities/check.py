@@ -1,12 +1,18 @@
-"""A run's wishes held against the snapshot before anything starts. A refusal says which, who said so, what to do."""
+"""A run's wishes held against the snapshot before anything starts. A refusal says which, who said so, what to do.
+
+`choosing` finds the model first, for the snapshot has that model's limits in it; `wishes` has the rules for each wish.
+"""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from typing import Any
 
+from gateway.capabilities.facts import Fact
 from gateway.capabilities.merge import Snapshot
+from gateway.capabilities.wishes import fact_at, held
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.models import Model
 from gateway.catalog.tree import camel
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
@@ -14,24 +20,27 @@ from gateway.turn import Notice, Options, Turn
 GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
 """Options that the gateway itself carries out, for every agent."""
 
+STANDS_FOR = {"outputFormat": "outputSchema"}
+"""A wish that can be met by another one: JSON is an answer that fits a schema."""
+
 MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn:
+def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None = None) -> Turn:
     """The turn, without what the agent cannot take (a notice for each). Raises `NotCapable` for what must not be
     dropped; `strict` turns every drop into a refusal."""
     _options(turn.options, definition)
     if turn.options.strict and turn.warnings:
         first = turn.warnings[0]
         raise BadInput(f"{first.message} (strict: nothing may be left out)", pointer=first.pointer, reason=first.code)
-    return _parts(turn, snapshot)
+    return _parts(held(turn, snapshot, definition, model), snapshot)
 
 
 def _options(options: Options, definition: AgentDefinition) -> None:
     for field in fields(options):
         value = getattr(options, field.name)
         wish = camel(field.name)
-        if value is None or field.name in GATEWAYS_OWN or wish in definition.options:
+        if value is None or field.name in GATEWAYS_OWN or {wish, STANDS_FOR.get(wish)} & set(definition.options):
             continue
         takes = ", ".join(definition.options) or "none"
         raise NotCapable(
@@ -51,17 +60,17 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
     content = turn.messages[index]["content"]
     kept, notices = [], []
     for number, part in enumerate(content):
-        capability = _capability(part)
-        if capability is None or snapshot.get(capability) is not False:
+        found = _found(part, snapshot)
+        if found is None or found.value is not False:
             kept.append(part)
             continue
         pointer = f"/messages/{index}/content/{number}"
         detail = (
-            f"{pointer}: the agent takes no such input: {capability} is false, said by {snapshot.who(capability)}. "
+            f"{pointer}: the agent takes no such input: {found.path} is false, said by {found.said_by}. "
             "Remove the part, or choose an agent that takes it."
         )
         if turn.options.strict:
-            raise NotCapable(detail, capability=capability, saidBy=snapshot.who(capability), pointer=pointer)
+            raise NotCapable(detail, capability=found.path, saidBy=found.said_by, pointer=pointer)
         notices.append(Notice("PART_DROPPED", detail, pointer))
     if not notices:
         return turn
@@ -70,13 +79,13 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
     return replace(turn, messages=messages, warnings=(*turn.warnings, *notices))
 
 
-def _capability(part: dict[str, Any]) -> str | None:
+def _found(part: dict[str, Any], snapshot: Snapshot) -> Fact | None:
+    """What is known of the agent and such a part; None: it is no medium."""
     kind = part["type"]
     if kind in MODALITIES:
-        return f"multimodal.input.{MODALITIES[kind]}"
-    if kind == "document":
-        mime = part["source"].get("mimeType", "").partition(";")[0].strip().lower()
-        return "multimodal.input.pdf" if mime == "application/pdf" else "multimodal.input.file"
-    return None
-
-
+        return fact_at(snapshot, f"multimodal.input.{MODALITIES[kind]}")
+    if kind != "document":
+        return None
+    mime = part["source"].get("mimeType", "").partition(";")[0].strip().lower()
+    found = fact_at(snapshot, f"multimodal.input.{'pdf' if mime == 'application/pdf' else 'file'}")
+    return found if found.value is not None else fact_at(snapshot, "custom.mux.supportsFileAttachments")

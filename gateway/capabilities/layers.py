@@ -11,6 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
+from gateway.catalog.models import Model
+from gateway.catalog.tree import camel
+from gateway.events import Layer
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
 """Later wins, key by key."""
@@ -68,5 +72,69 @@ def profile_layer(definition: AgentDefinition) -> Said:
         "provider": definition.identity.provider,
         "documentationUrl": definition.identity.documentation_url,
     }
-    values = flatten({"identity": identity}) | flatten(definition.capabilities)
+    values = flatten({"identity": identity}) | flatten(definition.capabilities) | _manifest(definition)
     return Said("profile", definition.source.name, values)
+
+
+MUX_NAMES = {"supports_mcp": "supportsMCP"}
+"""Where agent-mux's name is not the plain camelCase."""
+
+
+def _manifest(definition: AgentDefinition) -> dict[str, Any]:
+    """`[manifest]` and `[effort]` by agent-mux's names."""
+    told = definition.manifest.model_dump(mode="json", exclude_none=True)
+    takes = budget(definition)
+    told |= {"thinking_effort_levels": all_levels(definition), "supports_thinking_budget_tokens": _yes(takes)}
+    return {f"custom.mux.{MUX_NAMES.get(key, camel(key))}": value for key, value in told.items() if value is not None}
+
+
+def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None = None) -> Said:
+    """The chosen model's own limits. `agent`: what the agent itself announced; a model's yes does not undo its no, for
+    the agent stands between the model and the client."""
+    offered, takes = levels(definition, model), budget(definition, model)
+    values = {
+        "reasoning.supported": model.thinking,
+        "reasoning.streaming": False if model.thinking is False else model.thinking_streaming,
+        "tools.supported": model.tools,
+        "tools.parallelCalls": model.parallel_tools,
+        "multimodal.input.image": model.image_input,
+        "multimodal.input.file": model.file_input,
+        "multimodal.output.image": model.image_output,
+        "output.structuredOutput": model.structured_output,
+        "custom.mux.supportsJsonMode": model.json_mode,
+        "custom.mux.supportsTextStreaming": model.text_streaming,
+        "custom.mux.supportsToolCallStreaming": model.tool_streaming,
+        "custom.mux.thinkingEffortLevels": None if offered is None else [one for one in LEVELS if one in offered],
+        "custom.mux.supportsThinkingBudgetTokens": _yes(takes),
+        **{f"custom.model.{key}": value for key, value in _about(model, takes).items()},
+    }
+    no = {path for path, value in (agent or {}).items() if value is False}
+    told = {path: value for path, value in values.items() if value is not None and not (value is True and path in no)}
+    return Said("model", model_source(definition, model), told)
+
+
+def _about(model: Model, takes: tuple[int, int] | bool | None) -> dict[str, Any]:
+    return {
+        "id": model.id,
+        "name": model.name,
+        "provider": model.provider,
+        "contextWindow": model.context,
+        "maxOutputTokens": model.output,
+        "maxThinkingTokens": model.max_thinking,
+        "thinkingBudgetRange": list(takes) if isinstance(takes, tuple) else None,
+        "deprecated": True if model.deprecated else None,
+        "successorModelId": model.successor,
+    }
+
+
+def _yes(takes: tuple[int, int] | bool | None) -> bool | None:
+    return None if takes is None else takes is not False
+
+
+def current_model(learned: Layer) -> str | None:
+    """The model that a session is set to, under whichever name its agent's protocol has for it:
+    `custom.acp.models.current`, `custom.otter.model`."""
+    for path, value in learned.items():
+        if path.startswith("custom.") and path.endswith((".models.current", ".model")) and isinstance(value, str):
+            return value
+    return None

@@ -40,9 +40,14 @@ def merge(layers: Iterable[Said]) -> Snapshot:
     leaves what others say of its keys. Where one layer has a value and another an object, the later one stands."""
     values: dict[str, Any] = {}
     said_by: dict[str, list[Said]] = {}
+    inside: set[str] = set()
+    """Paths below which there is, or was, a leaf: only those need be searched."""
     for said in sorted(layers, key=lambda said: LAYERS.index(said.layer)):
         for path, value in said.values.items():
-            above, below = _around(path, values)
+            parents = _parents(path)
+            above = [other for other in parents if other in values]
+            below = [other for other in values if other.startswith(f"{path}.")] if path in inside else []
+            inside.update(parents)
             if value == {} and (below or path in values):
                 continue
             for other in (*above, *below):
@@ -52,12 +57,10 @@ def merge(layers: Iterable[Said]) -> Snapshot:
     return Snapshot(values, said_by)
 
 
-def _around(path: str, values: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The leaves that this one would stand below, and those that would stand below it."""
-    if path in values:
-        return [], []
-    above = [other for other in values if path.startswith(f"{other}.")]
-    return above, [other for other in values if other.startswith(f"{path}.")]
+def _parents(path: str) -> list[str]:
+    """The places that a leaf stands below."""
+    cuts = [at for at, sign in enumerate(path) if sign == "."]
+    return [path[:at] for at in cuts]
 
 
 def etag(body: bytes) -> str:

@@ -155,8 +155,8 @@ def _budget(definition: AgentDefinition, model: Model | None, number: int) -> No
 
 def _override(definition: AgentDefinition, given: Mapping[str, Any]) -> None:
     allowed = parameters(definition)
-    if definition.driver == "python" and not allowed:
-        return  # a function is given the options as they are
+    if definition.driver in ("python", "remote") and not allowed:
+        return  # these are given the options as they are
     for name in given:
         if name not in allowed:
             who = entry(definition, None, "")

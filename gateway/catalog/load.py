@@ -34,19 +34,20 @@ def load_catalog(folders: Iterable[Path]) -> Catalog:
     return catalog
 
 
-def load_folder(folder: Path) -> Catalog:
+def load_folder(folder: Path, *, lean: bool = False) -> Catalog:
+    """`lean`: without capabilities, which take most of the time; for files that were checked before."""
     if not folder.is_dir():
         raise ConfigError(f"{folder}: not a folder. --agents names a folder of agent files (*.toml).")
     found: Catalog = {}
     for path in sorted(folder.glob("*.toml")):
-        definition = load_file(path)
+        definition = load_file(path, lean=lean)
         if definition.id in found:
             raise ConfigError(f"{path}: id: {definition.id!r} is taken by {found[definition.id].source}")
         found[definition.id] = definition
     return found
 
 
-def load_file(path: Path) -> AgentDefinition:
+def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
     try:
         # Decimal keeps prices exact.
         table = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
@@ -54,6 +55,9 @@ def load_file(path: Path) -> AgentDefinition:
         raise ConfigError(f"{path}: cannot be read: {exc}") from exc
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
+    if lean:
+        for part in (table, *table.get("otherwise", ())):
+            part.pop("capabilities", None)
     if "capabilities" in table:
         table["capabilities"] = _floats(table["capabilities"])
     if "source" in table:

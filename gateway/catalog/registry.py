@@ -84,17 +84,21 @@ class ModelRegistry:
             return bool(self._entries)
         return bool(self._entries) and not any(map(_from_elsewhere, self.models()))
 
-    def refreshed(self, listed: Iterable[Mapping[str, Any]], at: datetime) -> None:
+    def refreshed(self, listed: Iterable[Any], at: datetime) -> None:
         """The live agent has listed its models. What it is silent about stays as the file has it, and so do models
         that only the file knows."""
         entries = {model.id: Entry(model) for model in self._definition.models}
+        chosen: list[str] = []
         for told in listed:
+            if not isinstance(told, Mapping):
+                continue  # an agent's list may hold anything
             name = told.get("id")
             known = _known(entries, self._definition.models, name) if isinstance(name, str) else None
             model = heard(told, known, self._definition.effort.values)
             if model is not None:
                 entries[model.id] = Entry(model, "remote")
-        self._entries = _one_default(entries)
+                chosen += [model.id] if told.get("default") is True else []
+        self._entries = _with_default(entries, chosen[0]) if chosen else entries
         self._refreshed = at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -105,15 +109,12 @@ def _known(entries: Mapping[str, Entry], bundled: Sequence[Model], name: str) ->
     return None if entry is None else entry.model
 
 
-def _one_default(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """The agent's own word on its default counts; if it has none, the file's."""
-    chosen = [entry for entry in entries.values() if entry.model.default]
-    told = [entry for entry in chosen if entry.source == "remote"]
-    default = next(iter(told or chosen), None)
-    for name, entry in entries.items():
-        if entry.model.default and entry is not default:
-            entries[name] = Entry(entry.model.model_copy(update={"default": False}), entry.source)
-    return entries
+def _with_default(entries: Mapping[str, Entry], chosen: str) -> dict[str, Entry]:
+    """The agent's own word on its default takes the place of the file's."""
+    return {
+        name: Entry(entry.model.model_copy(update={"default": name == chosen}), entry.source)
+        for name, entry in entries.items()
+    }
 
 
 def _from_elsewhere(model: Model) -> bool:

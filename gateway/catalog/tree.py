@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ag_ui.core import AgentCapabilities
 from pydantic import BaseModel, ValidationError
 
 from gateway.errors import AgentFault
@@ -34,6 +33,9 @@ def capability_tree(value: Any) -> dict[str, Any]:
     """A `[capabilities]` table as AG-UI's object; a key that AG-UI does not have is refused."""
     if not isinstance(value, Mapping):
         raise ValueError("must be a table")
+    # Imported here: it takes longer than the rest of a catalog, and who only looks what is installed can do without.
+    from ag_ui.core import AgentCapabilities
+
     tree = camel_tree(value)
     try:
         model = AgentCapabilities.model_validate(tree, strict=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
+from gateway.catalog.registry import ModelRegistry
 from gateway.drivers import Driver, make_driver
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
@@ -25,6 +26,10 @@ class Agent:
     """Why there is no driver."""
     seen: Availability | None = None
     """What the last look found; None: nobody has looked yet."""
+    models: ModelRegistry = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.models = ModelRegistry(self.definition)
 
     @property
     def ready(self) -> Driver:

@@ -14,7 +14,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.agui.translate import warning
+from gateway.agui.translate import noticed
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import Broke, Ended, Event, Question
@@ -65,9 +65,7 @@ class Run:
         self.over = anyio.Event()
 
     async def begin(self, suspended: Suspended | None) -> None:
-        notices = [
-            warning(notice.code, notice.message, {"pointer": notice.pointer}) for notice in self.turn.warnings
-        ]
+        notices = [noticed(notice) for notice in self.turn.warnings]
         await self.log.append(self.outbound.started(self.turn.parent_run_id, suspended) + notices)
 
     async def drive(self, live: LiveTurn, answers: Mapping[str, Answer]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway import __version__
-from gateway.drivers.probe import Availability
 from gateway.runs.agents import Agent
 from gateway.web.house import House
 
@@ -37,7 +36,15 @@ async def index(request: Request) -> Response:
 
 async def list_agents(request: Request) -> Response:
     house: House = request.app.state.house
-    return JSONResponse({"agents": [await describe(house, agent) for agent in house.agents]})
+    found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in house.agents}
+
+    async def fill(agent: Agent) -> None:
+        found[agent.definition.id] = await describe(house, agent)
+
+    async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
+        for agent in house.agents:
+            tasks.start_soon(fill, agent)
+    return JSONResponse({"agents": list(found.values())})
 
 
 async def show(request: Request) -> Response:
@@ -46,17 +53,13 @@ async def show(request: Request) -> Response:
 
 
 async def describe(house: House, agent: Agent) -> dict[str, Any]:
+    found = await agent.look()
     tree = (await house.snapshots.current(agent)).snapshot.tree()
-    if agent.driver is None:
-        found = Availability("broken", agent.broken, "mend the agent's file and restart")
-    else:
-        found = await agent.driver.availability()
-    availability = {key: value for key, value in asdict(found).items() if value is not None}
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,
         "driver": agent.definition.driver,
         "identity": tree.get("identity", {}),
-        "availability": availability,
+        "availability": found.told(),
         "links": {"run": own, "capabilities": f"{own}/capabilities"},
     }

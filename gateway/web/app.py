@@ -17,7 +17,7 @@ from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web import agents, capabilities, copilotkit, health, runs, threads
+from gateway.web import agents, capabilities, copilotkit, health, models, runs, threads
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
 from gateway.web.problems import HANDLERS
@@ -45,6 +45,16 @@ ROUTES: list[BaseRoute] = [
     Route("/agents", agents.list_agents),
     Route("/agents/{agent}", by_method(GET=agents.show, POST=runs.start), methods=["GET", "POST"]),
     Route("/agents/{agent}/capabilities", capabilities.show),
+    Route("/agents/{agent}/models", models.list_models),
+    Route(
+        "/agents/{agent}/models:validate",
+        by_method(GET=models.validate, POST=models.validate),
+        methods=["GET", "POST"],
+    ),
+    Route("/agents/{agent}/models:refresh", models.refresh, methods=["POST"]),
+    # The longer path first: a model's id may have slashes in it.
+    Route("/agents/{agent}/models/{model:path}/cost", models.show_cost),
+    Route("/agents/{agent}/models/{model:path}", models.show),
     Route("/agents/{agent}/threads", threads.list_threads),
     Route("/agents/{agent}/threads/{thread:path}", ONE_THREAD, methods=["GET", "DELETE"]),
     Route("/agents/{agent}/threads/{thread:path}/close", threads.close, methods=["POST"]),

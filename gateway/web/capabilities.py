@@ -7,13 +7,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.agui import legacy
+from gateway.capabilities import mux
 from gateway.capabilities.merge import etag, to_json
 from gateway.errors import AgentFault, BadRequest
 from gateway.runs.agents import Agent
-from gateway.runs.threads import ThreadKey
 from gateway.web.house import Current, House
+from gateway.web.models import known_model
 
-VIEWS = ("agui", "acp")
+VIEWS = ("agui", "acp", "mux")
 PROBE_LIMIT = 60.0
 """Of `?probe=1`: agents take seconds to start, and some wait for a network that is not there."""
 
@@ -32,6 +33,9 @@ async def show(request: Request) -> Response:
             pass
         case "acp":
             body = to_json(current.snapshot.tree().get("custom", {}).get("acp", {}))
+            return _answer(request, body, etag(body))
+        case "mux":
+            body = to_json(mux.view(current.snapshot, agent.definition))
             return _answer(request, body, etag(body))
         case unknown:
             raise BadRequest(f"there is no view {unknown!r}. Known: {', '.join(VIEWS)}.", code="UNKNOWN_VIEW")
@@ -56,13 +60,9 @@ async def _probe(house: House, agent: Agent, *, wait: bool) -> None:
 
 
 async def _current(house: House, agent: Agent, request: Request) -> Current:
-    thread = request.query_params.get("thread")
-    session = None
-    if thread is not None:
-        session = house.engine.session(ThreadKey(agent.definition.id, thread, request.state.principal))
-    if session is None:
-        return await house.snapshots.current(agent)
-    return await house.snapshots.of_session(agent, session.learned)
+    thread, name = request.query_params.get("thread"), request.query_params.get("model")
+    learned = None if thread is None else house.learned(agent, thread, request.state.principal)
+    return await house.snapshots.of(agent, None if name is None else known_model(agent, name), learned)
 
 
 def _yes(value: str | None) -> bool:

@@ -10,14 +10,18 @@ from typing import Any
 
 import anyio
 
-from gateway.capabilities.layers import Said, flatten, profile_layer
+from gateway.capabilities.layers import Said, current_model, flatten, model_layer, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.catalog.load import Catalog
+from gateway.catalog.models import Model
 from gateway.catalog.tree import capability_tree
+from gateway.drivers.probe import Availability
 from gateway.errors import GatewayError
+from gateway.events import Layer
 from gateway.runs.agents import Agent, Agents
 from gateway.runs.control import Control
 from gateway.runs.engine import Engine
+from gateway.runs.threads import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 
@@ -29,9 +33,12 @@ class Current:
     """A snapshot with its bytes, kept until somebody says something else."""
 
     announced: Mapping[str, Any] | None
+    seen: Availability | None
     snapshot: Snapshot
     body: bytes
     etag: str
+    model: Model | None = None
+    """Whose limits are in it."""
 
 
 class Snapshots:
@@ -45,14 +52,18 @@ class Snapshots:
     async def current(self, agent: Agent) -> Current:
         announced = await self._announced(agent)
         current = self._current.get(agent.definition.id)
-        if current is None or current.announced != announced:
+        if current is None or current.announced != announced or current.seen != agent.seen:
             current = self._current[agent.definition.id] = self._compute(agent, announced)
         return current
 
-    async def of_session(self, agent: Agent, learned: Mapping[str, Any]) -> Current:
-        """With what one thread's session has and is set to."""
-        session = Said("session", "what the session told", dict(learned))
-        return self._compute(agent, await self._announced(agent), session)
+    async def of(self, agent: Agent, model: Model | None, learned: Layer | None) -> Current:
+        """With a model's own limits, and with what one thread's session has and is set to: its model, too."""
+        if model is None and learned is not None and (name := current_model(learned)) is not None:
+            model = agent.models.find(name)
+        if model is None and not learned:
+            return await self.current(agent)
+        more = [Said("session", "what the session told", dict(learned))] if learned else []
+        return self._compute(agent, await self._announced(agent), *more, model=model)
 
     async def _announced(self, agent: Agent) -> Mapping[str, Any] | None:
         if agent.driver is None:
@@ -63,22 +74,40 @@ class Snapshots:
             self._complain(agent, f"its capabilities cannot be had: {type(exc).__name__}: {exc}")
             return None
 
-    def _compute(self, agent: Agent, announced: Mapping[str, Any] | None, *more: Said) -> Current:
-        layers = [profile_layer(agent.definition), self._gateway, *more]
-        if announced:
-            try:
-                layers.append(Said("handshake", "what the agent announces", flatten(capability_tree(announced))))
-            except ValueError as exc:
-                self._complain(agent, f"it announces what is not a capability: {exc}")
+    def _compute(
+        self, agent: Agent, announced: Mapping[str, Any] | None, *more: Said, model: Model | None = None
+    ) -> Current:
+        told = self._handshake(agent, announced)
+        handshake = Said("handshake", "what the agent announces", told)
+        layers = [profile_layer(agent.definition), self._gateway, *probe_layer(agent.seen), handshake, *more]
+        if model is not None:
+            layers.append(model_layer(agent.definition, model, told))
         snapshot = merge(layers)
         body = to_json(snapshot.tree())
-        return Current(announced, snapshot, body, etag(body))
+        return Current(announced, agent.seen, snapshot, body, etag(body), model)
+
+    def _handshake(self, agent: Agent, announced: Mapping[str, Any] | None) -> Layer:
+        try:
+            return flatten(capability_tree(announced)) if announced else {}
+        except ValueError as exc:
+            self._complain(agent, f"it announces what is not a capability: {exc}")
+            return {}
 
     def _complain(self, agent: Agent, reason: str) -> None:
         """Once for each reason: snapshots are asked for often."""
         if self._complaints.get(agent.definition.id) != reason:
             self._complaints[agent.definition.id] = reason
             log.warning("agent %s: %s", agent.definition.id, reason)
+
+
+def probe_layer(seen: Availability | None) -> list[Said]:
+    """What the last look found. Nobody waits for one here: unknown stays absent until it is known."""
+    if seen is None:
+        return []
+    values: dict[str, Any] = {"custom.gateway.availability.status": seen.status}
+    if seen.version is not None:
+        values["identity.version"] = seen.version
+    return [Said("probe", "what was found on this machine", values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +118,11 @@ class House:
     engine: Engine
     control: Control
     snapshots: Snapshots
+
+    def learned(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
+        """What the thread's session has told; None: it has none open."""
+        session = self.engine.session(ThreadKey(agent.definition.id, thread_id, principal))
+        return None if session is None else session.learned
 
     def default_agent(self) -> str | None:
         """What CopilotKit's `default` stands for."""

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 
 from gateway.agui import inbound
 from gateway.capabilities.check import check
+from gateway.capabilities.choosing import choose as choose_model
 from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
 from gateway.errors import BadInput
 from gateway.runs.agents import Agent
@@ -31,8 +32,10 @@ async def start(request: Request) -> ASGIApp:
 async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
     if turn.options.strict and agent.driver is not None and not agent.driver.probed:
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
-    current = await house.snapshots.current(agent)
-    return await house.engine.start(agent, check(turn, current.snapshot, agent.definition), principal)
+    turn, model = choose_model(turn, agent.definition, agent.models)
+    current = await house.snapshots.of(agent, model, house.learned(agent, turn.thread_id, principal))
+    checked = check(turn, current.snapshot, agent.definition, current.model)
+    return await house.engine.start(agent, checked, principal)
 
 
 def stopper(house: House, run: Run) -> Gone:

@@ -108,27 +108,41 @@ def is_loopback(host: str) -> bool:
     return host in LOOPBACK or host == "::1" or host.startswith("127.")
 
 
+class Serving:
+    """One server, to be run once: until a signal, or in another thread until `stop`."""
+
+    def __init__(self, app: Starlette, settings: Settings, ready: Callable[[], None]) -> None:
+        self._startable = Startable(app)
+        config = uvicorn.Config(
+            self._startable,
+            http=bounded_protocol(settings),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=65,
+            timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
+        )
+        self._server = DrainingServer(config, app, ready)
+
+    def run(self, sock: socket.socket) -> bool:
+        """Raises why it could not start; False if there is nothing to add to the log."""
+        try:
+            self._server.run(sockets=[sock])
+        except SystemExit:  # how some versions of uvicorn leave after a start that failed; others return
+            if self._startable.failure is None:
+                raise
+        if self._startable.failure is not None:
+            raise self._startable.failure
+        return self._server.started
+
+    def stop(self) -> None:
+        """As a signal does; may be called from any thread."""
+        self._server.should_exit = True
+
+
 def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> bool:
     """Until a signal. Raises why it could not start; False if there is nothing to add to the log."""
-    startable = Startable(app)
-    config = uvicorn.Config(
-        startable,
-        http=bounded_protocol(settings),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=65,
-        timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
-    )
-    server = DrainingServer(config, app, ready)
-    try:
-        server.run(sockets=[sock])
-    except SystemExit:  # how some versions of uvicorn leave after a start that failed; others return
-        if startable.failure is None:
-            raise
-    if startable.failure is not None:
-        raise startable.failure
-    return server.started
+    return Serving(app, settings, ready).run(sock)

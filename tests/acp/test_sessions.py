@@ -13,6 +13,7 @@ from tests.acp.support import Stage, Talk, outcome_of, pid_of, warnings_of
 from tests.drivers.watching import alive
 from tests.runs.stage import attached, eventually, interrupts_of, until
 from tests.support.gateway import text_of
+from tests.web.problem import problem_in
 
 GRACE = 0.5
 
@@ -195,10 +196,21 @@ def test_a_fork_of_a_session_is_a_session_of_its_own_and_shows_no_replay(stage: 
     assert first.session != second.session
 
 
-def test_a_fork_by_an_agent_that_cannot_is_refused_and_says_why(stage: Stage) -> None:
-    events = Talk(stage, "plain", forkSessionId="s1").say("hello")
-    assert outcome_of(events) == "CAPABILITY_ERROR"
-    assert "forkSession" in events[-1]["message"]
+def test_a_fork_by_an_agent_that_cannot_is_refused_and_says_why(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.agent("plain")
+    with stage:
+        # Nobody knows yet what the agent can: the run finds out.
+        events = Talk(stage, "plain", forkSessionId="s1").say("hello")
+        assert outcome_of(events) == "CAPABILITY_ERROR"
+        assert "forkSession" in events[-1]["message"]
+        # Now it is known, and no run begins.
+        refused = stage.post("plain", Talk(stage, "plain", forkSessionId="s1").input("hello"))
+        problem = problem_in(refused, 422, "CAPABILITY_ERROR")
+        assert (problem["capability"], problem["pointer"]) == (
+            "custom.acp.forkSession",
+            "/forwardedProps/gateway/forkSessionId",
+        )
 
 
 # -- signing in

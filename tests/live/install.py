@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,23 +41,23 @@ def cache() -> Path:
 def programs(recipe: Recipe) -> list[Path]:
     """The folders of the agent's programs, for the front of its PATH."""
     if recipe.pypi:
-        return [cache() / recipe.id / "venv" / "bin"]
-    return [cache() / recipe.id / "node_modules" / ".bin", _node_bin()]
+        return [cache() / recipe.folder / "venv" / "bin"]
+    return [cache() / recipe.folder / "node_modules" / ".bin", _node_bin()]
 
 
 def install(recipe: Recipe, recipes: Recipes) -> bool:
     """True if there was something to do."""
     if recipe.pypi:
         _made("uv", recipes.uv, lambda folder: _install_uv(folder, recipes.uv))
-        return _made(recipe.id, _pins(recipe, recipes), lambda folder: _install_pypi(folder, recipe, recipes))
+        return _made(recipe.folder, _pins(recipe, recipes), lambda folder: _install_pypi(folder, recipe, recipes))
     _made("node", recipes.node, lambda folder: _npm(folder, [f"{_node_package()}@{recipes.node}"], recipes.before))
-    return _made(recipe.id, _pins(recipe, recipes), lambda folder: _install_npm(folder, recipe, recipes))
+    return _made(recipe.folder, _pins(recipe, recipes), lambda folder: _install_npm(folder, recipe, recipes))
 
 
 def _pins(recipe: Recipe, recipes: Recipes) -> str:
     """What the folder depends on. The environment and the files are the home's affair."""
     told = asdict(recipe)
-    kept = {key: told[key] for key in ("npm", "pypi", "python", "after")}
+    kept = {key: told[key] for key in ("npm", "pypi", "python", "after")} | ({"bare": True} if recipe.bare else {})
     return hashlib.sha256(json.dumps([kept, recipes.before]).encode()).hexdigest()
 
 
@@ -83,7 +84,11 @@ def _alone(name: str) -> Iterator[None]:
 
 
 def _install_npm(folder: Path, recipe: Recipe, recipes: Recipes) -> None:
-    _npm(folder, recipe.npm, recipes.before)
+    if recipe.bare:
+        for package in recipe.npm:
+            _unpack(folder, package)
+    else:
+        _npm(folder, recipe.npm, recipes.before)
     for command in recipe.after:
         # As npm itself would run them, but with a home that is not the user's: some leave things there.
         own = {"HOME": str(folder / "home"), "npm_config_user_agent": "npm/11"}
@@ -91,10 +96,31 @@ def _install_npm(folder: Path, recipe: Recipe, recipes: Recipes) -> None:
         _run(command, folder, own | {"PATH": f"{_node_bin()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"})
 
 
-def _npm(folder: Path, packages: Sequence[str], before: str) -> None:
+def _unpack(folder: Path, package: str) -> None:
+    """The package alone, where npm would put it, and links to its programs."""
+    _run([_npm_program(), "pack", "--silent", package], folder)
+    (archive,) = folder.glob("*.tgz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder / "unpacked", filter="data")
+    place = folder / "node_modules" / package.rpartition("@")[0]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (folder / "unpacked" / "package").rename(place)
+    archive.unlink()
+    links = folder / "node_modules" / ".bin"
+    links.mkdir(exist_ok=True)
+    for name, program in json.loads((place / "package.json").read_text("utf-8")).get("bin", {}).items():
+        (links / name).symlink_to(place / program)
+
+
+def _npm_program() -> str:
     npm = shutil.which("npm")
     if npm is None:
         raise NotInstalled("there is no `npm` on the PATH")
+    return npm
+
+
+def _npm(folder: Path, packages: Sequence[str], before: str) -> None:
+    npm = _npm_program()
     (folder / "package.json").write_text('{"private": true}\n')
     _run([npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--before={before}", *packages], folder)
 
@@ -158,7 +184,8 @@ def main() -> int:
             failed += 1
             console.print(f"{name}: {exc}", markup=False)
             continue
-        told = f"{time.monotonic() - begun:.0f} s, {_size(cache() / name)} MB" if new else "was there"
+        folder = cache() / recipes.agents[name].folder
+        told = f"{time.monotonic() - begun:.0f} s, {_size(folder)} MB" if new else "was there"
         console.print(f"{name}: {told}", markup=False)
     return 1 if failed else 0
 

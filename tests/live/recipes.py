@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gateway.catalog.load import bundled, load_file
 
@@ -24,13 +25,20 @@ class Recipe:
     """One agent."""
 
     id: str
+    like: str | None = None
     npm: tuple[str, ...] = ()
     pypi: tuple[str, ...] = ()
     python: str | None = None
     after: tuple[tuple[str, ...], ...] = ()
+    bare: bool = False
     run: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Where it is installed."""
+        return self.like or self.id
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -60,8 +68,20 @@ class Ready:
 
 def load_recipes(file: Path = FILE) -> Recipes:
     table = tomllib.loads(file.read_text("utf-8"))
-    agents = {name: _recipe(name, told) for name, told in table.pop("agents").items()}
+    told = table.pop("agents")
+    agents = {name: _recipe(name, _with_likes(told, name)) for name in told}
     return Recipes(**table, agents=agents)
+
+
+def _with_likes(told: Mapping[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """What the recipe says over what the one that it is `like` says; of tables, key by key."""
+    own = told[name]
+    if "like" not in own:
+        return own
+    shared = {key: value for key, value in told[own["like"]].items() if key != "run"}
+    assert "like" not in shared, f"{name} is like {own['like']}, which is itself like another"
+    tables = {key: {**shared.get(key, {}), **own.get(key, {})} for key in ("env", "files")}
+    return {**shared, **own, **tables}
 
 
 def _recipe(name: str, told: dict[str, object]) -> Recipe:

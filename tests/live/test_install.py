@@ -59,6 +59,19 @@ def test_every_agent_finds_its_own_programs_first(own_cache: Path) -> None:
     assert install.programs(pypi) == [own_cache / "seal" / "venv" / "bin"]
 
 
+def test_an_agent_that_is_like_another_is_installed_once_for_both(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+    monkeypatch.setattr(install, "_npm", lambda folder, packages, before: made.append(folder))
+    recipes = load_recipes()
+    first = Recipe("otter", npm=("otter@1.0.0",))
+    assert install.install(first, recipes)
+    assert not install.install(replace(first, id="otter-acp", like="otter"), recipes)
+    assert made == [own_cache / "node", own_cache / "otter"]
+    assert install.programs(replace(first, id="otter-acp", like="otter")) == install.programs(first)
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

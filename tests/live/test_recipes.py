@@ -75,3 +75,28 @@ def test_nothing_of_the_users_own_environment_reaches_an_agent(
 def test_the_command_is_the_definitions_own() -> None:
     assert RECIPES.agents["gemini-cli"].command == ("gemini", "--acp")
     assert [recipe.id for recipe in RECIPES.agents.values() if recipe.run] == []
+
+
+def test_an_agent_that_is_like_another_takes_what_it_does_not_say_itself(tmp_path: Path) -> None:
+    file = tmp_path / "agents.toml"
+    file.write_text(LIKE)
+    acp = load_recipes(file).agents["otter-acp"]
+    assert (acp.npm, acp.folder) == (("otter@1.0.0",), "otter")
+    assert acp.env == {"A": "1", "B": "3"}
+    assert acp.files == {".otter.json": "{}"}
+    assert acp.run == ()
+
+
+LIKE = """
+before = "2026-11-16"
+node = "24.21.0"
+uv = "0.13.7"
+[agents.otter-acp]
+like = "otter"
+env = { B = "3" }
+[agents.otter]
+npm = ["otter@1.0.0"]
+run = ["otter", "serve"]
+env = { A = "1", B = "2" }
+files = { ".otter.json" = "{}" }
+"""

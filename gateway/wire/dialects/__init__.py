@@ -3,7 +3,34 @@
 from __future__ import annotations
 
 from gateway.wire.dialects.base import Begin, Block, Dialect, Prompt, Reply
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects.codex import Codex, CodexExec
+from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
+from gateway.wire.dialects.cursor import CursorDialect
+from gateway.wire.dialects.gemini import GeminiStream
+from gateway.wire.dialects.hermes import Hermes
+from gateway.wire.dialects.openclaw import OpenClaw, OpenClawExec
+from gateway.wire.dialects.opencode import OpenCode, OpenCodeRun
+from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
 
 __all__ = ["DIALECTS", "Begin", "Block", "Dialect", "Prompt", "Reply"]
 
-DIALECTS: dict[str, type[Dialect]] = {}
+DIALECTS: dict[str, type[Dialect]] = {
+    "claude": ClaudeDialect,
+    "claude-print": ClaudePrint,
+    "codex": Codex,
+    "codex-exec": CodexExec,
+    "gemini": GeminiStream,
+    "hermes": Hermes,
+    "openclaw": OpenClaw,
+    "openclaw-exec": OpenClawExec,
+    "omp": OmpRpc,
+    "omp-json": OmpJson,
+    "opencode": OpenCode,
+    "opencode-run": OpenCodeRun,
+    "pi": PiRpc,
+    "pi-json": PiJson,
+    "copilot": CopilotDialect,
+    "copilot-print": CopilotPrintDialect,
+    "cursor": CursorDialect,
+}

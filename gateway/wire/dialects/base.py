@@ -87,6 +87,10 @@ class Dialect:
     actions: ClassVar[frozenset[str]] = frozenset()
     """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`, `list`."""
 
+    strays: ClassVar[bool] = False
+    """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
+    own. For agents whose subagents have sessions that nobody was told of."""
+
     def __init__(self) -> None:
         self.outbox: list[bytes] = []
         """Messages for the agent, unframed and in order; emptied by the driver."""

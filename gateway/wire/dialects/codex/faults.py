@@ -1,7 +1,7 @@
 """Codex's errors → codes for programs and words for people.
 
-In: a turn's `error`, a JSON-RPC error, the last lines of stderr. Out: words and a code. Codex often hands the provider's
-JSON body on as the message: its own message says it better.
+In: a turn's `error`, a JSON-RPC error, the last line of stderr. Out: words and a code. Codex often hands the
+provider's JSON body on as the message: the message inside says it better.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Token counts of a thread → what was used since the last count.
 
-In: `thread/tokenUsage/updated` (`total` and `last`), or the total alone, as `exec` prints it. Out: `Used`. Differences of
-the total are what counts: a count may be told twice, and after a compaction `last` is an estimate. Codex's numbers
+In: `thread/tokenUsage/updated` (`total` and `last`), or the total alone, as `exec` prints it. Out: `Used`. Differences
+of the total are what counts: a count may be told twice, and after a compaction `last` is an estimate. Codex's numbers
 already include their parts: cached tokens are inside the input, reasoning inside the output.
 """
 
@@ -54,4 +54,4 @@ def _used(counts: Counts | None, model: str | None, provider: str | None) -> Use
     if not counts or not any(counts.values()):
         return None
     total = counts.get("input_tokens", 0) + counts.get("output_tokens", 0)
-    return Used(provider=provider, model=model, total_tokens=total, **counts)
+    return Used(provider=provider, model=model, total_tokens=count(total), **counts)

@@ -1,10 +1,9 @@
-"""`agui-gateway`: the command."""
+"""`agui-gateway serve`: the gateway, until somebody stops it."""
 
 from __future__ import annotations
 
 import logging
 import os
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -13,21 +12,15 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.text import Text
 
-from gateway import __version__, create_app
-from gateway.catalog.load import bundled, load_catalog, with_bare
-from gateway.errors import ConfigError, GatewayError
+from gateway import __version__
+from gateway.cli.choosing import catalog_for
+from gateway.cli.failing import fail
+from gateway.drivers.probe import find
+from gateway.errors import GatewayError
 from gateway.settings import Settings, load
+from gateway.web.app import create_app
 from gateway.web.server import bind, serve
-
-HELP = """Puts coding agents behind AG-UI.
-
-\b
-  agui-gateway serve                        start on http://127.0.0.1:8123
-  agui-gateway serve --agents ./my-agents   add your own (a folder of TOML files)
-  agui-gateway serve --help                 everything that can be set
-"""
 
 SERVE_HELP = """Start the gateway.
 
@@ -43,13 +36,7 @@ Serve other machines:       openssl rand -hex 24 > tokens.txt
 """
 
 
-@click.group(help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="agui-gateway")
-def main() -> None:
-    pass
-
-
-@main.command("serve", help=SERVE_HELP)
+@click.command("serve", help=SERVE_HELP)
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8123]")
 @click.option("--agents", multiple=True, metavar="DIR", help="Folder of agent files, beside the bundled. Repeatable.")
@@ -61,7 +48,7 @@ def main() -> None:
 @click.option("--allow-host", multiple=True, metavar="NAME", help="Host name that requests may use. Repeatable.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file.  [default: gateway.toml, if there]")
 @click.option("--verbose", is_flag=True, help="Log more.")
-def serve_command(config: Path | None, verbose: bool, **given: Any) -> None:
+def command(config: Path | None, verbose: bool, **given: Any) -> None:
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -77,11 +64,6 @@ def serve_command(config: Path | None, verbose: bool, **given: Any) -> None:
         sys.exit(1)
 
 
-def fail(exc: GatewayError) -> None:
-    Console(stderr=True).print(Text(f"agui-gateway: {exc.detail}", style="red"), soft_wrap=True)
-    sys.exit(2 if isinstance(exc, ConfigError) else 1)
-
-
 def url_of(settings: Settings, sock: socket.socket) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)
     return f"http://{f'[{host}]' if ':' in host and '[' not in host else host}:{sock.getsockname()[1]}"
@@ -90,8 +72,8 @@ def url_of(settings: Settings, sock: socket.socket) -> str:
 def greet(settings: Settings, sock: socket.socket) -> None:
     """What a person wants to know first: where it is, what it has, what to try."""
     url = url_of(settings, sock)
-    catalog = with_bare(load_catalog([bundled(), *settings.agents]), settings.acp).values()
-    here = [agent.id for agent in catalog if agent.command is None or shutil.which(agent.command.run[0])]
+    catalog = catalog_for(settings).values()
+    here = [agent.id for agent in catalog if agent.command is None or find(agent, os.environ)]
     missing = len(catalog) - len(here)
     agents = ", ".join(here) + (f"; {missing} more when installed: {url}/agents" if missing else "")
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""

@@ -1,0 +1,320 @@
+"""What Claude Code prints as `stream-json`, line by line: the same in both of its modes.
+
+In: lines. Out: events, facts, the end of the turn. Lines that say nothing to a client are named in `NOISE`, those that
+have no event of their own become CUSTOM events by `ASIDES`; whatever else there is goes out unread.
+
+A turn of Claude's ends with a `result`. Ours ends with the one that answers our prompt: Claude also begins turns that
+nobody asked for, when something in the background is done, and their results may come first. Subagents that our turn
+left at work in the background belong to it: then it ends when they are done, and Claude has said what it makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from gateway.errors import AgentFault, NotJson
+from gateway.events import Broke, Custom, Event, TextDelta, TextEnd
+from gateway.jsontext import loads
+from gateway.wire.acp.lenient import items, json_text, obj, text, word
+from gateway.wire.dialects.base import Begin, Dialect, Prompt
+from gateway.wire.dialects.claude.calls import Calls
+from gateway.wire.dialects.claude.ending import LOST, Book, aborted, failure, stop_reason
+from gateway.wire.dialects.claude.facts import HERE, commands, of_turn
+from gateway.wire.dialects.claude.lane import Lane
+from gateway.wire.dialects.claude.tasks import Tasks
+
+NOISE = {
+    "keep_alive": "a sign of life",
+    "command_lifecycle": "where a prompt stands in the queue; looked at, but told by the turn itself",
+    "system/thinking_tokens": "a running guess; the real number comes with the result",
+    "system/control_request_progress": "a request of ours takes its time",
+    "system/session_state_changed": "looked at for the end of a turn",
+    "system/background_tasks_changed": "looked at for the end of a turn; the tasks tell of themselves",
+}
+"""Line → why it is not handed on."""
+
+ASIDES = {
+    *("active_goal", "auth_status", "conversation_reset", "prompt_suggestion", "rate_limit_event", "tool_progress"),
+    "tool_use_summary",
+    *("system/api_retry", "system/elicitation_complete", "system/files_persisted"),
+    *("system/hook_progress", "system/hook_response", "system/hook_started", "system/informational"),
+    *("system/memory_recall", "system/mirror_error", "system/model_fallback", "system/model_refusal_fallback"),
+    *("system/model_refusal_no_fallback", "system/notification", "system/permission_denied"),
+    *("system/plugin_install", "system/worker_shutting_down"),
+}
+"""Lines that a client may want to show, with no event of their own: CUSTOM `claude.<name>`, with the line's fields."""
+
+ENVELOPE = ("type", "subtype", "session_id", "uuid", "timestamp", "parent_tool_use_id")
+TASKS = ("task_started", "task_progress", "task_updated", "task_notification")
+RESULT_CHARS = 4_000
+"""A tool's result in its own structure is repeated beside its text up to this size."""
+PRINTED = ("<local-command-stdout>", "</local-command-stdout>")
+
+Line = dict[str, Any]
+
+
+class Reader(Dialect):
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls = Calls()
+        self._main = Lane(None, self._calls)
+        self._tasks = Tasks(self._calls)
+        self._book = Book()
+        self._error: tuple[str, str] | None = None
+        """A failure of the model's that was told as an answer: what it is called, and its words."""
+        self._awaited = False
+        """The result that answers our prompt has not come."""
+        self._last: Line | None = None
+        """The newest result since, of a turn that goes on in the background."""
+        self._working = False
+        """Claude is in a turn, ours or not."""
+        self._says_idle = False
+        """It tells when it has nothing more to do."""
+        self._news: list[Event] = []
+        """To be told with what is read next."""
+
+    def begin(self, begin: Begin) -> None:
+        super().begin(begin)
+        self._tasks.forget()
+        self._main.rest()
+        self._book.begin(new=begin.session_id is None)
+        self._awaited = self._working = self._says_idle = False
+
+    def start_turn(self, prompt: Prompt) -> None:
+        super().start_turn(prompt)
+        self._calls.begin(prompt.key)
+        self._awaited, self._last, self._error = True, None, None
+
+    # -- lines
+
+    def read(self, messages: Sequence[bytes]) -> list[Event]:
+        found, self._news = self._news, []
+        main = self._main
+        for message in messages:
+            try:
+                line = orjson.loads(message)
+            except orjson.JSONDecodeError:
+                line = _by_hand(message)
+            words = _words(line, main.speaking) if main.speaking is not None else None
+            if words is not None:
+                found.append(TextDelta(words))
+                continue
+            told = self._line(line) if type(line) is dict else None
+            found += [self.unread(line)] if told is None else told
+        return found
+
+    def _line(self, line: Line) -> list[Event] | None:
+        """None: not understood."""
+        kind = line.get("type")
+        if kind == "stream_event":
+            lane, begun = self._lane(line)
+            told = lane.stream(obj(line.get("event")), line)
+            return None if told is None else [*begun, *told]
+        name = f"system/{line.get('subtype')}" if kind == "system" else str(kind)
+        read = READERS.get(name)
+        if read is not None:
+            return read(self, line)
+        if name in ASIDES:
+            return self._aside(name.removeprefix("system/"), line)
+        return [] if name in NOISE else None
+
+    def _aside(self, name: str, line: Line) -> list[Event]:
+        told = {key: value for key, value in line.items() if key not in ENVELOPE and value is not None}
+        call = self._calls.find(text(told.pop("tool_use_id", None)))
+        if call is not None:
+            told["toolCallId"] = call.id
+        return [Custom(f"claude.{name}", told, self._tasks.tag(told.pop("agent_id", None)))]
+
+    # -- what is said
+
+    def _lane(self, line: Line) -> tuple[Lane, list[Event]]:
+        return (self._main, []) if line.get("parent_tool_use_id") is None else self._tasks.lane(line)
+
+    def _assistant(self, line: Line) -> list[Event] | None:
+        message = obj(line.get("message"))
+        if line.get("is_api_error_message") is True and line.get("parent_tool_use_id") is None:
+            # Most likely the end of the turn, which then says so. If not, it is told as the answer it looks like.
+            words = "\n".join(text(block.get("text")) or "" for block in items(message.get("content")))
+            self._error = (word(line.get("error")) or "unknown", words)
+            return []
+        lane, begun = self._lane(line)
+        told = lane.whole(message)
+        return None if told is None else [*begun, *told]
+
+    def _user(self, line: Line) -> list[Event] | None:
+        """Results of tools; other words here are Claude Code's to its model, or for a person at a terminal."""
+        content = obj(line.get("message")).get("content")
+        if isinstance(content, str):
+            return self._printed(line, content)
+        results = [block for block in items(content) if block.get("type") == "tool_result"]
+        if not results:
+            return []
+        lane, found = self._lane(line)
+        for block in results:
+            claudes = word(block.get("tool_use_id")) or ""
+            about = _about_result(block, line if len(results) == 1 else {})
+            told = lane.result(claudes, block.get("content"), about)
+            if told is None:
+                return None
+            found += [*self._tasks.returned(claudes), *told]
+        return found
+
+    def _printed(self, line: Line, content: str) -> list[Event]:
+        """What a command of Claude Code's own printed, such as `/model`."""
+        before, after = PRINTED
+        if line.get("isReplay") is not True or not content.startswith(before):
+            return []
+        words = content.removeprefix(before).removesuffix(after).strip()
+        return [Custom("claude.command_output", {"text": words})] if words else []
+
+    def _command_output(self, line: Line) -> list[Event]:
+        words, name = text(line.get("content")), self._calls.fresh("output")
+        return [TextDelta(words, name), TextEnd(name)] if words else []
+
+    # -- the session
+
+    def _init(self, line: Line) -> list[Event]:
+        self._working, self._error = True, None
+        self.session_id = word(line.get("session_id")) or self.session_id
+        told = of_turn(line)
+        self.announced |= {key: told.pop(key) for key in ("identity.version",) if key in told}
+        self.facts |= told
+        return []
+
+    def _status(self, line: Line) -> list[Event]:
+        found: list[Event] = []
+        if mode := word(line.get("permissionMode")):
+            self.facts[f"{HERE}.modes.current"] = mode
+            found.append(Custom("session.mode", {"mode": mode}))
+        if line.get("status") == "compacting" or word(line.get("compact_result")):
+            found += self._aside("status", line)
+        return found  # that the model is asked again shows by its answer
+
+    def _commands(self, line: Line) -> list[Event]:
+        listed = commands(line.get("commands"))
+        self.facts[f"{HERE}.commands"] = listed
+        return [Custom("session.commands", {"commands": listed})]
+
+    def _compacted(self, line: Line) -> list[Event]:
+        told = obj(line.get("compact_metadata"))
+        kept = {key: told[key] for key in ("trigger", "pre_tokens", "post_tokens", "duration_ms") if key in told}
+        return [Custom("claude.compact_boundary", kept)]
+
+    def _task(self, line: Line) -> list[Event] | None:
+        return self._tasks.notice(str(line.get("subtype")), line)
+
+    def _level(self, line: Line) -> list[Event]:
+        self._tasks.level(line)
+        return []
+
+    # -- the end
+
+    def _result(self, line: Line) -> list[Event]:
+        self._main.rest()
+        self._working = False
+        self.session_id = word(line.get("session_id")) or self.session_id
+        found: list[Event] = [*self._book.read(line, word(self.facts.get(f"{HERE}.models.current")))]
+        if not self.busy:
+            if not self.ready and (broke := failure(line, None)) is not None:
+                self.failure = AgentFault(broke.message, code=broke.code)
+            return found
+        if self._awaited and not self._answers(line):
+            return found
+        self._awaited, self._last = False, line
+        return found if self._goes_on(line) else [*found, *self._finish()]
+
+    def _answers(self, line: Line) -> bool:
+        """Is this the end of our prompt's turn? Turns that nobody asked for say where they are from."""
+        origin = obj(line.get("origin")).get("kind")
+        return origin is None or origin == "human"
+
+    def _goes_on(self, line: Line) -> bool:
+        """…in the background."""
+        if self.cancelled or line.get("is_error") is True:
+            return False
+        return bool(self._tasks.background) or (self._says_idle and "origin" in line)
+
+    def _state(self, line: Line) -> list[Event]:
+        self._says_idle = True
+        over = line.get("state") == "idle" and self.busy and self._last is not None
+        return self._finish() if over else []
+
+    def _finish(self) -> list[Event]:
+        """By the newest result."""
+        line, self._last = self._last or {}, None
+        found: list[Event] = [*self._book.cost()]
+        self._tasks.rest()
+        if aborted(line):
+            self.cancelled = True
+        kind, words = self._error or (None, "")
+        broke = None if self.cancelled else failure(line, kind)
+        if broke is not None:
+            self.busy = False
+            return [*found, broke]
+        if words and not self.cancelled:
+            found.append(TextDelta(words, self._calls.fresh("error")))
+        return [*found, *self.end(stop_reason(line), line.get("structured_output"))]
+
+    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+        """It is gone, but said before how its turn ended; or says on stderr only why there is none."""
+        found = self._finish() if self.busy and self._last is not None else []
+        found += super().closed(exit_code, stderr)
+        if LOST not in stderr:
+            return found
+        lost = AgentFault(stderr.strip().splitlines()[-1], code="SESSION_NOT_FOUND")
+        self.failure = self.failure or lost
+        if not self.busy:
+            return found
+        self.busy = False
+        return [*found, Broke(lost.detail, lost.code)]
+
+
+def _words(line: Any, speaking: int) -> str | None:
+    """The short way: more of the text that is open, which is what nearly all lines are. None: anything else."""
+    try:
+        event = line["event"]
+        delta = event["delta"]
+        if delta["type"] != "text_delta" or event["index"] != speaking or line["parent_tool_use_id"] is not None:
+            return None
+        words = delta["text"]
+        plain = line["type"] == "stream_event" and event["type"] == "content_block_delta" and type(words) is str
+        return words if plain and words else None
+    except (KeyError, TypeError, IndexError):
+        return None
+
+
+def _by_hand(message: bytes) -> Any:
+    """A lone surrogate, say, which JavaScript writes and orjson refuses. No JSON at all: its text."""
+    try:
+        return loads(message)
+    except NotJson:
+        return message.decode("utf-8", "replace")
+
+
+def _about_result(block: Line, line: Line) -> dict[str, Any] | None:
+    told: dict[str, Any] = {"isError": True} if block.get("is_error") is True else {}
+    for meta in items(line.get("tool_result_meta")):
+        if decision := obj(meta.get("permission_decision")):
+            told["decision"] = decision
+    structured = line.get("tool_use_result")
+    if isinstance(structured, dict) and len(json_text(structured)) <= RESULT_CHARS:
+        told["result"] = structured
+    return {"claude": told} if told else None
+
+
+READERS: dict[str, Callable[[Reader, Line], list[Event] | None]] = {
+    "assistant": Reader._assistant,
+    "user": Reader._user,
+    "result": Reader._result,
+    "system/init": Reader._init,
+    "system/status": Reader._status,
+    "system/commands_changed": Reader._commands,
+    "system/compact_boundary": Reader._compacted,
+    "system/local_command_output": Reader._command_output,
+    "system/session_state_changed": Reader._state,
+    "system/background_tasks_changed": Reader._level,
+    **{f"system/{subtype}": Reader._task for subtype in TASKS},
+}

@@ -1,0 +1,8 @@
+"""GitHub Copilot CLI: its SDK server, and the lines that `copilot -p` prints. Both tell the same session events."""
+
+from __future__ import annotations
+
+from gateway.wire.dialects.copilot.printed import CopilotPrintDialect
+from gateway.wire.dialects.copilot.server import CopilotDialect
+
+__all__ = ["CopilotDialect", "CopilotPrintDialect"]

@@ -1,0 +1,46 @@
+"""Lists that Copilot's SDK server gives: its models, its sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.wire.acp.lenient import count, items, obj, present, text, word
+
+Data = dict[str, Any]
+
+
+def models(result: Data) -> list[Data]:
+    """`models.list`; only for somebody who is signed in."""
+    return [_model(one) for one in items(result.get("models")) if word(one.get("id"))]
+
+
+def _model(told: Data) -> Data:
+    able, limits = (obj(obj(told.get("capabilities")).get(key)) for key in ("supports", "limits"))
+    efforts = told.get("supportedReasoningEfforts")
+    return present(
+        {
+            "id": told["id"],
+            "name": text(told.get("name")),
+            "context": count(limits.get("max_context_window_tokens")),
+            "output": count(limits.get("max_output_tokens")),
+            "image_input": _flag(able.get("vision")),
+            "tools": _flag(able.get("toolCalls")),
+            "efforts": [one for one in efforts if isinstance(one, str)] if isinstance(efforts, list) else None,
+            "provider": text(told.get("vendor")),
+        }
+    )
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def sessions(result: Data) -> list[Data]:
+    """`sessions.list`, in ACP's words."""
+    found = []
+    for one in items(result.get("sessions")):
+        cwd = text(obj(one.get("context")).get("cwd"))
+        told = {"title": text(one.get("name")), "updatedAt": text(one.get("modifiedTime")), "cwd": cwd}
+        if (session_id := word(one.get("sessionId"))) is not None:
+            found.append(present({"sessionId": session_id, **told}))
+    return found

@@ -1,0 +1,147 @@
+"""How a session of Hermes is opened, comes back, is copied and goes.
+
+Hermes has two ids for a session: a live one, which stands in every event and dies with the process, and the stored one
+by which it comes back. A copy is named by its live id only; asking for its title tells the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.events import Event, Warned
+from gateway.wire.acp.lenient import obj, word
+from gateway.wire.dialects.base import Begin
+from gateway.wire.dialects.hermes.calls import Calls, Then
+from gateway.wire.dialects.hermes.facts import facts_of, session_list
+from gateway.wire.dialects.hermes.faults import is_lost, rpc_fault
+from gateway.wire.dialects.hermes.usage import Totals
+
+COLUMNS = 100
+NOTHING_TO_COPY = 4008
+NOBODY = b"\0"
+"""Stands in no message."""
+
+
+class Sessions(Calls):
+    def __init__(self) -> None:
+        super().__init__()
+        self.totals = Totals()
+        self.live = ""
+        self.mark = NOBODY
+        """The live id, as it stands in every message about this session."""
+        self.open = False
+        """Hermes is at work on a turn: ours, or one of its own."""
+
+    def begin(self, begin: Begin) -> None:
+        super().begin(begin)
+        self.ready = self.open = False
+        self.live, self.mark = "", NOBODY
+        if begin.session_id is None:
+            self._create()
+        else:
+            self.call("session.resume", {"session_id": begin.session_id, "cols": COLUMNS}, self._resumed)
+
+    def _create(self) -> None:
+        self.call("session.create", {"cwd": self.given.cwd, "cols": COLUMNS}, self._created)
+
+    def _created(self, result: Any, error: Any) -> list[Event]:
+        told = obj(result)
+        live, stored = word(told.get("session_id")), word(told.get("stored_session_id"))
+        if live is None or stored is None:
+            return self._fail("session.create", error)
+        self._goes_by(live, stored)
+        self.facts |= facts_of(obj(told.get("info")))
+        self.ready = True
+        return []
+
+    def _resumed(self, result: Any, error: Any) -> list[Event]:
+        told = obj(result)
+        live = word(told.get("session_id"))
+        stored = word(told.get("session_key")) or word(told.get("resumed")) or self.given.session_id
+        if live is None or stored is None:
+            return self._not_there(error)
+        if self.given.fork:
+            self._copy(live, self._copied)
+            return []
+        info = obj(told.get("info"))
+        self._goes_by(live, stored, info.get("usage"))
+        self.facts |= facts_of(info)
+        self.open = told.get("running") is True
+        self._move(info.get("cwd"))
+        return []
+
+    def _not_there(self, error: Any) -> list[Event]:
+        if not is_lost(error):
+            return self._fail("session.resume", error)
+        self.anew = True
+        self._create()
+        return []
+
+    def _copied(self, result: Any, error: Any) -> list[Event]:
+        if obj(error).get("code") == NOTHING_TO_COPY:
+            self._create()
+            return []
+        live, stored = word(obj(result).get("live")), word(obj(result).get("session_key"))
+        if live is None or stored is None:
+            return self._fail("session.branch", error)
+        self._goes_by(live, stored)
+        self._move(None)
+        return []
+
+    def _copy(self, live: str, then: Then) -> None:
+        """`then` gets both ids of the copy: `live` and `session_key`."""
+
+        def branched(result: Any, error: Any) -> list[Event]:
+            copy = word(obj(result).get("session_id"))
+            if copy is None:
+                return then(None, error or {})
+
+            def named(result: Any, error: Any) -> list[Event]:
+                return then({**obj(result), "live": copy}, error)
+
+            self.call("session.title", {"session_id": copy}, named)
+            return []
+
+        self.call("session.branch", {"session_id": live}, branched)
+
+    def _goes_by(self, live: str, stored: str, usage: Any = None) -> None:
+        self.live, self.session_id, self.mark = live, stored, f'"{live}"'.encode()
+        self.totals.start(usage)
+
+    def _move(self, there: Any) -> None:
+        """A session comes back in the directory that it was left in."""
+
+        def moved(result: Any, error: Any) -> list[Event]:
+            self.ready = True
+            if error is None:
+                return []
+            words = word(obj(error).get("message")) or "no reason given"
+            return [Warned("CWD", f"the session stays in the directory that it was in: {words}")]
+
+        if there == self.given.cwd:
+            self.ready = True
+        else:
+            self.call("session.cwd.set", {"session_id": self.live, "cwd": self.given.cwd}, moved)
+
+    def _fail(self, method: str, error: Any) -> list[Event]:
+        self.failure = rpc_fault(error, method)
+        return []
+
+    # -- as actions
+
+    def fork(self, ticket: str) -> None:
+        self._copy(self.live, self.replying(ticket, "session.branch", lambda told: word(obj(told).get("session_key"))))
+
+    def delete(self, ticket: str) -> None:
+        """A live session cannot be deleted, so it is closed first."""
+
+        def closed(result: Any, error: Any) -> list[Event]:
+            self.ready = False
+            then = self.replying(ticket, "session.delete", lambda _: None)
+            self.call("session.delete", {"session_id": self.session_id}, then)
+            return []
+
+        self.call("session.close", {"session_id": self.live}, closed)
+
+    def list_sessions(self, ticket: str) -> None:
+        self.call("session.list", {"limit": 200}, self.replying(ticket, "session.list", session_list))

@@ -1,0 +1,206 @@
+"""omp's `--mode rpc`: pi's, with a greeting, long messages in chunks, approvals of its own, and subagents.
+
+In and out as for pi. It says `ready` first. `agent_end` says whether it is the last. Messages past a megabyte are cut
+short in its first protocol and come in chunks in the second, which is asked for. Subagents' events are subscribed to:
+each is a lane of its own.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from gateway.errors import AgentFault
+from gateway.events import Event, SubagentBroke, SubagentEnd, SubagentStart, TextDelta
+from gateway.wire.acp.lenient import obj, text, word
+from gateway.wire.dialects.base import Begin, parsed
+from gateway.wire.dialects.pi import asking
+from gateway.wire.dialects.pi.calls import Call
+from gateway.wire.dialects.pi.lane import Lane
+from gateway.wire.dialects.pi.rpc import RPC, PiRpc
+from gateway.wire.dialects.pi.words import cleaned
+
+CHUNKED_BYTES = 64 << 20
+"""omp's own bound for a message in chunks."""
+ENDS = ("completed", "failed", "aborted")
+
+
+class OmpRpc(PiRpc):
+    name: ClassVar[str] = "omp"
+    agent: ClassVar[str] = "omp"
+    intent: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chunks: list[bytes] = []
+        self._lanes: dict[str, Lane] = {}
+        """Of subagents, by omp's own ids."""
+        self._names: dict[str, str] = {}
+        """…and what they are called at the client."""
+        self._commands_run = 0
+
+    # -- the process
+
+    def begin(self, begin: Begin) -> None:
+        self._chunks.clear()
+        self._lanes.clear()
+        super().begin(begin)
+
+    def _open(self) -> None:
+        """Nothing yet: it greets first."""
+
+    def _greeted(self, told: dict[str, Any]) -> list[Event]:
+        versions = told.get("supportedProtocolVersions")
+        if isinstance(versions, list) and 2 in versions:
+            self.ask({"type": "negotiate_protocol", "protocolVersion": 2}, _whatever)
+        self.ask({"type": "set_subagent_subscription", "level": "events"}, _whatever)
+        self.ask({"type": "get_state"}, self._opened)
+        return []
+
+    def _know(self, state: dict[str, Any]) -> None:
+        super()._know(state)
+        wanted = None if self.given.fork else self.given.session_id
+        if wanted is not None and elsewhere(text(state.get("sessionFile")) or "", self.given.cwd):
+            words = f"the session {wanted} is another directory's: omp would work there, not in {self.given.cwd}"
+            self.failure = AgentFault(words, code="SESSION_NOT_FOUND")
+
+    def _chunk(self, told: dict[str, Any]) -> Iterable[Event] | None:
+        """Chunks of a message come one after the other, and nothing in between."""
+        data, index, count = told.get("data"), told.get("index"), told.get("count")
+        if not isinstance(data, str) or type(index) is not int or type(count) is not int:
+            return None
+        if index == 0:
+            self._chunks.clear()
+        if index != len(self._chunks) or sum(map(len, self._chunks)) > CHUNKED_BYTES:
+            return None
+        try:
+            self._chunks.append(b64decode(data, validate=True))
+        except Error:
+            return None
+        if len(self._chunks) < count:
+            return []
+        whole, self._chunks = parsed(b"".join(self._chunks)), []
+        return self._told(whole) if type(whole) is dict and whole.get("type") != "rpc_chunk" else None
+
+    # -- what pi has not
+
+    def _prompt_result(self, told: dict[str, Any]) -> list[Event]:
+        """A command of omp's own, which no model had a part in."""
+        return self._over() if self._accepted and told.get("agentInvoked") is False and self._at_rest else []
+
+    def _look(self) -> None:
+        """There is no need to: ends say whether they are the last, and prompts what came of them."""
+
+    def _maybe_over(self, told: dict[str, Any]) -> list[Event]:
+        """An end that is too long to be told whole is told without saying whether it is the last."""
+        if told.get("type") == "agent_end":
+            super()._look()
+        return []
+
+    def _command_output(self, told: dict[str, Any]) -> list[Event] | None:
+        words = text(told.get("text"))
+        if words is None:
+            return None
+        self._lane.break_off()
+        self._commands_run += 1
+        return [TextDelta(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
+
+    def _host_tool(self, told: dict[str, Any]) -> list[Event]:
+        """Tools of the host's own are not offered; one that is called all the same must not be waited for."""
+        content = [{"type": "text", "text": "The host has no such tool."}]
+        self.send({"type": "host_tool_result", "id": told.get("id"), "result": {"content": content}, "isError": True})
+        return []
+
+    def _host_uri(self, told: dict[str, Any]) -> list[Event]:
+        self.send(
+            {"type": "host_uri_result", "id": told.get("id"), "isError": True, "error": "The host has no such place."}
+        )
+        return []
+
+    def _config(self, told: dict[str, Any]) -> list[Event]:
+        self._set_to(told.get("model"), told.get("thinkingLevel"))
+        return []
+
+    def _about(self, request: dict[str, Any]) -> tuple[Call | None, str | None]:
+        if not asking.is_approval(request):
+            return None, None
+        lanes: list[tuple[str | None, Lane]] = [(None, self._lane)]
+        lanes += [(self._names.get(agents_id), lane) for agents_id, lane in self._lanes.items()]
+        for name, lane in lanes:
+            if (call := asking.among(request, lane.calls.waiting)) is not None:
+                return call, name
+        return None, None
+
+    # -- subagents
+
+    def _lifecycle(self, told: dict[str, Any]) -> list[Event] | None:
+        payload = obj(told.get("payload"))
+        agents_id, status = word(payload.get("id")), payload.get("status")
+        if agents_id is None:
+            return None
+        if status == "started":
+            return self._spawned(agents_id, payload)
+        lane, name = self._lanes.pop(agents_id, None), self._names.pop(agents_id, None)
+        if status not in ENDS or lane is None or name is None:
+            return None if status not in ENDS else []
+        found = list(lane.calls.close(cancelled=status == "aborted"))
+        return [*found, SubagentEnd(name) if status == "completed" else SubagentBroke(name, _how(lane, status))]
+
+    def _spawned(self, agents_id: str, payload: dict[str, Any]) -> list[Event]:
+        name = self._names[agents_id] = self.own(f"sub:{agents_id}")
+        self._lanes[agents_id] = self._new_lane(name)
+        call, parent = self._parent(payload.get("parentToolCallId"))
+        kind, description = word(payload.get("agent")) or "task", word(payload.get("description"))
+        return [SubagentStart(name, kind, description, parent, call.id if call else None)]
+
+    def _parent(self, agents_call_id: Any) -> tuple[Call | None, str | None]:
+        if (call := self._lane.calls.known(agents_call_id)) is not None:
+            return call, None
+        for agents_id, lane in self._lanes.items():
+            if (call := lane.calls.known(agents_call_id)) is not None:
+                return call, self._names.get(agents_id)
+        return None, None
+
+    def _subagent_event(self, told: dict[str, Any]) -> Iterable[Event] | None:
+        payload = obj(told.get("payload"))
+        lane = self._lanes.get(word(payload.get("id")) or "")
+        if lane is None:
+            return None
+        return lane.read(obj(payload.get("event"))) or []  # its own loop, retries and the like are no lane's
+
+
+def elsewhere(session_file: str, cwd: str) -> bool:
+    """Whether a session's file is surely that of another directory: omp goes to the session's directory, unasked. Its
+    folder is named after the directory, below the home or the place for temporary files where it is one of theirs."""
+    folder = session_file.replace("\\", "/").rpartition("/")[0].rpartition("/")[2].strip("-")
+    here = cwd.replace("\\", "/").replace("/", "-").replace(":", "-").strip("-")
+    endings = [folder, folder.removeprefix("tmp-")]
+    return bool(folder) and folder != "tmp" and not any(here == end or here.endswith(f"-{end}") for end in endings)
+
+
+def _how(lane: Lane, status: str) -> str:
+    return cleaned(text(lane.fault.get("errorMessage")) or "") or f"The subagent {status}."
+
+
+def _whatever(told: dict[str, Any]) -> list[Event]:
+    """An older omp knows less, and goes on."""
+    return []
+
+
+OmpRpc.handlers = {
+    **RPC,
+    "ready": OmpRpc._greeted,
+    "rpc_chunk": OmpRpc._chunk,
+    "prompt_result": OmpRpc._prompt_result,
+    "command_output": OmpRpc._command_output,
+    "config_update": OmpRpc._config,
+    "host_tool_call": OmpRpc._host_tool,
+    "host_tool_cancel": OmpRpc._nothing,
+    "host_uri_request": OmpRpc._host_uri,
+    "host_uri_cancel": OmpRpc._nothing,
+    "subagent_lifecycle": OmpRpc._lifecycle,
+    "subagent_progress": OmpRpc._nothing,  # its events have told it
+    "subagent_event": OmpRpc._subagent_event,
+}

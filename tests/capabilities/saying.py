@@ -1,0 +1,19 @@
+"""Snapshots for tests, as if each layer had said this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.capabilities.layers import Said, flatten, profile_layer
+from gateway.capabilities.merge import Snapshot, merge
+from gateway.catalog.definition import AgentDefinition
+
+
+def snapshot(definition: AgentDefinition, *more: Said, **layers: dict[str, Any]) -> Snapshot:
+    """What its file says, and these: `handshake={"custom": {…}}`, or leaves by their dotted path."""
+    said = [Said(name, f"{name}'s source", flatten(tree) if _nested(tree) else tree) for name, tree in layers.items()]
+    return merge([profile_layer(definition), *said, *more])
+
+
+def _nested(tree: dict[str, Any]) -> bool:
+    return not any("." in key for key in tree)

@@ -1,0 +1,56 @@
+"""An agent that does not exist, with models and effort, for tests of what the catalog makes of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from gateway.catalog.definition import AgentDefinition
+
+EFFORT: dict[str, Any] = {
+    "parameter": "think",
+    "values": {"low": "brief", "medium": "normal", "high": "deep", "max": "abyss"},
+    "budget": "budget_tokens",
+    "budget_range": (100, 9000),
+    "parameters": ("style",),
+}
+MODELS: tuple[dict[str, Any], ...] = (
+    {
+        "id": "otter-2-large",
+        "aliases": ("large", "big"),
+        "name": "Otter 2 Large",
+        "default": True,
+        "context": 200_000,
+        "output": 32_000,
+        "thinking": True,
+        "budget": (1024, 4096),
+        "price": {"input": Decimal("3"), "cached_input": Decimal("0.3"), "output": Decimal("15")},
+        "checked": "2026-02-03",
+    },
+    {"id": "otter-2-small", "aliases": ("small",), "thinking": False, "image_input": False, "argument": "otter-s"},
+    {
+        "id": "otter-1",
+        "deprecated": "2025-12-01",
+        "successor": "otter-2-small",
+        "effort": {"low": "x"},
+        "budget": False,
+    },
+)
+
+
+def otter(**more: Any) -> AgentDefinition:
+    """An agent of the command line; any key of its file may be given."""
+    given: dict[str, Any] = {
+        "id": "otter",
+        "driver": "cli",
+        "identity": {"name": "Otter"},
+        "command": {"run": ("otter",)},
+        "cli": {"dialect": "otter-json", "wishes": {"model": ["--model", "{model}"]}},
+        "effort": EFFORT,
+        "models": MODELS,
+        "checked": "2026-01-15",
+        "source": Path("folder/otter.toml"),
+        **more,
+    }
+    return AgentDefinition.model_validate(given)

@@ -1,0 +1,21 @@
+"""What a client sees of a recording, as a file to be read by eye: one event a line, one list for each run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from gateway.events import Wire
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+GOLDEN = TRANSCRIPTS / "golden"
+
+
+def shown(runs: Iterable[list[Wire]]) -> str:
+    blocks = ["[\n" + ",\n".join(_line(event) for event in run) + "\n]" for run in runs]
+    return "[" + ",\n".join(blocks) + "]\n"
+
+
+def _line(event: Wire) -> str:
+    return json.dumps(event, ensure_ascii=False, sort_keys=True)
