@@ -7,8 +7,10 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -147,10 +149,17 @@ def options() -> dict[str, str | None]:
     return {name: param.name for param in serve_command.params for name in param.opts}
 
 
+def all_options() -> set[str]:
+    """Of every command."""
+    context = click.Context(main)
+    found = [main.get_command(context, name) for name in COMMANDS]
+    return {name for command in found if command is not None for param in command.params for name in param.opts}
+
+
 def test_every_option_it_names_exists() -> None:
     named = {found for word in inline() for found in re.findall(r"(?<!\S)--[a-z-]+", word)}
-    assert {"--agents", "--allow-origin", "--host", "--store", "--token-file"} <= named
-    assert named - options().keys() - {"--help"} == set()
+    assert {"--agents", "--allow-origin", "--host", "--store", "--token-file", "--thread", "--url"} <= named
+    assert named - all_options() - {"--help"} == set()
 
 
 def test_help_teaches_every_option_and_each_is_a_setting() -> None:
@@ -161,6 +170,27 @@ def test_help_teaches_every_option_and_each_is_a_setting() -> None:
 
 
 # -- commands
+
+
+def at_the_terminal() -> list[str]:
+    """The gateway's own commands of the `sh` blocks, without their comments."""
+    lines = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("agui-gateway ")]
+    return [shlex.join(shlex.split(line, comments=True)) for line in lines]
+
+
+@pytest.mark.parametrize("line", at_the_terminal())
+def test_every_command_of_the_terminal_works(line: str, tmp_path: Path) -> None:
+    name, *arguments = shlex.split(line)
+    assert (name, arguments[0] in COMMANDS) == ("agui-gateway", True)
+    command = [sys.executable, "-m", "gateway", *arguments]
+    done = subprocess.run(command, env=environ(tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    # What a doctor finds depends on the machine.
+    assert done.returncode in ((0, 1) if arguments[0] == "doctor" else (0,)), done.stderr
+    assert "Traceback" not in done.stderr and (done.stdout or done.stderr)
+
+
+def test_every_command_there_is_is_shown() -> None:
+    assert {shlex.split(line)[1] for line in at_the_terminal()} == COMMANDS.keys() - {"serve"}
 
 
 def commands() -> list[str]:

@@ -6,7 +6,9 @@ loaded. So the table here has one line for each, and `gateway/cli/NAME.py` has t
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -61,4 +63,6 @@ def _tell_version(ctx: click.Context, param: click.Parameter, value: Any) -> Non
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version."
 )
 def main() -> None:
-    pass
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot write a sign shows another, and goes on

@@ -19,12 +19,11 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
 from gateway.cli.choosing import agents_options, lean_catalog_for, settings_for
 from gateway.cli.failing import fail
-from gateway.cli.terminal import COLOURS, SYMBOLS, aligned, as_json, can_write
+from gateway.cli.terminal import COLOURS, SYMBOLS, aligned, as_json, can_write, console
 from gateway.drivers import make_driver
-from gateway.drivers.probe import Availability, look
+from gateway.drivers.probe import BEST_FIRST, Availability, look
 from gateway.errors import ConfigError, GatewayError
 
-ORDER = ("ready", "needs-auth", "broken", "not-installed")
 HEADINGS = ("agent", "name", "status", "version", "what to do")
 
 
@@ -37,7 +36,7 @@ def command(agents: Sequence[str], acp: Sequence[str], json_: bool) -> None:
         catalog = lean_catalog_for(settings_for(agents, acp))
     except GatewayError as exc:
         fail(exc)
-    rows = sorted(anyio.run(look_at_all, catalog), key=lambda row: ORDER.index(row["status"]))
+    rows = sorted(anyio.run(look_at_all, catalog), key=lambda row: BEST_FIRST.index(row["status"]))
     if json_:
         click.echo(as_json(rows))
     elif sys.stdout.isatty():
@@ -59,10 +58,10 @@ async def look_at_all(catalog: Catalog) -> list[dict[str, Any]]:
     return [row(catalog[name], availability) for name, availability in found.items()]
 
 
-async def look_at(definition: AgentDefinition, tasks: TaskGroup) -> Availability:
+async def look_at(definition: AgentDefinition, tasks: TaskGroup, *, thorough: bool = False) -> Availability:
     """A function in this process is there when it can be imported."""
     if definition.driver != "python":
-        return await look(definition)
+        return await look(definition, thorough=thorough)
     try:
         make_driver(definition, tasks)
     except ConfigError as exc:
@@ -95,11 +94,10 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    out = console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold", no_wrap=heading in ("agent", "status"))
@@ -109,6 +107,6 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
         styles = ("bold" if status == "ready" else "", "", COLOURS[status], "dim", "")
         cells = (name, title, f"{symbol}{status}", version, to_do)
         table.add_row(*(Text(cell, style) for cell, style in zip(cells, styles, strict=True)))
-    console.print(table)
+    out.print(table, soft_wrap=False)
     ready = sum(found["status"] == "ready" for found in rows)
-    console.print(f"[dim]{ready} of {len(rows)} can run. `agui-gateway doctor AGENT` looks closer.[/dim]")
+    out.print(Text(f"{ready} of {len(rows)} can run. `agui-gateway doctor AGENT` looks closer.", "dim"))

@@ -53,7 +53,7 @@ def command(agent: str, cwd: str | None, agents: Sequence[str], acp: Sequence[st
 async def examine(definition: AgentDefinition, work: Path, waiting: AbstractContextManager[Any]) -> list[Check]:
     with waiting:
         async with anyio.create_task_group() as tasks:
-            found = await look_at(definition, tasks)
+            found = await look_at(definition, tasks, thorough=True)
             checks = before_start(definition, found, work)
             checks.append(await start(definition, checks, tasks))
             tasks.cancel_scope.cancel()

@@ -28,7 +28,7 @@ def single_keys() -> Iterator[Callable[[], str]]:
 
 
 def _key(terminal: int) -> str:
-    """"" for what is no single key: an arrow, or something pasted, in which a letter would only seem to be an answer."""
+    """Empty for what is no single key: an arrow, or something pasted, in which a letter would not be an answer."""
     pressed = os.read(terminal, 1024).decode("utf-8", "replace")
     if not pressed:
         return END

@@ -71,7 +71,7 @@ def show_all(agent: str, registry: ModelRegistry) -> None:
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for cells in rows:
         table.add_row(*cells, style="dim" if cells[-1].startswith("deprecated") else None)
-    console().print(table)
+    console().print(table, soft_wrap=False)
 
 
 def row(registry: ModelRegistry, model: Model) -> tuple[str, ...]:

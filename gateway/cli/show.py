@@ -74,7 +74,7 @@ class Show:
         most = 10_000 if self._whole else max(40, self._console.width - len(call.name) - 6)
         self._write("● ", TOOL)
         self._write(call.name, f"bold {TOOL}")
-        self._write(f" {arguments_shown(call, most)}\n", QUIET)
+        self._write(f" {arguments_shown(call, most)}".rstrip() + "\n", QUIET)
         self._last_call = event["toolCallId"]
 
     def _result(self, event: Event) -> None:

@@ -31,11 +31,15 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 def trimmed(inherit: Sequence[str], extra: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The base list and `inherit` out of `environ`, then `extra` over it."""
-    wanted = (*BASE, *inherit)
+    passed = named((*BASE, *inherit), environ)
+    return {name: value for name, value in {**passed, **extra}.items() if not name.startswith(OWN)}
+
+
+def named(wanted: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """These variables; a trailing `*` stands for any rest of the name."""
     names = {name for name in wanted if not name.endswith("*")}
     prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
-    passed = {name: value for name, value in environ.items() if name in names or name.startswith(prefixes)}
-    return {name: value for name, value in {**passed, **extra}.items() if not name.startswith(OWN)}
+    return {name: value for name, value in environ.items() if name in names or name.startswith(prefixes)}
 
 
 def secrets(environ: Mapping[str, str]) -> list[str]:

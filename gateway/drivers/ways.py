@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Door
 from gateway.drivers.base import Driver, Opening, Session
-from gateway.drivers.probe import Availability
+from gateway.drivers.probe import BEST_FIRST, Availability
 from gateway.errors import AgentFault
 
 log = logging.getLogger(__name__)
@@ -67,9 +67,9 @@ class Ways:
         await self._first_that_works(lambda driver: driver.probe())
 
     async def availability(self) -> Availability:
-        """Of the first that is ready; if none is, what the first one says."""
+        """Of the one that is nearest to being ready; of several, the first."""
         found = [await driver.availability() for driver in self._drivers[self._at :]]
-        return next((each for each in found if each.status == "ready"), found[0])
+        return min(found, key=lambda each: BEST_FIRST.index(each.status))
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         return await self._now.models()

@@ -37,7 +37,7 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, client, fanout, latency, memory, stream
+from tests.bench import acp, calls, cli, client, fanout, latency, memory, stream
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -45,6 +45,7 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "stream": stream.measure,
     "apart": stream.measure_apart,
     "acp": acp.measure,
+    "cli": cli.measure,
     "latency": latency.measure,
     "fanout": fanout.measure,
     "capabilities": calls.measure_capabilities,

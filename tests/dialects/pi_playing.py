@@ -7,17 +7,18 @@ nobody did when it was recorded, an idle agent answers, one line later, as a rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from gateway.events import Asked, Event
+from gateway.agui.outbound import Outbound
+from gateway.events import Asked, Broke, Ended, Event, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
+from tests.wire.acp.playing import interrupt
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 AGENTS = ("pi", "pi-1.5", "omp")
@@ -73,7 +74,7 @@ def reply(command: Json, data: Json | None = None, **fields: Any) -> bytes:
 class Play:
     """One recording, played once."""
 
-    def __init__(self, name: str, cut: Callable[[bytes], Iterator[bytes]] | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self.dialect = opened(dialect_of(name)) if "/rpc-" in name else dialect_of(name)
         self.events: list[Event] = []
@@ -164,11 +165,34 @@ class Play:
 
 def _payload(value: str) -> Json:
     """The gate's answers are JSON, omp's are options."""
-    return orjson.loads(value) if value.startswith("{") else {"optionId": value}
+    told: Json = orjson.loads(value) if value.startswith("{") else {"optionId": value}
+    return told
+
+
+def runs_of(events: list[Event]) -> list[list[Wire]]:
+    """What a client sees: a question ends a run, and its answer begins the next."""
+    runs: list[list[Wire]] = []
+    out = Outbound("thread", "run1", "r1", merging=False)
+    stream = out.started()
+    for event in events:
+        stream += out.feed([event])
+        if isinstance(event, Asked):
+            suspended = out.suspended()
+            runs.append(stream + out.finished(out.interrupts([interrupt(asked) for asked in out.asked])))
+            out = Outbound("thread", f"run{len(runs) + 1}", f"r{len(runs) + 1}", merging=False)
+            stream = out.started(suspended=suspended)
+    match out.ended:
+        case Broke(message, code):
+            stream += out.failed(message, code)
+        case Ended(stop_reason="cancelled"):
+            stream += out.finished(cancelled=True)
+        case _:
+            stream += out.finished()
+    return [*runs, stream]
 
 
 EXITS = {
-    "pi/json-no-credentials": (1, "No API key found for anthropic.\n\nUse /login or set an API key environment variable."),
+    "pi/json-no-credentials": (1, "No API key found for anthropic.\n\nUse /login or set a key in the environment."),
     "pi-1.5/json-no-credentials": (1, "No API key found for anthropic."),
     "pi/json-cancel-tool": (None, ""),
     "omp/json-cancel": (130, ""),
@@ -184,9 +208,15 @@ def lines(name: str) -> tuple[bytes, ...]:
     return tuple(raw for raw in (TRANSCRIPTS / f"{name}.jsonl").read_bytes().split(b"\n") if raw)
 
 
+@cache
+def played(name: str) -> Play:
+    """Once per worker."""
+    return Play(name)
+
+
 def recording(name: str) -> tuple[Dialect, list[bytes]]:
     """A dialect with the turn begun, and all that the agent says in it."""
-    messages = Play(name).messages
+    messages = list(played(name).messages)
     dialect = opened(dialect_of(name)) if "/rpc-" in name else dialect_of(name)
     if "/rpc-" not in name:
         dialect.begin(Begin("/workspace"))

@@ -28,7 +28,7 @@ from gateway.events import (
     Warned,
     Wire,
 )
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Begin, Block, Dialect, Prompt
 from gateway.wire.dialects.codex import CodexExec
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
@@ -118,9 +118,9 @@ def test_the_prompt_goes_to_stdin_as_it_is() -> None:
     dialect = CodexExec()
     dialect.begin(Begin("/workspace"))
     assert dialect.ready
-    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-    bytes_ = {"type": "resource", "resource": {"uri": "x", "blob": "AAAA"}}
-    blocks = [{"type": "text", "text": "-x \n ü"}, image, bytes_, {"type": "text", "text": "more"}]
+    image: Block = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    bytes_: Block = {"type": "resource", "resource": {"uri": "x", "blob": "AAAA"}}
+    blocks: list[Block] = [{"type": "text", "text": "-x \n ü"}, image, bytes_, {"type": "text", "text": "more"}]
     dialect.prompt(Prompt(blocks, "t1", files={2: "/tmp/x.pdf"}))
     assert dialect.outbox == ["-x \n ü\n\nThe user attached a file: /tmp/x.pdf\n\nmore".encode()]
 
@@ -261,8 +261,8 @@ def test_an_item_that_is_an_error_is_a_warning() -> None:
 def test_a_call_of_another_agent_is_a_tool_call() -> None:
     item = {
         "id": "item_0", "type": "collab_tool_call", "tool": "spawn_agent", "sender_thread_id": "a",
-        "receiver_thread_ids": ["b"], "prompt": "look", "agents_states": {"b": {"status": "completed", "message": "ok"}},
-        "status": "completed",
+        "receiver_thread_ids": ["b"], "prompt": "look", "status": "completed",
+        "agents_states": {"b": {"status": "completed", "message": "ok"}},
     }  # fmt: skip
     events = prompted().read([line(type="item.completed", item=item)])
     assert [event.name for event in of(events, ToolStart)] == ["spawn_agent"]

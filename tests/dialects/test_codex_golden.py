@@ -10,8 +10,8 @@ import json
 import pytest
 
 from gateway.events import Wire
-from tests.dialects.test_codex import TRANSCRIPTS
-from tests.dialects.test_codex import played as served
+from tests.dialects.codex_playing import TRANSCRIPTS
+from tests.dialects.codex_playing import played as served
 from tests.dialects.test_codex_exec import played as printed
 
 GOLDEN = TRANSCRIPTS.parent / "golden"

@@ -11,8 +11,7 @@ from gateway.events import Asked, Question, Unread
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.dialects.codex.options import ASKED, COMMAND, ELICITATION, FILES, INPUT, PERMISSIONS
-from tests.dialects.test_codex import compact
-from tests.dialects.test_codex_rules import item, prompted, sent, told
+from tests.dialects.codex_playing import compact, item, prompted, sent, told
 
 AMENDMENT = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "x"]}}
 HOST = {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": "example.org", "action": "deny"}}}
@@ -24,12 +23,16 @@ COLOUR = {
 }  # fmt: skip
 
 REQUESTS: dict[str, dict[str, Any]] = {
-    COMMAND: {"command": "touch x", "cwd": "/w", "reason": "May I?", "availableDecisions": ["accept", AMENDMENT, "cancel"]},
+    COMMAND: {"command": "touch x", "reason": "May I?", "availableDecisions": ["accept", AMENDMENT, "cancel"]},
     FILES: {"reason": None, "grantRoot": None},
     PERMISSIONS: {"reason": "net", "permissions": {"network": {"enabled": True}, "fileSystem": None}},
     INPUT: {"questions": [COLOUR]},
     ELICITATION: {"serverName": "s", "mode": "form", "message": "Run it?", "_meta": TOOL, "requestedSchema": {}},
 }
+UNCLEAR: list[Any] = [
+    None, {}, [], "yes", 1, True, {"approved": 1}, {"approved": "true"}, {"optionId": 7},
+    {"optionId": "acceptEverything", "approved": True}, {"approved": True, "editedArgs": {"command": "rm"}},
+]  # fmt: skip
 NO: dict[str, dict[str, Any]] = {
     COMMAND: {"decision": "decline"},
     FILES: {"decision": "decline"},
@@ -117,9 +120,7 @@ def test_a_plain_yes_and_a_plain_no_are_taken(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [method for method in ASKED if method != INPUT])
-@pytest.mark.parametrize("payload", [None, {}, [], "yes", 1, True, {"approved": 1}, {"approved": "true"}, {"optionId": 7},
-                                     {"optionId": "acceptEverything", "approved": True},
-                                     {"approved": True, "editedArgs": {"command": "rm"}}])  # fmt: skip
+@pytest.mark.parametrize("payload", UNCLEAR)
 def test_whatever_is_not_clearly_a_yes_is_a_no(method: str, payload: Any) -> None:
     assert result(method, payload) == NO[method]
 
@@ -138,7 +139,8 @@ def test_an_option_is_sent_as_codex_offered_it() -> None:
     assert result(COMMAND, {"optionId": "decline"}) == {"decision": "decline"}, "never listed, always taken"
     assert result(COMMAND, {"optionId": "acceptForSession"}) == {"decision": "decline"}, "not offered"
     assert result(FILES, {"optionId": "acceptForSession"}) == {"decision": "acceptForSession"}
-    assert result(COMMAND, {"optionId": "applyNetworkPolicyAmendment:0"}, availableDecisions=[HOST]) == {"decision": HOST}
+    rule = result(COMMAND, {"optionId": "applyNetworkPolicyAmendment:0"}, availableDecisions=[HOST])
+    assert rule == {"decision": HOST}
 
 
 def test_permissions_may_be_given_for_the_session() -> None:
@@ -168,10 +170,10 @@ def test_a_question_that_somebody_else_has_settled_is_closed() -> None:
 
 def test_several_questions_may_be_open_at_once() -> None:
     dialect = prompted()
-    names = [ask(dialect, COMMAND, number)[-1].questions[0].id for number in (0, "0")]
-    dialect.answer(names[1], Answer(names[1], "resolved", {"approved": False}))
-    dialect.answer(names[0], Answer(names[0], "resolved", {"approved": True}))
-    assert [message["result"]["decision"] for message in sent(dialect)][:1] == ["decline"]
+    first, second = (ask(dialect, COMMAND, number)[-1].questions[0].id for number in (0, 1))
+    dialect.answer(second, Answer(second, "resolved", {"approved": False}))
+    dialect.answer(first, Answer(first, "resolved", {"approved": True}))
+    assert sent(dialect) == [{"id": 1, "result": {"decision": "decline"}}, {"id": 0, "result": {"decision": "accept"}}]
 
 
 # -- as a client sees it
@@ -184,7 +186,8 @@ def test_a_question_names_the_call_that_the_client_has_seen() -> None:
     [question] = event.questions
     assert (question.reason, question.tool_call_id) == ("tool_call", "t1:i1")
     assert question.message == "May I?\ntouch x"
-    assert question.metadata["codex"]["options"][0] == {"optionId": "accept", "name": "Allow once", "kind": "allow_once"}
+    once = {"optionId": "accept", "name": "Allow once", "kind": "allow_once"}
+    assert question.metadata["codex"]["options"][0] == once
 
 
 def test_a_question_about_a_call_that_nobody_has_seen_is_a_confirmation() -> None:

@@ -81,6 +81,13 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(case: str, size: int)
     assert [event for batch in batches for event in cut.read(batch)] == whole.read(messages)
 
 
+def test_the_session_tells_what_it_is_set_to() -> None:
+    dialect = Talk("serve-write").play().dialect
+    assert dialect.announced == {"identity.version": "0.19.0"}
+    assert dialect.facts["custom.hermes.model"] == "scripted-model"
+    assert "terminal" in dialect.facts["custom.hermes.tools"]
+
+
 @pytest.mark.parametrize("case", SHOWN)
 def test_a_client_sees_what_the_file_says(case: str) -> None:
     assert _runs(case) == (GOLDEN / f"hermes-{case}.json").read_text("utf-8")

@@ -224,15 +224,25 @@ def test_what_hermes_does_not_take_is_left_out_and_told() -> None:
     assert isinstance(warned, Warned) and warned.code == "PART_DROPPED"
 
 
-def test_an_attachment_that_is_refused_is_told_and_the_prompt_goes_on() -> None:
+def test_a_pdf_that_cannot_be_shown_is_given_as_a_file() -> None:
     pdf = {"type": "resource", "resource": {"uri": "a/b.pdf", "mimeType": "application/pdf", "blob": "aGk="}}
     live = Live()
     [(method, params)] = live.prompt(blocks=[{"type": "text", "text": "read"}, pdf])
     assert (method, params["filename"]) == ("pdf.attach", "b.pdf")
     live.refuses(5028, "pdftoppm not installed")
+    [(method, params)] = live.calls()
+    assert (method, params["name"]) == ("file.attach", "b.pdf")
+    live.answers(ref_text="@file:b.pdf")
+    assert live.calls() == [("prompt.submit", {"session_id": "aa11", "text": "read\n\n@file:b.pdf"})]
+
+
+def test_an_attachment_that_is_refused_is_told_and_the_prompt_goes_on() -> None:
+    live = Live()
+    live.prompt(blocks=[{"type": "text", "text": "look"}, {"type": "image", "data": "aGk=", "mimeType": "image/x"}])
+    live.refuses(4016, "unsupported image extension")
     assert live.calls()[0][0] == "prompt.submit"
     [warned] = live.answers(status="streaming")
-    assert isinstance(warned, Warned) and "pdftoppm" in warned.message
+    assert isinstance(warned, Warned) and "unsupported image" in warned.message
 
 
 # -- usage

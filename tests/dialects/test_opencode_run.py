@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Event, TextDelta, Unread, Warned
+from gateway.events import Broke, Ended, Event, TextDelta, Unread, Used, Warned
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.opencode import OpenCodeRun
 from gateway.wire.lines import Lines
@@ -126,6 +126,14 @@ def test_an_error_beats_the_exit_code() -> None:
     dialect, lines = recording("error")
     dialect.read(lines)
     assert dialect.closed(0, "") == [Broke("the script wants status 400", "MODEL_ERROR")]
+
+
+def test_usage_is_of_the_model_that_was_asked_for() -> None:
+    dialect = OpenCodeRun()
+    dialect.begin(Begin("/workspace"))
+    dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k", model="lab/fake/model"))
+    used = [event for event in dialect.read(recording("text")[1]) if isinstance(event, Used)]
+    assert used == [Used("lab", "fake/model", 11, 20, 31)]
 
 
 def test_a_line_that_is_no_json_is_handed_on() -> None:

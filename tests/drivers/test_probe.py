@@ -121,14 +121,18 @@ async def test_an_agent_for_other_systems_says_so(there: bool, status: str, tmp_
 
 
 @pytest.mark.parametrize(("code", "met"), [(0, True), (1, False)])
-async def test_what_it_needs_before_is_tried(code: int, met: bool, tmp_path: Path) -> None:
-    script(tmp_path / "node", f"exit {code}")
-    needs = NPM | {"needs": ["node", "--version"]}
-    found = await see(agent("otter", install=[needs]), PATH=str(tmp_path))
-    assert [(need.command, need.met) for need in found.prerequisites] == [("node --version", met)]
-    without = await see(agent("otter", install=[needs]), PATH=str(tmp_path / "empty"))
-    assert [need.met for need in without.prerequisites] == [False]
+async def test_what_it_needs_before_is_looked_for_and_called_by_who_wants_to_know(
+    code: int, met: bool, tmp_path: Path
+) -> None:
+    script(tmp_path / "node", f"echo called >> {tmp_path / 'called'}; exit {code}")
+    definition = agent("otter", install=[NPM | {"needs": ["node", "--version"]}])
+    without = await see(definition, PATH=str(tmp_path / "empty"))
+    assert [(need.command, need.met) for need in without.prerequisites] == [("node --version", False)]
     assert without.told()["missing"] == ["node --version"]
+    assert [need.met for need in (await see(definition, PATH=str(tmp_path))).prerequisites] == [True]
+    assert not (tmp_path / "called").exists()
+    called = await look(definition, {"PATH": str(tmp_path)}, thorough=True)
+    assert [need.met for need in called.prerequisites] == [met]
 
 
 # -- signed in

@@ -21,6 +21,9 @@ AGENTS = ("claude", "codex", "gemini", "copilot", "opencode", "pi", "omp", "herm
 FAILURE_WORDS = {
     "copilot": "400",  # it tells the status, and keeps the model's words to itself
 }
+ASKED_ABOUT = {
+    "hermes": "SHELL rm -rf none; touch",  # it asks only about what looks dangerous
+}
 
 pytestmark = pytest.mark.live
 
@@ -31,11 +34,17 @@ def models() -> Iterator[ModelServer]:
         yield running
 
 
+def steps_for(agent: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, with commands that this agent asks about."""
+    words = ASKED_ABOUT.get(agent, "SHELL touch")
+    return [{**step, "say": step["say"].replace("SHELL touch", words)} if "say" in step else step for step in steps]
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelServer, tmp_path: Path) -> None:
     install_clients()
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
-        talks = [{"agent": agent, "steps": steps} for steps in TALKS.values()]
+        talks = [{"agent": agent, "steps": steps_for(agent, steps)} for steps in TALKS.values()]
         seen = dict(zip(TALKS, play("agui.mjs", gateway.url, talks), strict=True))
         for name, check in CHECKS.items():
             if name == "failed" and agent in FAILURE_WORDS:
@@ -66,7 +75,7 @@ def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: Mo
         again = events_of(gateway.post(agent, run_input(threadId=first["threadId"], messages=messages)).text)
         in_order(again)
         assert "still there?" in text_of(again)
-        assert not [event for event in again if event.get("name") == "warning"], "it came back by its own means"
+        assert not [event for event in again if event.get("name") == "gateway.warning"], "it came back by its own means"
         asked = json.dumps(models.requests()[-1]["body"])
         assert "hello" in asked, "the model was given what came before"
 

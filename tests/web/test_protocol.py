@@ -27,7 +27,7 @@ def post(*lines: str) -> bytes:
 
 def filled(size: int) -> bytes:
     """A request whose headers have about this many bytes, in lines of a hundred."""
-    return request("/agents", headers=[CLOSE, *[LINE + "x" * (98 - len(LINE))] * (size // 100)])
+    return request("/", headers=[CLOSE, *[LINE + "x" * (98 - len(LINE))] * (size // 100)])
 
 
 # -- size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class CliDriver:
     async def availability(self) -> Availability:
         found = await look(self._definition)
         if found.status == "ready" and self._failure is not None:
-            return Availability("broken", self._failure)
+            return replace(found, status="broken", reason=self._failure)
         return found
 
     async def models(self) -> list[Mapping[str, Any]] | None:
@@ -70,7 +71,8 @@ class CliDriver:
             try:
                 listed = await session.do("models", {}, MODELS_LIMIT)
             finally:
-                await session.aclose()
+                with anyio.CancelScope(shield=True):  # whoever gave up waiting must not leave a process behind
+                    await session.aclose()
         return listed if isinstance(listed, list) else []
 
     async def open(self, opening: Opening) -> CliSession:

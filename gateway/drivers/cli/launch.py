@@ -16,7 +16,7 @@ from gateway.drivers.cli.command import Added, filled
 from gateway.drivers.cli.doors import Door, PipeDoor
 from gateway.drivers.cli.link import Link
 from gateway.drivers.cli.network import HttpDoor, SocketDoor, listening
-from gateway.drivers.environment import trimmed
+from gateway.drivers.environment import named, trimmed
 from gateway.drivers.process import Process, spawn
 from gateway.errors import AgentFault
 from gateway.wire.dialects import DIALECTS
@@ -44,6 +44,8 @@ class Launcher:
             raise
         link = Link(door, self.dialect, self._tasks)
         link.secrets = {name: values[name] for name in ("port", "token") if name in values}
+        if names := self.cli.params.get("env"):
+            link.secrets["env"] = named(names, env)
         link.start()
         return link
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -51,8 +51,8 @@ class Link:
         """It takes no further session."""
         self.uses = 0
         """How often a session came to it."""
-        self.secrets: dict[str, str] = {}
-        """Made for this process: its port, its token."""
+        self.secrets: dict[str, Any] = {}
+        """Made for this process: its port, its token; and of its environment what the dialect is to know."""
 
     @property
     def alive(self) -> bool:

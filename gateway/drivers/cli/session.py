@@ -108,7 +108,11 @@ class CliSession:
 
     async def aclose(self) -> None:
         self._closed = True
-        link, self._link = self._link, None
+        link = self._link
+        if link is not None and link.alive and self._cli.process == "agent":
+            self.dialect.leave()
+            self._flush()
+        self._link = None
         if link is not None:
             link.detach(self)
             self._links.give_back(link)

@@ -4,8 +4,9 @@ In: an agent's definition and the gateway's environment. Out: an `Availability`.
 definition names for it, bounded in time and never twice at once; nothing of it outlives its bound.
 """
 
-from gateway.drivers.probe.availability import Availability, Prerequisite, Status
+from gateway.drivers.probe.availability import BEST_FIRST, Availability, Prerequisite, Status
+from gateway.drivers.probe.glancing import glance
 from gateway.drivers.probe.looking import answers, look
 from gateway.drivers.probe.programs import find
 
-__all__ = ["Availability", "Prerequisite", "Status", "answers", "find", "look"]
+__all__ = ["BEST_FIRST", "Availability", "Prerequisite", "Status", "answers", "find", "glance", "look"]

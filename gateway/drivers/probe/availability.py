@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 Status = Literal["ready", "not-installed", "needs-auth", "broken"]
 
+BEST_FIRST: tuple[Status, ...] = ("ready", "needs-auth", "broken", "not-installed")
+"""By how little is missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prerequisite:

@@ -27,21 +27,24 @@ HAS_MODULE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1])
 _modules: Kept[Reply] = Kept()
 
 
-async def look(definition: AgentDefinition, environ: Mapping[str, str] | None = None) -> Availability:
-    """Quick where nothing has to be asked, or it was asked a short while ago."""
+async def look(
+    definition: AgentDefinition, environ: Mapping[str, str] | None = None, *, thorough: bool = False
+) -> Availability:
+    """Quick where nothing has to be asked, or it was asked a short while ago. `thorough`: what installing needs is
+    called, not only looked for; `npm --version` alone takes longer than all the rest."""
     if definition.command is None:
         return Availability()
     given = os.environ if environ is None else environ
     found = await to_thread.run_sync(find, definition, given)
     if found is None:
-        return await _not_there(definition, given)
-    here = _Look(definition, found)
+        return await _not_there(definition, given, thorough)
+    here = _Look(definition, found, thorough)
     await to_thread.run_sync(here.read)
     await here.ask()
     return here.judge()
 
 
-async def _not_there(definition: AgentDefinition, environ: Mapping[str, str]) -> Availability:
+async def _not_there(definition: AgentDefinition, environ: Mapping[str, str], thorough: bool) -> Availability:
     names = dict.fromkeys(repr(command.run[0]) for _, command in doors(definition))
     reason = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not on the PATH"
     if not runs_here(definition):
@@ -49,14 +52,14 @@ async def _not_there(definition: AgentDefinition, environ: Mapping[str, str]) ->
     env = trimmed((), {}, environ)
     way = offered(definition.install, env)
     hint = command_of(definition, way)
-    return Availability("not-installed", reason, hint, prerequisites=await _needs(way, env))
+    return Availability("not-installed", reason, hint, prerequisites=await _needs(way, env, thorough))
 
 
 class _Look:
     """At an agent whose program was found."""
 
-    def __init__(self, definition: AgentDefinition, found: Found) -> None:
-        self._definition, self._found = definition, found
+    def __init__(self, definition: AgentDefinition, found: Found, thorough: bool) -> None:
+        self._definition, self._found, self._thorough = definition, found, thorough
         self._way: Install | None = None
         self._version = versions.Version()
         self._signed_in = False
@@ -91,7 +94,7 @@ class _Look:
         self._signed_in = self._signed_in or await signs.told(self._definition.auth, self._found.env)
 
     async def _ask_needs(self) -> None:
-        self._needs = await _needs(self._way, self._found.env)
+        self._needs = await _needs(self._way, self._found.env, self._thorough)
 
     async def _ask_module(self) -> None:
         """`python` is nearly everywhere; what counts is the module that it is to run."""
@@ -128,11 +131,13 @@ class _Look:
         return facts
 
 
-async def _needs(way: Install | None, env: Mapping[str, str]) -> tuple[Prerequisite, ...]:
+async def _needs(way: Install | None, env: Mapping[str, str], thorough: bool) -> tuple[Prerequisite, ...]:
     if way is None or not way.needs:
         return ()
     path = where(way.needs[0], env)
-    met = path is not None and (await versions.remembered(way.needs, path, env)).code == 0
+    met = path is not None
+    if path is not None and thorough:
+        met = (await versions.remembered(way.needs, path, env)).code == 0
     return (Prerequisite(" ".join(way.needs), met),)
 
 

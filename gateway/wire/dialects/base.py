@@ -142,6 +142,10 @@ class Dialect:
         """One of `actions`: its ticket; `replies` has what came of it, sooner or later."""
         raise NotImplementedError
 
+    def leave(self) -> None:
+        """The session leaves a process that others go on with: what frees it there goes to `outbox`. It can be brought
+        back."""
+
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         """The agent's output is at its end. What is left to say of the turn; if that does not end it, the driver does,
         as `AGENT_DIED`. Exit codes lie: a dialect that knows better says what really happened."""

@@ -59,7 +59,10 @@ class CursorDialect(Dialect):
 
     def _begin_turn(self) -> None:
         self._count = 0
-        self._told = self._since_call = ""
+        self._told = self._since_call = self._deltas = False
+        """Text was told: at all, since the last call, in deltas. Then what comes whole is a repetition."""
+        self._whole: str | None = None
+        """What was told last, whole."""
         self._open: str | None = None
         self._id = ""
         self._calls: dict[str, bool] = {}
@@ -147,29 +150,31 @@ class CursorDialect(Dialect):
         words = "".join(part for item in items(content) if (part := text(item.get("text"))) is not None)
         if not words:
             return []
-        again = "timestamp_ms" not in line or line.get("model_call_id") is not None
-        if again:
-            whole = self._told if "timestamp_ms" not in line else self._since_call
-            if whole or (self._told and self._told.endswith(words)):
-                return self._close()
+        last, delta = "timestamp_ms" not in line, line.get("model_call_id") is None and "timestamp_ms" in line
+        self._deltas = self._deltas or delta
+        if not delta and ((self._deltas if last else self._since_call) or words == self._whole):
+            return self._close()
+        self._whole = None if delta else words
         return self._say(words)
 
     def _say(self, words: str) -> list[Event]:
-        closed = [] if self._open == "text" else [*self._close(), *self._new("text")]
-        self._told += words
-        self._since_call += words
+        closed = self._open_as("text")
+        self._told = self._since_call = True
         return [*closed, TextDelta(words, self._id)]
 
     def _thought(self, words: str) -> list[Event]:
         if not words:
             return []
-        closed = [] if self._open == "thought" else [*self._close(), *self._new("thought")]
+        closed = self._open_as("thought")
         return [*closed, ReasoningDelta(words, self._id)]
 
-    def _new(self, kind: str) -> list[Event]:
+    def _open_as(self, kind: str) -> list[Event]:
+        if self._open == kind:
+            return []
+        closed = self._close()
         self._count += 1
         self._open, self._id = kind, self.own(f"{kind}{self._count}")
-        return []
+        return closed
 
     def _close(self) -> list[Event]:
         kind, self._open = self._open, None
@@ -183,7 +188,7 @@ class CursorDialect(Dialect):
         call = _call_id(line)
         if call is None:
             return None
-        self._since_call = ""
+        self._since_call = False
         if call in self._calls:
             return []
         self._calls[call] = False

@@ -146,16 +146,16 @@ class ClaudeDialect(Reader):
         if self.turn.approvals != "prompt":
             self._respond(request_id, by_policy(pending, self.turn.approvals))
             return []
-        return self._hold(pending)
+        question_id = self.own(f"ask:{request_id}")
+        return [] if question_id in self._pending else self._hold(question_id, pending)
 
-    def _hold(self, pending: Pending) -> list[Event]:
+    def _hold(self, question_id: str, pending: Pending) -> list[Event]:
         request = pending.request
         lane, found = (self._main, []) if word(request.get("agent_id")) is None else self._tasks.lane(request)
         claudes = word(request.get("tool_use_id"))
         if pending.tool is not None and claudes is not None:
             found = [*found, *self._calls.whole(claudes, pending.tool, pending.input, lane.subagent)]
         call = self._calls.find(claudes)
-        question_id = self.own(f"ask:{pending.request_id}")
         self._pending[question_id] = pending
         self._asking.append(question(pending, question_id, call.id if call else None, lane.subagent))
         return found

@@ -89,7 +89,8 @@ def _message(pending: Pending, *, plan: bool) -> str:
         told = text(pending.input.get("plan")) or ""
         return f"The agent asks to leave plan mode and to carry out its plan.\n\n{told}".strip()
     request = pending.request
-    named = text(request.get("title")) or f"{text(request.get('display_name')) or pending.tool} wants to run."
+    name = text(request.get("display_name")) or pending.tool
+    named = text(request.get("title")) or f"The agent wants to use {name}."
     lines = [named, text(request.get("description")), text(request.get("decision_reason"))]
     return "\n".join(dict.fromkeys(line for line in lines if line))
 

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault, NotJson
-from gateway.events import Broke, Custom, Event, TextDelta, TextEnd
+from gateway.events import Broke, Custom, Event, TextDelta, TextEnd, Warned
 from gateway.jsontext import loads
 from gateway.wire.acp.lenient import items, json_text, obj, text, word
 from gateway.wire.dialects.base import Begin, Dialect, Prompt
@@ -25,6 +25,7 @@ from gateway.wire.dialects.claude.ending import LOST, Book, aborted, failure, st
 from gateway.wire.dialects.claude.facts import HERE, commands, of_turn
 from gateway.wire.dialects.claude.lane import Lane
 from gateway.wire.dialects.claude.tasks import Tasks
+from gateway.wire.dialects.claude.template import Template
 
 NOISE = {
     "keep_alive": "a sign of life",
@@ -63,6 +64,7 @@ class Reader(Dialect):
         self._main = Lane(None, self._calls)
         self._tasks = Tasks(self._calls)
         self._book = Book()
+        self._template = Template()
         self._error: tuple[str, str] | None = None
         """A failure of the model's that was told as an answer: what it is called, and its words."""
         self._awaited = False
@@ -73,6 +75,8 @@ class Reader(Dialect):
         """Claude is in a turn, ours or not."""
         self._says_idle = False
         """It tells when it has nothing more to do."""
+        self._looked = False
+        """It has said which plugins it could not load."""
         self._news: list[Event] = []
         """To be told with what is read next."""
 
@@ -80,8 +84,9 @@ class Reader(Dialect):
         super().begin(begin)
         self._tasks.forget()
         self._main.rest()
+        self._template.forget()
         self._book.begin(new=begin.session_id is None)
-        self._awaited = self._working = self._says_idle = False
+        self._awaited = self._working = self._says_idle = self._looked = False
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
@@ -92,19 +97,32 @@ class Reader(Dialect):
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found, self._news = self._news, []
-        main = self._main
-        for message in messages:
-            try:
-                line = orjson.loads(message)
-            except orjson.JSONDecodeError:
-                line = _by_hand(message)
-            words = _words(line, main.speaking) if main.speaking is not None else None
-            if words is not None:
-                found.append(TextDelta(words))
-                continue
-            told = self._line(line) if type(line) is dict else None
-            found += [self.unread(line)] if told is None else told
+        main, lines, at = self._main, list(messages), 0
+        while at < len(lines):
+            texts = self._template.texts(lines, at) if main.speaking is not None else ()
+            if texts:
+                found += [TextDelta(words) for words in texts if words]
+                at += len(texts)
+            else:
+                self._take(lines[at], found)
+                at += 1
         return found
+
+    def _take(self, message: bytes, found: list[Event]) -> None:
+        """One line, the long way."""
+        try:
+            line = orjson.loads(message)
+        except orjson.JSONDecodeError:
+            line = _by_hand(message)
+        speaking = self._main.speaking
+        if speaking is not None and (words := _words(line, speaking)) is not None:
+            self._template.learn(message, line)
+            found.append(TextDelta(words))
+            return
+        told = self._line(line) if type(line) is dict else None
+        if self._main.speaking != speaking:
+            self._template.forget()
+        found += [self.unread(line)] if told is None else told
 
     def _line(self, line: Line) -> list[Event] | None:
         """None: not understood."""
@@ -182,7 +200,18 @@ class Reader(Dialect):
         told = of_turn(line)
         self.announced |= {key: told.pop(key) for key in ("identity.version",) if key in told}
         self.facts |= told
-        return []
+        return [self._unloaded(error) for error in self._news_of_plugins(line)]
+
+    def _news_of_plugins(self, line: Line) -> list[Line]:
+        """What did not load: told with the first turn of a process, though every turn says it."""
+        if self._looked:
+            return []
+        self._looked = True
+        return items(line.get("plugin_errors"))
+
+    def _unloaded(self, error: Line) -> Warned:
+        words = text(error.get("message")) or "it gave no reason"
+        return self.warned("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {words}")
 
     def _status(self, line: Line) -> list[Event]:
         found: list[Event] = []

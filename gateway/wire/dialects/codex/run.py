@@ -145,8 +145,8 @@ def in_other_words(told: dict[str, Any]) -> dict[str, Any]:
     for key in ("type", "status"):
         if isinstance(found.get(key), str):
             found[key] = _camel(found[key])
-    if found.get("type") in TYPES:
-        found["type"] = TYPES[found["type"]]
+    if (kind := text(found.get("type"))) in TYPES:
+        found["type"] = TYPES[kind]
         found["tool"] = _camel(text(found.get("tool")) or "")
     if found.get("type") == "mcpToolCall" and isinstance(found.get("result"), dict):
         found["result"] = {_camel(key): value for key, value in found["result"].items()}

@@ -103,6 +103,10 @@ class Codex(Hearing):
             case _:
                 raise NotImplementedError(action)
 
+    def leave(self) -> None:
+        if self.session_id is not None:
+            self._ask("thread/unsubscribe", {"threadId": self.session_id})
+
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         gone = AgentFault("the agent's process has ended", code="AGENT_DIED")
         for ticket, (_, _, action) in self._asked.items():

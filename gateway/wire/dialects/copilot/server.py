@@ -127,6 +127,10 @@ class CopilotDialect(Dialect):
         self._ask(method, told, self._done(ticket, value))
         return ticket
 
+    def leave(self) -> None:
+        if self.session_id is not None:  # what it wrote to its disk stays: it can be resumed
+            self._ask_session("session.destroy", {}, lambda result, fault: [])
+
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         self._waiting.clear()
         return super().closed(exit_code, stderr)

@@ -42,3 +42,11 @@ def _call(block: Block) -> Call | None:
             return "file.attach", {"data_url": f"data:{mime};base64,{data}", "name": name}
         case _:
             return None
+
+
+def as_file(method: str, params: dict[str, str]) -> Call | None:
+    """A PDF that cannot be shown page by page, for want of a program, is still a file that the agent may read."""
+    if method != "pdf.attach":
+        return None
+    url = f"data:application/pdf;base64,{params['content_base64']}"
+    return "file.attach", {"data_url": url, "name": params["filename"]}

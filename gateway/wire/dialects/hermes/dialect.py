@@ -205,6 +205,8 @@ class Hermes(Questions):
     def _info(self, payload: dict[str, Any]) -> list[Event]:
         self.facts |= facts_of(payload)
         self.provider = word(payload.get("provider")) or self.provider
+        if (version := word(payload.get("version"))) is not None:
+            self.announced["identity.version"] = version
         if (stored := word(payload.get("stored_session_id"))) is not None:
             self.session_id = stored  # after a compression it goes on under a new one
         return self._at_rest() if payload.get("running") is False else []

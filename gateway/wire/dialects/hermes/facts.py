@@ -13,7 +13,6 @@ KEPT = {
     "approval_mode": "approvalMode",
     "cwd": "cwd",
     "title": "title",
-    "version": "version",
 }
 """Of `session.info`, what is worth knowing → its name in the snapshot."""
 

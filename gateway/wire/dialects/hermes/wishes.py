@@ -14,7 +14,7 @@ from typing import Any
 from gateway.events import Broke, Event, Warned
 from gateway.wire.acp.lenient import items, obj, word
 from gateway.wire.dialects.base import Begin, Prompt
-from gateway.wire.dialects.hermes.attaching import attachments
+from gateway.wire.dialects.hermes.attaching import as_file, attachments
 from gateway.wire.dialects.hermes.calls import Then
 from gateway.wire.dialects.hermes.facts import model_list
 from gateway.wire.dialects.hermes.faults import rpc_fault
@@ -79,6 +79,9 @@ class Wishes(Sessions):
 
     def _attach(self, method: str, params: dict[str, Any]) -> None:
         def attached(result: Any, error: Any) -> list[Event]:
+            if error is not None and (other := as_file(method, params)) is not None:
+                self._attach(*other)
+                return []
             if (ref := word(obj(result).get("ref_text"))) is not None:
                 self._refs.append(ref)
             if error is not None:

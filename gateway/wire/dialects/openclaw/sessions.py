@@ -67,7 +67,7 @@ class Sessions(Calls):
             self.failure = AgentFault(f"OpenClaw's gateway did not accept the connection: {words}")
         server = obj(obj(answer.get("payload")).get("server"))
         if (version := word(server.get("version"))) is not None:
-            self.announced["custom.openclaw.version"] = version
+            self.announced["identity.version"] = version
 
     def _create(self, params: dict[str, Any]) -> None:
         mode = self.given.params.get("mode")

@@ -68,10 +68,13 @@ class Call:
 
 
 class Parts:
-    """`own` makes an agent's id unique in the thread; `subagent` is whose parts these are."""
+    """`own` makes an agent's id unique in the thread; `subagent` is whose parts these are; `model` (`provider/model`)
+    writes the messages of which nobody says so."""
 
-    def __init__(self, own: Callable[[str], str], subagent: str | None = None) -> None:
+    def __init__(self, own: Callable[[str], str], subagent: str | None = None, model: str | None = None) -> None:
         self._own, self.subagent = own, subagent
+        provider, _, name = (model or "").partition("/")
+        self._by = (provider or None, name or None)
         self._said: dict[str, Said] = {}
         self._calls: dict[str, Call] = {}
         self._named: dict[tuple[str, str], Call] = {}
@@ -233,7 +236,7 @@ class Parts:
         cost = part.get("cost")
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < float("inf"):
             self.cost += cost
-        used = _tokens(obj(part.get("tokens")), self._models.get(word(part.get("messageID")) or "", (None, None)))
+        used = _tokens(obj(part.get("tokens")), self._models.get(word(part.get("messageID")) or "", self._by))
         return [used] if used.input_tokens or used.output_tokens else []
 
 

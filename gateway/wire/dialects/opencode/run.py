@@ -37,7 +37,7 @@ class OpenCodeRun(Dialect):
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self._parts, self._error = Parts(self.own), None
+        self._parts, self._error = Parts(self.own, model=prompt.model), None
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:

@@ -145,6 +145,12 @@ def response(request: dict[str, Any], answer: Answer) -> dict[str, Any]:
     return _response(request, told)
 
 
+def edited(request: dict[str, Any], answer: Answer) -> dict[str, Any] | None:
+    """The arguments that run instead of the model's own."""
+    verdict = _verdict(obj(answer.payload)) if is_gate(request) and answer.status == "resolved" else {}
+    return verdict.get("editedArgs")
+
+
 def by_policy(request: dict[str, Any], policy: Literal["auto", "deny"]) -> dict[str, Any]:
     """The answer that needs no human. What is no yes-or-no question gets none."""
     yes = policy == "auto"

@@ -37,6 +37,8 @@ class Call:
     ended: bool = False
     answered: bool = False
     asked: bool = False
+    edited: dict[str, Any] | None = None
+    """What the user made of the arguments."""
     live: Output | None = None
 
 
@@ -197,6 +199,7 @@ class Calls:
             "isError": True if told.get("isError") is True else None,
             "durationMs": told.get("durationMs"),
             "details": _small(result.get("details")),
+            "editedArgs": call.edited,
         }
         metadata = self._metadata(present(about))
         yield ToolResult(call.id, _content(result.get("content")), subagent=self._subagent, metadata=metadata)

@@ -51,7 +51,7 @@ class Lane:
 
     def read(self, told: dict[str, Any]) -> Iterable[Event] | None:
         """None: not understood, or none of a lane's."""
-        handler = LANES_OWN.get(told.get("type", ""))
+        handler = LANES_OWN.get(word(told.get("type")) or "")
         return None if handler is None else handler(self, told)
 
     def break_off(self) -> None:
@@ -78,9 +78,11 @@ class Lane:
             return self.say("text", event.get("contentIndex"), event.get("delta"))
         if kind == "thinking_delta":
             return self.say("thinking", event.get("contentIndex"), event.get("delta"))
-        index, handler = event.get("contentIndex"), BLOCKS.get(kind) if isinstance(kind, str) else None
+        if not isinstance(kind, str):
+            return None
         if kind in UNTOLD:
             return []
+        index, handler = event.get("contentIndex"), BLOCKS.get(kind)
         return handler(self, index, event, told.get("message")) if handler and type(index) is int else None
 
     def say(self, kind: Kind, index: Any, words: Any) -> list[Event] | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from gateway.wire.acp.lenient import count, items, obj, present, text, word
 
-
 UNKNOWN = "unknown"
 """The provider of no model at all: nobody is signed in."""
 

@@ -35,7 +35,8 @@ class PiRpc(PiCommands):
 
     def __init__(self) -> None:
         super().__init__()
-        self._questions: dict[str, dict[str, Any]] = {}
+        self._questions: dict[str, tuple[dict[str, Any], Call | None]] = {}
+        """What was asked, and about which call."""
         self._todo: list[dict[str, Any]] = []
         self._accepted = self._gated = self._settles = False
 
@@ -158,7 +159,7 @@ class PiRpc(PiCommands):
 
     def cancel(self) -> bool:
         self.cancelled = True
-        for request in self._questions.values():  # omp waits for these first, and pi's gate takes them for a no
+        for request, _ in self._questions.values():  # omp waits for these first, and pi's gate takes them for a no
             self.send(asking.response(request, Answer("", "cancelled")))
         self._questions.clear()
         if self._accepted:
@@ -199,7 +200,7 @@ class PiRpc(PiCommands):
             call.asked = True
         self._lane.break_off()
         question_id = self._question_id(request["id"])
-        self._questions[question_id] = request
+        self._questions[question_id] = (request, call)
         return [Asked((asking.question(self.agent, question_id, request, call, lane),))]
 
     def _question_id(self, agents_id: Any) -> str:
@@ -212,7 +213,10 @@ class PiRpc(PiCommands):
         return None, None
 
     def answer(self, question_id: str, answer: Answer) -> None:
-        if (request := self._questions.pop(question_id, None)) is not None:
+        if (asked := self._questions.pop(question_id, None)) is not None:
+            request, call = asked
+            if call is not None:
+                call.edited = asking.edited(request, answer)
             self.send(asking.response(request, answer))
 
 

@@ -1,0 +1,253 @@
+"""Snapshots as they change, for any number of watchers. The one file of this room that waits.
+
+In: a `Sight`, which tells what a key's watchers would see now, and by which cheap facts one notices that this may have
+changed. Out: for every watcher the newest state, as soon as there is one that it has not seen.
+
+A change costs one look for each key that is watched, whatever the number of its watchers; a key that nobody watches
+costs no work. Nobody is waited for: whoever is slow finds the newest state when it comes back for more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+from anyio import CancelScope
+from anyio.abc import TaskGroup
+
+from gateway.capabilities.versions import Key, Shown, Told, Versions
+from gateway.errors import Busy, GatewayError
+
+log = logging.getLogger(__name__)
+
+TICK = 0.1
+"""Between two looks at the cheap facts, while somebody watches."""
+TOGETHER = 0.05
+"""What changes within this is one change. A first watcher waits so long for what is about to be known."""
+RESTING = 64
+"""Keys without watchers whose versions are still remembered, for a page that is reloaded. No work is done for them."""
+
+
+class Sight(Protocol):
+    """The world, as the feed sees it."""
+
+    async def facts(self, agent: str) -> Any:
+        """What all keys of an agent depend on: only compared, and asked for many times a second."""
+
+    def own(self, key: Key) -> Any:
+        """What this key depends on beside that."""
+
+    async def look(self, key: Key) -> Shown:
+        """Raises `GatewayError` where there is nothing to be seen any more."""
+
+    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
+        """While somebody watches the agent: keeps those facts fresh that take time to learn. Runs until cancelled;
+        `looked` is called when all were learnt for the first time."""
+
+
+class Pulse:
+    """Tells those who watch an agent to look at once. Nothing is lost without it: changes are then seen at the next
+    look. Touching costs nothing where nobody watches. For the event loop's own thread."""
+
+    def __init__(self) -> None:
+        self._beats: dict[str, int] = {}
+        self._waiting: dict[str, anyio.Event] = {}
+
+    def touch(self, agent: str) -> None:
+        """Something of this agent may be another now: its definition, its models, what a session has."""
+        self._beats[agent] = self.beat(agent) + 1
+        if (waiting := self._waiting.pop(agent, None)) is not None:
+            waiting.set()
+
+    def beat(self, agent: str) -> int:
+        return self._beats.get(agent, 0)
+
+    async def wait(self, agent: str, beat: int, at_most: float) -> None:
+        """Until there is another beat than this one."""
+        if self.beat(agent) == beat:
+            with anyio.move_on_after(at_most):
+                await self._waiting.setdefault(agent, anyio.Event()).wait()
+
+
+class Channel:
+    """One key that is watched."""
+
+    def __init__(self, key: Key, versions: Versions) -> None:
+        self.key, self.versions = key, versions
+        self.watchers = 0
+        self.facts: Any = None
+        """What the newest version was made of."""
+        self.changed = anyio.Event()
+        self.over = False
+        self.farewell: Told | None = None
+
+    def publish(self, shown: Shown) -> None:
+        if self.versions.publish(shown):
+            self._wake()
+
+    def end(self, reason: GatewayError | None) -> None:
+        """Without a reason it is the gateway that stops: whoever comes back will be served."""
+        self.over = True
+        self.farewell = None if reason is None else self.versions.farewell(reason)
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self.changed = self.changed, anyio.Event()
+        changed.set()
+
+
+class Watcher:
+    """One watcher's place."""
+
+    def __init__(self, channel: Channel, after: int | None) -> None:
+        self._channel, self._last = channel, after
+
+    async def next(self) -> Told | None:
+        """The newest that it has not had yet; None at the end. May be cancelled and called again."""
+        while (told := self._news()) is None and not self._channel.over:
+            await self._channel.changed.wait()
+        self._last = self._last if told is None else told.number
+        return told
+
+    def _news(self) -> Told | None:
+        if not self._channel.over:
+            return self._channel.versions.after(self._last)
+        last = self._channel.farewell
+        return None if last is None or last.number == self._last else last
+
+
+class Rounds:
+    """An agent that is watched: its channels, and the task that goes round them."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.users = 0
+        self.channels: dict[Key, Channel] = {}
+        self.scope = CancelScope()
+        self.looked = anyio.Event()
+
+    def end(self, reason: GatewayError | None) -> None:
+        for channel in self.channels.values():
+            channel.end(reason)
+        self.channels.clear()
+
+
+class Feed:
+    def __init__(self, sight: Sight, pulse: Pulse, tasks: TaskGroup) -> None:
+        self._sight, self._pulse, self._tasks = sight, pulse, tasks
+        self._rounds: dict[str, Rounds] = {}
+        self._resting: dict[Key, Versions] = {}
+        self._closed = False
+
+    @property
+    def watched(self) -> dict[Key, int]:
+        """Keys and the number of their watchers."""
+        return {key: one.watchers for rounds in self._rounds.values() for key, one in rounds.channels.items()}
+
+    @asynccontextmanager
+    async def watch(self, key: Key, after: int | None = None) -> AsyncIterator[Watcher]:
+        """`after`: the number of the last event that this watcher has had. Raises why there is nothing to be seen."""
+        if self._closed:
+            raise Busy("the gateway is shutting down; watch again when it is back")
+        rounds = self._enter(key.agent)
+        try:
+            channel = await self._open(rounds, key)
+            channel.watchers += 1
+            try:
+                yield Watcher(channel, after)
+            finally:
+                channel.watchers -= 1
+                self._rest(rounds, channel)
+        finally:
+            self._leave(rounds)
+
+    def close(self) -> None:
+        """The gateway stops: every stream ends."""
+        self._closed = True
+        for rounds in self._rounds.values():
+            rounds.scope.cancel()
+            rounds.end(None)
+
+    # -- who watches what
+
+    def _enter(self, agent: str) -> Rounds:
+        rounds = self._rounds.get(agent)
+        if rounds is None:
+            rounds = self._rounds[agent] = Rounds(agent)
+            self._tasks.start_soon(self._go_round, rounds)
+        rounds.users += 1
+        return rounds
+
+    def _leave(self, rounds: Rounds) -> None:
+        rounds.users -= 1
+        if not rounds.users:
+            rounds.scope.cancel()
+            if self._rounds.get(rounds.agent) is rounds:
+                del self._rounds[rounds.agent]
+
+    async def _open(self, rounds: Rounds, key: Key) -> Channel:
+        if (channel := rounds.channels.get(key)) is not None:
+            return channel
+        with anyio.move_on_after(TOGETHER):
+            await rounds.looked.wait()
+        facts = (await self._sight.facts(key.agent), self._sight.own(key))
+        shown = await self._sight.look(key)
+        if (channel := rounds.channels.get(key)) is None:  # else somebody was quicker, and has newer news
+            channel = Channel(key, self._resting.pop(key) if key in self._resting else Versions())
+            channel.facts = facts
+            channel.publish(shown)
+            rounds.channels[key] = channel
+        return channel
+
+    def _rest(self, rounds: Rounds, channel: Channel) -> None:
+        if channel.watchers or rounds.channels.get(channel.key) is not channel:
+            return
+        del rounds.channels[channel.key]
+        self._resting[channel.key] = channel.versions
+        if len(self._resting) > RESTING:
+            del self._resting[next(iter(self._resting))]
+
+    # -- looking
+
+    async def _go_round(self, rounds: Rounds) -> None:
+        """The agent's task. A defect here ends its watchers' streams, and nothing else."""
+        with rounds.scope:
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._sight.attend, rounds.agent, rounds.looked.set)
+                    while True:
+                        beat = self._pulse.beat(rounds.agent)
+                        await self._round(rounds)
+                        await self._pulse.wait(rounds.agent, beat, TICK)
+            except Exception:
+                log.exception("the agent %s cannot be watched", rounds.agent)
+                rounds.end(GatewayError("the gateway itself failed; its log says how"))
+                if self._rounds.get(rounds.agent) is rounds:
+                    del self._rounds[rounds.agent]
+
+    async def _round(self, rounds: Rounds) -> None:
+        if await self._stale(rounds):
+            await anyio.sleep(TOGETHER)
+            for channel, facts in await self._stale(rounds):
+                await self._refresh(rounds, channel, facts)
+
+    async def _stale(self, rounds: Rounds) -> list[tuple[Channel, Any]]:
+        """Those whose facts are others now, with these. An agent that is gone has none."""
+        try:
+            facts = await self._sight.facts(rounds.agent)
+        except GatewayError:
+            facts = None
+        now = [(channel, (facts, self._sight.own(channel.key))) for channel in rounds.channels.values()]
+        return [(channel, its) for channel, its in now if channel.facts != its]
+
+    async def _refresh(self, rounds: Rounds, channel: Channel, facts: Any) -> None:
+        channel.facts = facts
+        try:
+            channel.publish(await self._sight.look(channel.key))
+        except GatewayError as exc:
+            channel.end(exc)
+            if rounds.channels.get(channel.key) is channel:
+                del rounds.channels[channel.key]

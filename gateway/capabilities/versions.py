@@ -1,0 +1,101 @@
+"""The last versions of a snapshot, and what somebody who knows one of them must be told.
+
+In: what is shown now. Out: the newest state as an event, whole and as a JSON Patch from the one that is known; made
+once for all who know the same. Nothing is queued: only the newest state counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import orjson
+
+from gateway.capabilities.patch import Patch, diff
+from gateway.errors import GatewayError
+
+RING = 16
+"""Versions that are remembered, for watchers that come back."""
+
+
+class Key(NamedTuple):
+    """What is watched: all that a snapshot depends on, and the form in which it is shown."""
+
+    agent: str
+    thread: str | None = None
+    principal: str | None = None
+    """Whose thread it is; None without a thread: then all see the same."""
+    model: str | None = None
+    view: str = "agui"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is to be seen at one moment."""
+
+    body: bytes
+    """JSON."""
+    version: str
+
+    def patch_from(self, known: Shown) -> Patch:
+        return diff(orjson.loads(known.body), orjson.loads(self.body))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event for watchers."""
+
+    number: int
+    name: str
+    """`snapshot`, `change`, or at the end `gone`."""
+    data: bytes
+    encoded: dict[str, bytes] = field(default_factory=dict)
+    """Wire format → bytes; filled by the first who needs them."""
+
+
+class Versions:
+    """Of one key."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._ring: deque[tuple[int, Shown]] = deque(maxlen=RING)
+        self._told: dict[int | None, Told] = {}
+
+    def publish(self, shown: Shown) -> bool:
+        """False: nothing is new."""
+        if self._ring and self._ring[-1][1].version == shown.version:
+            return False
+        self._ring.append((self._next_number(), shown))
+        self._told = {}
+        return True
+
+    def after(self, number: int | None) -> Told | None:
+        """The newest, for somebody whose last one had this number; None: that is the newest. A number that is too old,
+        or none of ours, counts as none."""
+        newest, shown = self._ring[-1]
+        if number == newest:
+            return None
+        known = next((past for its, past in self._ring if its == number), None)
+        since = None if known is None else number
+        if since not in self._told:
+            self._told[since] = _told(newest, shown, known)
+        return self._told[since]
+
+    def farewell(self, reason: GatewayError) -> Told:
+        return Told(self._next_number(), "gone", orjson.dumps(reason.problem()))
+
+    def _next_number(self) -> int:
+        """By the clock, in milliseconds, so that numbers grow beyond a restart too: none ever means two versions."""
+        last = self._ring[-1][0] if self._ring else 0
+        return max(last + 1, int(self._clock() * 1000))
+
+
+def _told(number: int, shown: Shown, known: Shown | None) -> Told:
+    version = orjson.dumps(shown.version)
+    if known is None:
+        return Told(number, "snapshot", b'{"version":%b,"capabilities":%b}' % (version, shown.body))
+    patch = orjson.dumps(shown.patch_from(known))
+    return Told(number, "change", b'{"version":%b,"patch":%b,"capabilities":%b}' % (version, patch, shown.body))

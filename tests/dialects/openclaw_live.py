@@ -1,0 +1,80 @@
+"""A session of OpenClaw's gateway for tests that say themselves what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from gateway.events import Asked, Event, Question
+from gateway.turn import Answer
+from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects.openclaw import OpenClaw
+
+Json = dict[str, Any]
+KEY = "agent:main:x"
+RUN = f"{KEY}:k"
+ASKED: Json = {"command": "rm x", "allowedDecisions": ["allow-once", "allow-always", "deny"], "toolCallId": "c1"}
+
+
+class Live:
+    """`begin` left out: a new session that was made."""
+
+    def __init__(self, **begin: Any) -> None:
+        self.dialect = OpenClaw()
+        self._last: str | None = None
+        params = {"connected": True, **begin.pop("params", {})}
+        self.dialect.begin(Begin("/workspace", tag="s", params=params, **begin))
+        if not begin:
+            self.answers(key=KEY, entry={"permissionMode": "guarded"})
+
+    def calls(self) -> list[tuple[str, Json]]:
+        sent = [orjson.loads(message) for message in self.dialect.outbox]
+        self.dialect.outbox.clear()
+        self._last = sent[-1]["id"] if sent else self._last
+        return [(call["method"], call["params"]) for call in sent]
+
+    def answers(self, **payload: Any) -> list[Event]:
+        """To the last request."""
+        return self._answer({"ok": True, "payload": payload})
+
+    def refuses(self, message: str, **payload: Any) -> list[Event]:
+        return self._answer({"ok": False, "payload": payload, "error": {"code": "UNAVAILABLE", "message": message}})
+
+    def _answer(self, answer: Json) -> list[Event]:
+        if self.dialect.outbox:
+            self.calls()
+        return self.hears({"type": "res", "id": self._last, **answer})
+
+    def hears(self, message: Json) -> list[Event]:
+        return self.dialect.read([orjson.dumps(message)])
+
+    def event(self, name: str, **payload: Any) -> list[Event]:
+        return self.hears({"type": "event", "event": name, "payload": payload})
+
+    def says(self, stream: str, run: str = RUN, key: str = KEY, **data: Any) -> list[Event]:
+        return self.event("agent", runId=run, sessionKey=key, stream=stream, data=data)
+
+    def prompt(self, text: str = "go", **wishes: Any) -> list[tuple[str, Json]]:
+        blocks = wishes.pop("blocks", [{"type": "text", "text": text}])
+        self.dialect.prompt(Prompt(blocks, "k", **wishes))
+        return self.calls()
+
+    def working(self, **wishes: Any) -> Live:
+        self.prompt(**wishes)
+        self.answers(status="accepted", runId=RUN)
+        self.says("lifecycle", phase="start")
+        return self
+
+    def asks(self, event: str = "exec.approval.requested", run: str = RUN, **more: Any) -> list[Event]:
+        request = {**ASKED, **more, "sessionKey": KEY, "runId": run}
+        return self.event(event, id="q1", createdAtMs=1000, expiresAtMs=31000, request=request)
+
+    def question(self, **more: Any) -> Question:
+        [asked] = [event for event in self.asks(**more) if isinstance(event, Asked)]
+        [question] = asked.questions
+        return question
+
+    def answer(self, question: Question, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:
+        self.dialect.answer(question.id, Answer(question.id, "cancelled" if cancelled else "resolved", payload))
+        return self.calls()
