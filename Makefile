@@ -8,7 +8,7 @@ LIVE   := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code
 # pip shows its progress to a person and keeps quiet otherwise.
 QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
 
-.PHONY: serve test test-agents lint types bench proto wheel clean
+.PHONY: serve test test-agents test-openclaw lint types bench proto wheel clean
 
 serve: $(VENV)/.serve
 	@$(BIN)/agui-gateway serve $(ARGS)
@@ -22,6 +22,12 @@ test-agents: $(VENV)/.test
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE)
 	@$(BIN)/pytest tests/live $(ARGS)
+
+# By itself: it takes 650 MB of disk, and more than a gigabyte of memory while it works.
+test-openclaw: $(VENV)/.test
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.live.install openclaw
+	@AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .

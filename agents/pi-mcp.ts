@@ -1,6 +1,6 @@
 /**
  * MCP servers that a run wishes for, told to pi, which takes them from its own files only: `pi -e pi-mcp.ts` with the
- * path of a file `{"mcpServers": {name: {…}}}` in AGUI_GATEWAY_MCP. For this process alone: nothing is written anywhere.
+ * path of a file `{"mcpServers": {name: {…}}}` in PI_AGUI_MCP. For this process alone: nothing is written anywhere.
  * Their tools are offered to the model by name, as tools of its own; a server that pi will not take is told as a notice.
  * Needs pi 1.0 or newer.
  *
@@ -10,7 +10,7 @@
 
 import { readFileSync } from "node:fs";
 
-const NAME = "AGUI_GATEWAY_MCP";
+const NAME = "PI_AGUI_MCP";
 
 export default function (pi: any) {
   const path = process.env[NAME];

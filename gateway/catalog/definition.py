@@ -68,6 +68,8 @@ class AgentDefinition(Section):
 
     source: Path = Path()
     """The file it came from; set by the loader."""
+    private: bool = True
+    """remote: it may be at a private address; set by the loader."""
 
     @model_validator(mode="after")
     def _reachable(self) -> AgentDefinition:

@@ -33,7 +33,8 @@ def heard(told: Mapping[str, Any], known: Model | None, table: Mapping[Level, st
     model = known or Model(id=name)
     news = {key: value for key in TOLD & told.keys() if (value := _read(name, key, told[key], model)) is not None}
     if isinstance(words := told.get("efforts"), list | tuple):
-        offered = table or {level: level for level in LEVELS}
+        # The model's own words for a level before the agent's: `max` may be `xhigh` for one and `max` for another.
+        offered = {**(table or {level: level for level in LEVELS}), **(model.effort or {})}
         news["effort"] = {level: word for level, word in offered.items() if word in words}
     return model.model_copy(update=news)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -17,6 +18,9 @@ from gateway.catalog.tables import Command, Identity
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
+
+LOADERS = frozenset(("source", "private"))
+"""Fields that are no keys of the format."""
 
 
 def bundled() -> Path:
@@ -58,14 +62,50 @@ def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
     if lean:
         for part in (table, *table.get("otherwise", ())):
             part.pop("capabilities", None)
+    try:
+        return define(table, path.resolve())
+    except WrongDefinition as exc:
+        raise ConfigError(f"{path}: {exc.wrongs[0].told}", wrongs=exc.wrongs) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """One thing that is wrong with a definition."""
+
+    place: tuple[int | str, ...]
+    """The key, from the top."""
+    message: str
+
+    @property
+    def pointer(self) -> str:
+        return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in self.place)
+
+    @property
+    def told(self) -> str:
+        key = ".".join(str(part) for part in self.place)
+        return f"{key}: {self.message}" if key else self.message
+
+
+class WrongDefinition(Exception):
+    def __init__(self, wrongs: Sequence[Wrong]) -> None:
+        super().__init__("; ".join(wrong.told for wrong in wrongs))
+        self.wrongs = tuple(wrongs)
+
+
+def define(table: Mapping[str, Any], source: Path, *, private: bool = True) -> AgentDefinition:
+    """A definition from what its file or its request holds. Raises `WrongDefinition` with all that is wrong."""
+    table = dict(table)
     if "capabilities" in table:
         table["capabilities"] = _floats(table["capabilities"])
-    if "source" in table:
-        raise ConfigError(f"{path}: source: there is no such key. Known: {', '.join(_known(()))}.")
+    own = [Wrong((key,), _unknown(())) for key in LOADERS if key in table]
+    told = {key: value for key, value in table.items() if key not in LOADERS}
     try:
-        return AgentDefinition(**table, source=path.resolve())
+        definition = AgentDefinition(**told, source=source, private=private)
     except ValidationError as exc:
-        raise ConfigError(f"{path}: {_first(exc)}") from exc
+        raise WrongDefinition([*own, *map(_wrong, exc.errors(include_url=False))]) from exc
+    if own:
+        raise WrongDefinition(own)
+    return definition
 
 
 def _floats(value: Any) -> Any:
@@ -81,17 +121,19 @@ def _floats(value: Any) -> Any:
             return value
 
 
-def _first(exc: ValidationError) -> str:
-    error = exc.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in error["loc"])
-    message = error["msg"].removeprefix("Value error, ")
+def _wrong(error: Any) -> Wrong:
+    place = error["loc"]
     match error["type"]:
         case "extra_forbidden":
-            return f"{key}: there is no such key. Known: {', '.join(_known(error['loc'][:-1]))}."
+            return Wrong(place, _unknown(place[:-1]))
         case "missing":
-            return f"{key}: is missing"
+            return Wrong(place, "is missing")
         case _:
-            return f"{key}: {message}" if key else message
+            return Wrong(place, error["msg"].removeprefix("Value error, "))
+
+
+def _unknown(section: tuple[int | str, ...]) -> str:
+    return f"there is no such key. Known: {', '.join(_known(section))}."
 
 
 def _known(section: tuple[int | str, ...]) -> list[str]:
@@ -100,7 +142,7 @@ def _known(section: tuple[int | str, ...]) -> list[str]:
     for name in section:
         if isinstance(name, str):
             model = _table(model.model_fields[name].annotation) or model
-    return sorted(set(model.model_fields) - {"source"})
+    return sorted(set(model.model_fields) - LOADERS)
 
 
 def _table(annotation: Any) -> type[BaseModel] | None:

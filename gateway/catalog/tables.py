@@ -106,7 +106,7 @@ class FlagTable(Section):
     env: dict[str, str] = Field(default_factory=dict)
 
 
-Flag = Annotated[FlagTable, BeforeValidator(_flag)]
+Flag = Annotated[FlagTable, BeforeValidator(_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
 
 
 class Wishes(Section):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.catalog.listed import heard
 from gateway.catalog.models import Model
 from gateway.catalog.registry import ModelRegistry
 from tests.agui.streams import steady
@@ -131,3 +132,9 @@ def test_a_number_that_is_none_changes_nothing(context: Any) -> None:
     otters = registry()
     otters.refreshed([{"id": "large", "context": context, "output": 9}], NOW)
     assert (model(otters, "large").context, model(otters, "large").output) == (200_000, 9)
+
+
+def test_a_model_s_own_word_for_a_level_is_kept_when_the_agent_lists_it() -> None:
+    known = Model(id="a", effort={"max": "xhigh"})
+    told = heard({"id": "a", "efforts": ["low", "xhigh"]}, known, {"max": "max", "low": "low"})
+    assert told is not None and told.effort == {"low": "low", "max": "xhigh"}

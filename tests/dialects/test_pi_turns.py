@@ -84,8 +84,8 @@ def test_another_session_than_the_one_that_was_to_come_back_knows_nothing() -> N
     ("code", "stderr", "told"),
     [
         (1, "\x1b[31mNo session found matching 'x'\x1b[39m", "SESSION_NOT_FOUND"),
-        (0, "Session found in different project: /w\nFork this session? [y/N] Aborted.", "SESSION_NOT_FOUND"),
-        (1, "No API key found for anthropic.", "AUTH_REQUIRED"),
+        (0, "Session found in different project: /home/user/w\nFork this session? [y/N] Aborted.", "SESSION_NOT_FOUND"),
+        (1, "  at load (/home/user/cli.js:1)\n   ^\nerror: No API key found for anthropic.\n", "AUTH_REQUIRED"),
         (1, "No models available. Use /login.\n\nOr create /home/user/.omp/agent/models.yml", "AUTH_REQUIRED"),
     ],
 )
@@ -95,6 +95,7 @@ def test_an_agent_that_does_not_start_says_why_on_stderr(code: int, stderr: str,
     assert pi.closed(code, stderr) == []
     assert pi.failure is not None and pi.failure.code == told
     assert "\x1b" not in pi.failure.detail and "/home/user" not in pi.failure.detail
+    assert not pi.failure.detail.startswith(("error", " "))
 
 
 def test_other_last_words_are_the_drivers_to_tell() -> None:

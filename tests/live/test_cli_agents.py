@@ -4,6 +4,7 @@ scripted model."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,16 @@ from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
 from tests.models.server import ModelServer
 from tests.support.gateway import events_of, run_input, text_of
 
-AGENTS = ("claude", "codex", "gemini", "copilot", "opencode", "pi", "omp", "hermes")
+AGENTS = tuple(os.environ.get("AGUI_TEST_AGENTS", "").split()) or (
+    "claude", "codex", "gemini", "copilot", "opencode", "pi", "omp", "hermes",
+)
+"""`make test-openclaw` names another."""
 FAILURE_WORDS = {
+    "openclaw": "provider rejected the request",  # its own words for it
     "copilot": "400",  # it tells the status, and keeps the model's words to itself
 }
+RETOLD = ("gemini",)
+"""May have to be told all anew: this version cannot load a session in the minute in which it was written."""
 ASKED_ABOUT = {
     "hermes": "SHELL rm -rf none; touch",  # it asks only about what looks dangerous
 }
@@ -75,9 +82,10 @@ def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: Mo
         again = events_of(gateway.post(agent, run_input(threadId=first["threadId"], messages=messages)).text)
         in_order(again)
         assert "still there?" in text_of(again)
-        assert not [event for event in again if event.get("name") == "gateway.warning"], "it came back by its own means"
-        asked = json.dumps(models.requests()[-1]["body"])
-        assert "hello" in asked, "the model was given what came before"
+        warned = [event["value"]["code"] for event in again if event.get("name") == "gateway.warning"]
+        assert set(warned) <= {"RETOLD"} if agent in RETOLD else not warned, "it came back by its own means"
+        asked = [body for request in models.requests() if "still there?" in (body := json.dumps(request["body"]))]
+        assert "hello" in asked[0], "the model was given what came before"
 
 
 @pytest.mark.parametrize("agent", AGENTS)

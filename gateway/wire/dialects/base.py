@@ -6,8 +6,8 @@ in `outbox`, which whoever drives takes after every call. A dialect never waits,
 understand (`Unread`), and never sends a yes that nobody gave.
 
 Its life: `begin` once for a process; when `ready`, `prompt` and then `read` until `busy` is over, with `answer` for
-what was `Asked` and `cancel` at any moment; `closed` when the process is gone. One object serves a thread for good: it
-is begun again with every new process, and keeps what it knows of the conversation.
+what was `Asked` or `Called`, and `cancel` at any moment; `closed` when the process is gone. One object serves a thread
+for good: it is begun again with every new process, and keeps what it knows of the conversation.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Begin:
     """The definition's `[cli.params]`: what is particular about this agent, for the dialect to use or send as it is."""
     tag: str = "s"
     """Unique among the sessions that share the process: every request id begins with it."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """The client's own, as AG-UI writes them: `{"name", "description", "parameters"}`. A prompt has them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Prompt:
     skills: tuple[str, ...] = ()
     files: Mapping[int, str] = field(default_factory=dict)
     """Index of a block → the file that its bytes were written to, for an agent that takes files only."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """The client's own, as `Begin` has them: those that this turn may call."""
 
     @property
     def text(self) -> str:
@@ -86,6 +90,10 @@ class Dialect:
     name: ClassVar[str]
     actions: ClassVar[frozenset[str]] = frozenset()
     """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`, `list`."""
+
+    serves_tools: ClassVar[bool] = False
+    """Its agent can be offered the client's own tools: a call of one is told by `Called`, and waits for `answer`. What
+    came of it is told as any result; whoever has it from the client drops it."""
 
     strays: ClassVar[bool] = False
     """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
@@ -130,7 +138,8 @@ class Dialect:
         raise NotImplementedError
 
     def answer(self, question_id: str, answer: Answer) -> None:
-        """To one question of an `Asked`; `cancelled` approves of nothing."""
+        """To one question of an `Asked`, or with what one call of a `Called` gave back: AG-UI's `tool` message is the
+        payload then. `cancelled` approves of nothing, and is no result."""
 
     def cancel(self) -> bool:
         """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends

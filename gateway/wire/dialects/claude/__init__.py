@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Custom, Event, Question
+from gateway.events import Asked, Called, ClientCall, Custom, Event, Question
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
@@ -23,11 +23,13 @@ from gateway.wire.dialects.claude.asking import Pending, answered, by_policy, qu
 from gateway.wire.dialects.claude.content import to_content
 from gateway.wire.dialects.claude.facts import HERE, models, of_handshake, of_session
 from gateway.wire.dialects.claude.reader import Line, Reader
+from gateway.wire.dialects.claude.serving import PREFIX, SERVER, Served, called_id, result
 
 __all__ = ["ClaudeDialect", "ClaudePrint"]
 
 PROMPTS = UUID("3f0c7c0e-5d0b-5a55-9a7e-6d1f6c2d9b11")
 UNSUPPORTED = "This host does not offer that."
+NOT_SERVED = "Claude Code did not take the application's own tools"
 FOR_HOSTS = ("hook_callback", "mcp_message", "request_user_dialog")
 """Requests to a host that said it takes them, which we did not."""
 SET = {"set_model": ("set_model", "model", "models"), "set_mode": ("set_permission_mode", "mode", "modes")}
@@ -39,6 +41,7 @@ class ClaudeDialect(Reader):
 
     name: ClassVar[str] = "claude"
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model", "set_mode"))
+    serves_tools: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +52,11 @@ class ClaudeDialect(Reader):
         """Claude's that wait for ours, by the question's id."""
         self._asking: list[Question] = []
         """To be asked when the message that streams is complete: no run may end in the midst of it."""
+        self._served = Served()
+        self._called: dict[str, tuple[str, dict[str, Any]]] = {}
+        """Calls of the client's tools that wait, by AG-UI's ids: Claude's request, and the message in it."""
+        self._calling: list[ClientCall] = []
+        """…to be told likewise."""
         self._uuid = ""
         self._models: list[dict[str, Any]] | None = None
 
@@ -58,9 +66,8 @@ class ClaudeDialect(Reader):
         super().begin(begin)
         self.ready = False
         self._requests.clear()
-        self._pending.clear()
-        self._asking.clear()
-        self._park()
+        self._served.forget()
+        self._forget()
         self._request("initialize", {"subtype": "initialize"})
 
     def prompt(self, prompt: Prompt) -> None:
@@ -69,6 +76,9 @@ class ClaudeDialect(Reader):
         for kind in dropped:
             words = f"Claude Code takes no {kind}: it was left out of the prompt"
             self._news.append(self.warned("PART_DROPPED", words))
+        if (news := self._served.offer(prompt.tools)) is not None:
+            self._request("offer", news)
+        self._calls.names = self._served.names
         self._uuid = str(uuid5(PROMPTS, f"{prompt.key} {prompt.text}"))
         message = {"role": "user", "content": content}
         about = {"parent_tool_use_id": None, "session_id": self.session_id or "", "uuid": self._uuid}
@@ -78,15 +88,17 @@ class ClaudeDialect(Reader):
         pending = self._pending.pop(question_id, None)
         if pending is not None:
             self._respond(pending.request_id, answered(pending, answer))
+        if (called := self._called.pop(question_id, None)) is not None:
+            self._respond(called[0], {"mcp_response": result(called[1], answer)})
         self._park()
 
     def cancel(self) -> bool:
         super().cancel()
         for pending in self._pending.values():
             self._respond(pending.request_id, withdrawn(pending))
-        self._pending.clear()
-        self._asking.clear()
-        self._park()
+        for call_id, (request_id, message) in self._called.items():
+            self._respond(request_id, {"mcp_response": result(message, Answer(call_id, "cancelled"))})
+        self._forget()
         if self.busy:
             self._request("interrupt", {"subtype": "interrupt", "cancel_queued": True})
         return True
@@ -125,10 +137,14 @@ class ClaudeDialect(Reader):
         return self._uuid in named if named != [None] else super()._answers(line)
 
     def _finish(self) -> list[Event]:
-        self._pending.clear()
-        self._asking.clear()
-        self._park()
+        self._forget()
         return super()._finish()
+
+    def _forget(self) -> None:
+        """Nobody waits for an answer any more."""
+        for waiting in (self._pending, self._called, self._asking, self._calling):
+            waiting.clear()
+        self._park()
 
     # -- what Claude asks
 
@@ -136,7 +152,12 @@ class ClaudeDialect(Reader):
         request_id, request = word(line.get("request_id")), obj(line.get("request"))
         if request_id is None:
             return None
+        if request.get("subtype") == "mcp_message" and request.get("server_name") == SERVER and self._served.registered:
+            return self._mcp(request_id, obj(request.get("message")))
         pending = Pending(request_id, request)
+        if pending.tool in self._calls.names:  # whether it may run is for the client to say, whose it is
+            self._respond(request_id, {"behavior": "allow", "updatedInput": pending.input})
+            return []
         if pending.tool is None and (subtype := request.get("subtype")) != "elicitation":
             # An error approves of nothing.
             response = {"subtype": "error", "request_id": request_id, "error": UNSUPPORTED}
@@ -148,6 +169,19 @@ class ClaudeDialect(Reader):
             return []
         question_id = self.own(f"ask:{request_id}")
         return [] if question_id in self._pending else self._hold(question_id, pending)
+
+    def _mcp(self, request_id: str, message: dict[str, Any]) -> list[Event]:
+        """From Claude's end of the server that is ours."""
+        if not self._served.holds(message) or not self.busy:
+            self._respond(request_id, {"mcp_response": self._served.reply(message)})
+            return []
+        params, claudes = obj(message.get("params")), called_id(message) or request_id
+        found = self._calls.whole(claudes, f"{PREFIX}{params['name']}", params.get("arguments") or {}, None)
+        call = self._calls.find(claudes)
+        assert call is not None
+        self._called[call.id] = (request_id, message)
+        self._calling.append(ClientCall(call.id, call.name, call.subagent))
+        return found
 
     def _hold(self, question_id: str, pending: Pending) -> list[Event]:
         request = pending.request
@@ -161,11 +195,14 @@ class ClaudeDialect(Reader):
         return found
 
     def _ask(self) -> list[Event]:
-        if not self._asking or self._main.streaming:
+        if not (self._asking or self._calling) or self._main.streaming:
             return []
-        questions, self._asking = tuple(self._asking), []
+        found: list[Event] = [Asked(tuple(self._asking))] if self._asking else []
+        found += [Called(tuple(self._calling))] if self._calling else []
+        self._asking.clear()
+        self._calling.clear()
         self._park()
-        return [Asked(questions)]
+        return found
 
     def _withdraw(self, request_id: str | None) -> list[Event] | None:
         for question_id, pending in self._pending.items():
@@ -182,8 +219,8 @@ class ClaudeDialect(Reader):
         self.send({"type": "control_response", "response": told})
 
     def _park(self) -> None:
-        """While a question is open, the run that asks it may end, and another go on."""
-        asked = len(self._pending) > len(self._asking)
+        """While a question or a call is open, the run that tells it may end, and another go on."""
+        asked = len(self._pending) > len(self._asking) or len(self._called) > len(self._calling)
         self._main.whole_calls = asked
         self._tasks.park(asked)
 
@@ -213,6 +250,8 @@ class ClaudeDialect(Reader):
                 self._initialized(told, error)
             case "interrupt":
                 return self._interrupted(told)
+            case "offer":
+                return [] if error is None else [self.warned("TOOLS_DROPPED", f"{NOT_SERVED}: {error.detail}")]
             case _:
                 self.replies[ticket] = Reply(self._done(purpose, params, told) if error is None else None, error)
         return []

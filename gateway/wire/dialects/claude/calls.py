@@ -44,6 +44,8 @@ class Calls:
         self._key = ""
         self._given: set[str] = set()
         self._known: dict[str, Call] = {}
+        self.names: dict[str, str] = {}
+        """Claude's names of the client's own tools → theirs."""
 
     def begin(self, key: str) -> None:
         """A new turn."""
@@ -58,7 +60,7 @@ class Calls:
         """None: it is known."""
         if claudes in self._known:
             return None
-        call = self._known[claudes] = Call(self.fresh(claudes), name or "tool", subagent)
+        call = self._known[claudes] = Call(self.fresh(claudes), self.names.get(name or "", name or "tool"), subagent)
         return call
 
     def whole(self, claudes: str, name: str | None, arguments: Any, subagent: str | None) -> list[Event]:

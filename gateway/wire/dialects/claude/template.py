@@ -51,8 +51,8 @@ class Template:
         """From one that went the long way, and is more of the text that is open."""
         if self._before and raw.startswith(self._before) and raw.endswith(self._after):
             return
-        text, uuid = orjson.dumps(line["event"]["delta"]["text"])[1:-1], line.get("uuid")
-        if type(uuid) is not str or len(uuid) != UUID or not uuid.isascii():
+        text, uuid = _written(line["event"]["delta"]["text"]), line.get("uuid")
+        if text is None or type(uuid) is not str or len(uuid) != UUID or not uuid.isascii():
             return
         at, name = raw.find(b'"text":"%b"' % text), raw.rfind(uuid.encode())
         first, last = at + len(b'"text":"'), at + len(b'"text":"') + len(text)
@@ -73,6 +73,14 @@ def _parsed(pieces: list[bytes]) -> list[str]:
     except orjson.JSONDecodeError:
         return []
     return texts if len(texts) == len(pieces) else []
+
+
+def _written(text: str) -> bytes | None:
+    """Inside its quotes; None: there is a lone surrogate in it."""
+    try:
+        return orjson.dumps(text)[1:-1]
+    except TypeError:
+        return None
 
 
 def _loaded(raw: bytes) -> Any:

@@ -15,7 +15,10 @@ from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.openclaw.faults import broke
 from gateway.wire.dialects.openclaw.usage import spent
 
-REFUSED = "OpenClaw's one-shot mode runs commands without asking anybody; it is used only where `approvals` is `auto`"
+REFUSED = (
+    "OpenClaw's gateway could not be started; often another one owns its state: stop that by `openclaw gateway stop`, or"
+    " set OPENCLAW_PROFILE. The one-shot mode that is left asks nobody: it takes only runs whose `approvals` are `auto`"
+)
 
 
 class OpenClawExec(Dialect):

@@ -30,7 +30,7 @@ _PLACES = re.compile(r"(?: See:)?(?:\n\s*(?:Or create )?/\S+)+")
 _BODY = re.compile(r"^(\d{3}): (\{.*\})$", re.DOTALL)
 """pi 1.x: a status and the provider's whole answer."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
-LAST_LINES = 10
+_LABEL = re.compile(r"^\s*error:\s*", re.IGNORECASE)
 
 
 def cleaned(words: str) -> str:
@@ -59,9 +59,10 @@ def refusal(message: Any) -> Broke:
 
 
 def last_words(exit_code: int | None, stderr: str) -> AgentFault | None:
-    """What an agent that ended before its time says of it. None: nothing that has a code of its own."""
-    words = cleaned(stderr)
-    code = "SESSION_NOT_FOUND" if _NO_SESSION.search(words) else "AUTH_REQUIRED" if _SIGN_IN.search(words) else None
-    if code is None:
-        return None
-    return AgentFault("\n".join(words.splitlines()[-LAST_LINES:]), code=code, exitCode=exit_code)
+    """What an agent that ended before its time says of it: the line that says so, for around it there may be a stack.
+    None: nothing that has a code of its own."""
+    for line in cleaned(stderr).splitlines():
+        code = "SESSION_NOT_FOUND" if _NO_SESSION.search(line) else "AUTH_REQUIRED" if _SIGN_IN.search(line) else None
+        if code is not None:
+            return AgentFault(_LABEL.sub("", line.partition(": /")[0]), code=code, exitCode=exit_code)
+    return None
