@@ -4,8 +4,9 @@ In: what a dialect, a protocol or an in-process agent reports. Out: a batch (a l
 `agui.outbound`, which turns them into AG-UI events. Nothing here knows a wire format, a clock or an id scheme:
 an id that is left out is made by `outbound`, and whatever is open is remembered there.
 
-`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself. The three deltas are
-not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody changes them.
+`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself. The three deltas and
+`Native` are not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody changes
+them.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ class Warned:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Native:
     """An AG-UI event by the agent itself, an official object or its JSON. Checked and put in order by `outbound`."""
 
@@ -234,6 +235,25 @@ class Asked:
     """The turn waits for answers to these. The run ends with an interrupt; the turn stays parked."""
 
     questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCall:
+    """A call of one of the client's own tools: `id` and `name` as its `ToolStart` told them."""
+
+    id: str
+    name: str
+    subagent: str | None = None
+    expires_in: float | None = None
+    """Seconds until it is answered `cancelled` by itself; None: the gateway's own bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The turn waits for what the client's own tools give back. The run ends well, with these calls pending; the turn
+    stays parked until a run brings their results. They come as answers do, under the ids of the calls."""
+
+    calls: tuple[ClientCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +312,7 @@ Event: TypeAlias = (
     | Warned
     | Native
     | Asked
+    | Called
     | Used
     | Ended
     | Broke

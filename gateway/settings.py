@@ -39,6 +39,10 @@ class Settings(BaseModel):
     """Port to listen on; 0 takes a free one."""
     agents: tuple[Path, ...] = ()
     """Folders of agent files, laid over the bundled ones in order: the same id replaces."""
+    watch: bool = True
+    """Apply changes of agent files while it runs."""
+    allow_private: bool = False
+    """Let agents that are registered by HTTP be at private addresses and on loopback; those of files always may."""
     acp: tuple[str, ...] = ()
     """Command lines of ACP agents to try without a file: `"gemini --acp"` becomes the agent `gemini`."""
     store: str = Field(default_factory=default_store)

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+HOPS = "agui-gateway-hops"
+"""The header by which gateways tell each other through whom a run has come."""
+
 OnDisconnect = Literal["cancel", "continue"]
 Approvals = Literal["prompt", "auto", "deny"]
+
+NO_RESULT = "The application gave no result for this call."
+"""Told of a call of the client's own tools that nobody answered: to the agent, and in the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,8 @@ class Turn:
     """None: a client from before AG-UI 1.0."""
     options: Options = field(default_factory=Options)
     warnings: tuple[Notice, ...] = ()
+    hops: tuple[str, ...] = ()
+    """The gateways that it came through, this one last: none must be met twice."""
 
     @property
     def text(self) -> str:

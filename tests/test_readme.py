@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,7 @@ def test_every_command_of_the_terminal_works(line: str, tmp_path: Path) -> None:
     name, *arguments = shlex.split(line)
     assert (name, arguments[0] in COMMANDS) == ("agui-gateway", True)
     command = [sys.executable, "-m", "gateway", *arguments]
+    shutil.copytree(ROOT / "agents", tmp_path / "my-agents")
     done = subprocess.run(command, env=environ(tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=60)
     # What a doctor finds depends on the machine.
     assert done.returncode in ((0, 1) if arguments[0] == "doctor" else (0,)), done.stderr

@@ -91,6 +91,10 @@ class Chunks:
     def __init__(self) -> None:
         self._lanes: dict[Owner, _Stream] = {}
 
+    @property
+    def under_way(self) -> bool:
+        return bool(self._lanes)
+
     def feed(self, event: Wire) -> list[Wire]:
         """The events to send in this one's place."""
         kind = _KINDS.get(event["type"])

@@ -45,8 +45,10 @@ class History:
         return self._messages
 
     def ids(self) -> frozenset[str]:
-        """Of every message and every tool call in it."""
-        calls = [call["id"] for message in self.messages for call in message.get("toolCalls", ())]
+        """Of every message, and of every tool call that has its result: that of another is still news."""
+        answered = {message.get("toolCallId") for message in self.messages if message["role"] == "tool"}
+        made = (call["id"] for message in self.messages for call in message.get("toolCalls", ()))
+        calls = [call for call in made if call in answered]
         return frozenset([message["id"] for message in self.messages] + calls)
 
     def add_input(self, messages: Iterable[Message]) -> None:

@@ -70,6 +70,11 @@ class Natives:
         except OutOfOrder:
             return [raw(event)]
 
+    def passing(self, ended: bool) -> Mapping[str, None]:
+        """The open messages that a content event may go on with, whatever its text: no rule can be broken by it and no
+        chunk is under way that it would end. It holds until the next event of any other kind."""
+        return {} if ended or self._chunks.under_way else self._order.streaming_texts
+
     def put_in_order(self, event: Wire) -> list[Wire]:
         try:
             self._order.take(event)

@@ -133,6 +133,11 @@ class Order:
         return self._texts.owned()
 
     @property
+    def streaming_texts(self) -> dict[str, None]:
+        """The text messages that may go on now. Changed by nobody else, and by the next event that is taken."""
+        return self._texts.open if self._phase == "running" else {}
+
+    @property
     def open_reasoning_messages(self) -> dict[str, Owner]:
         return self._thoughts.owned()
 

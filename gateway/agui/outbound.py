@@ -20,7 +20,22 @@ from gateway.agui.translate import Translator, warning
 from gateway.agui.usage import Usage
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Ended, Event, Native, Question, TextDelta, Used, Wire
+from gateway.events import (
+    Asked,
+    Broke,
+    Called,
+    ClientCall,
+    Ended,
+    Event,
+    Native,
+    Question,
+    TextDelta,
+    ToolEnd,
+    ToolResult,
+    ToolStart,
+    Used,
+    Wire,
+)
 
 PROTOCOL_VERSION = "1.0"
 
@@ -32,12 +47,14 @@ DELTAS = frozenset(("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_C
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """What an interrupted run hands on to the run that answers it."""
+    """What a run whose turn is parked hands on to the run that goes on with it."""
 
     subagents: list[Wire] = field(default_factory=list)
     """Under way; they go on under the same ids."""
     calls: Mapping[str, str] = field(default_factory=dict)
     """Tool calls that have no result yet → the subagent that made them."""
+    answered: frozenset[str] = frozenset()
+    """Calls of the client's own tools: it has what came of them, and is not told."""
 
 
 class Outbound:
@@ -65,13 +82,19 @@ class Outbound:
         self._subagents: dict[str, Wire] = {}
         self._suspect = False
         self._streaming: str | None = None
+        self._passing: Mapping[str, None] = {}
+        """Messages whose plain text goes on as it comes."""
         self.ended: Ended | Broke | None = None
         self.asked: list[Question] = []
+        self.called: list[ClientCall] = []
+        self._theirs: set[str] = set()
+        """Calls that the client has answered itself."""
 
     def started(self, parent_run_id: str | None = None, suspended: Suspended | None = None) -> list[Wire]:
         """`suspended`: what the interrupted run that is answered left waiting."""
         suspended = suspended or Suspended()
         self._translator.calls.update(suspended.calls)
+        self._theirs.update(suspended.answered)
         event: Wire = {"type": "RUN_STARTED", **self._ids, "protocolVersion": PROTOCOL_VERSION}
         if parent_run_id is not None:
             event["parentRunId"] = parent_run_id
@@ -84,7 +107,7 @@ class Outbound:
         """The batch as AG-UI events. An event that cannot be sent ends the run; those before it are kept."""
         out: list[Wire] = []
         words: list[str] = []
-        streaming = self._streaming
+        streaming, passing = self._streaming, self._passing
         try:
             for event in batch:
                 # Nearly every event of a run is this one, so it has a short way: its message is open, nothing moves.
@@ -98,14 +121,31 @@ class Outbound:
                     and type(event.text) is str
                 ):
                     words.append(event.text)
+                # And so has the same from an agent that speaks AG-UI itself: checked as `validate` does, and in order.
+                elif (
+                    passing
+                    and type(event) is Native
+                    and type(wire := event.event) is dict
+                    and len(wire) == 3
+                    and wire.get("type") == "TEXT_MESSAGE_CONTENT"
+                    and type(message_id := wire.get("messageId")) is str
+                    and message_id in passing
+                    and type(text := wire.get("delta")) is str
+                    and text
+                ):
+                    if words:
+                        words = self._say(streaming, words, out)
+                    out.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": text})
+                    if not text.isascii() or len(text) > DELTA_CHARS:
+                        self._suspect = True
                 elif self.ended is None:
                     words = self._say(streaming, words, out)
                     self._read(event, out)
-                    streaming = self._short_way()
+                    streaming, passing = self._short_way(), self._natives.passing(self.ended is not None)
             self._say(streaming, words, out)
         except AgentFault as exc:
-            self.ended, streaming = Broke(exc.detail, exc.code), None
-        self._streaming = streaming
+            self.ended, streaming, passing = Broke(exc.detail, exc.code), None, {}
+        self._streaming, self._passing = streaming, passing
         return self._pack(out)
 
     def _say(self, message_id: str | None, words: list[str], out: list[Wire]) -> list[str]:
@@ -125,13 +165,26 @@ class Outbound:
             return None
         return message_id if self._order.open_text_messages.get(message_id, "") is None else None
 
-    def finished(self, interrupts: Sequence[dict[str, Any]] = (), *, cancelled: bool = False) -> list[Wire]:
-        """Closes what is open, then `RUN_FINISHED`."""
-        out = self._close_all(interrupts)
+    @property
+    def waits(self) -> bool:
+        """The turn goes on only when the client has answered."""
+        return bool(self.asked or self.called)
+
+    def finished(
+        self,
+        interrupts: Sequence[dict[str, Any]] = (),
+        *,
+        pending: Sequence[ClientCall] = (),
+        cancelled: bool = False,
+    ) -> list[Wire]:
+        """Closes what is open, then `RUN_FINISHED`. `pending`: the calls of the client's own tools that the turn, which
+        is parked, waits for."""
+        out = [*self._pairs.flush(), *([] if interrupts else self._show_again(pending))]
+        out += self._close_all(interrupts, parked=bool(interrupts or pending))
         event: Wire = {"type": "RUN_FINISHED", **self._ids}
         if (result := _result(self.ended)) is not None:
             event["result"] = result
-        if outcome := self._outcome(interrupts, cancelled):
+        if outcome := self._outcome(interrupts, pending, cancelled):
             event["outcome"] = outcome
         if usage := self._usage.entries():
             event["usage"] = usage
@@ -145,7 +198,7 @@ class Outbound:
 
     def failed(self, message: str, code: str) -> list[Wire]:
         """Closes what is open, so that no client shows it as still streaming, then `RUN_ERROR`."""
-        out = self._close_all(())
+        out = self._close_all((), parked=False)
         event: Wire = {"type": "RUN_ERROR", "message": shortened(str(message)), "code": str(code)}
         if usage := self._usage.entries():
             event["usage"] = usage
@@ -166,7 +219,7 @@ class Outbound:
         """For `started` of the run that goes on; to be asked before `finished`."""
         unanswered = set(self._order.unanswered())
         calls = {call: owner for call, owner in self._translator.calls.items() if owner and call in unanswered}
-        return Suspended(self._under_way(), calls)
+        return Suspended(self._under_way(), calls, frozenset(self._theirs.union(call.id for call in self.called)))
 
     def _under_way(self) -> list[Wire]:
         active = set(self._order.open_subagents)
@@ -185,6 +238,10 @@ class Outbound:
                     self._native(wire, out)
             case Asked():
                 self.asked.extend(_questions(event.questions))
+            case Called():
+                self.called.extend(_calls(event.calls))
+            case ToolResult() if event.id in self._theirs:
+                self._theirs.discard(event.id)
             case Used():
                 self._usage.add({USAGE_KEYS.get(name, name): value for name, value in asdict(event).items()})
             case Ended() | Broke():
@@ -235,23 +292,37 @@ class Outbound:
             self._suspect = False
         return out
 
-    def _outcome(self, interrupts: Sequence[dict[str, Any]], cancelled: bool) -> dict[str, Any] | None:
+    def _outcome(
+        self, interrupts: Sequence[dict[str, Any]], pending: Sequence[ClientCall], cancelled: bool
+    ) -> dict[str, Any] | None:
         if interrupts:
             return {"type": "interrupt", "interrupts": list(interrupts)}
+        if pending:
+            return {"type": "success", "pendingToolCallIds": [call.id for call in pending]}
         if cancelled:
             return {"type": "cancelled"}
-        if pending := self._order.unanswered():
-            return {"type": "success", "pendingToolCallIds": pending}
+        if unanswered := self._order.unanswered():
+            return {"type": "success", "pendingToolCallIds": unanswered}
         return None
 
-    def _close_all(self, interrupts: Sequence[dict[str, Any]]) -> list[Wire]:
+    def _close_all(self, interrupts: Sequence[dict[str, Any]], *, parked: bool) -> list[Wire]:
         out = self._pairs.flush()
         for event in self._order.closing():
-            if interrupts and event["type"] == "SUBAGENT_FINISHED":
+            if parked and event["type"] == "SUBAGENT_FINISHED":
                 event["outcome"] = _suspension(event["subagentRunId"], interrupts)
             self._emit(event, out)
-        if not interrupts:
+        if not parked:
             self._answer_own_calls(out)
+        return out
+
+    def _show_again(self, pending: Sequence[ClientCall]) -> list[Wire]:
+        """What a run leaves pending it must have started: a call of an earlier run is started once more. Without
+        arguments, for a client would add them to those it has."""
+        here, out = set(self._order.unanswered()), list[Wire]()
+        for call in pending:
+            if call.id not in here:
+                for event in (ToolStart(call.id, call.name, subagent=call.subagent), ToolEnd(call.id)):
+                    self._read(event, out)
         return out
 
     def _answer_own_calls(self, out: list[Wire]) -> None:
@@ -272,6 +343,17 @@ def _questions(given: Any) -> Sequence[Question]:
         if not isinstance(question.expires_in, int | float | None):
             raise AgentFault(f"the question {question.id!r:.80} expires in {question.expires_in!r:.40}: not seconds")
     found: Sequence[Question] = given
+    return found
+
+
+def _calls(given: Any) -> Sequence[ClientCall]:
+    listed = isinstance(given, tuple | list) and given
+    if not listed or not all(isinstance(call, ClientCall) and isinstance(call.id, str) for call in given):
+        raise AgentFault("Called takes one call or more, as a tuple: Called((ClientCall(…),))")
+    for call in given:
+        if not isinstance(call.expires_in, int | float | None):
+            raise AgentFault(f"the call {call.id!r:.80} expires in {call.expires_in!r:.40}: not seconds")
+    found: Sequence[ClientCall] = given
     return found
 
 

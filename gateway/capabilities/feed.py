@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import anyio
 from anyio import CancelScope
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from gateway.capabilities.versions import Key, Shown, Told, Versions
 from gateway.errors import Busy, GatewayError
@@ -27,6 +28,8 @@ TICK = 0.1
 """Between two looks at the cheap facts, while somebody watches."""
 TOGETHER = 0.05
 """What changes within this is one change. A first watcher waits so long for what is about to be known."""
+AT_ONCE = 32
+"""Watchers that are woken before others have their turn."""
 RESTING = 64
 """Keys without watchers whose versions are still remembered, for a page that is reloaded. No work is done for them."""
 
@@ -72,51 +75,52 @@ class Pulse:
                 await self._waiting.setdefault(agent, anyio.Event()).wait()
 
 
-class Channel:
-    """One key that is watched."""
-
-    def __init__(self, key: Key, versions: Versions) -> None:
-        self.key, self.versions = key, versions
-        self.watchers = 0
-        self.facts: Any = None
-        """What the newest version was made of."""
-        self.changed = anyio.Event()
-        self.over = False
-        self.farewell: Told | None = None
-
-    def publish(self, shown: Shown) -> None:
-        if self.versions.publish(shown):
-            self._wake()
-
-    def end(self, reason: GatewayError | None) -> None:
-        """Without a reason it is the gateway that stops: whoever comes back will be served."""
-        self.over = True
-        self.farewell = None if reason is None else self.versions.farewell(reason)
-        self._wake()
-
-    def _wake(self) -> None:
-        changed, self.changed = self.changed, anyio.Event()
-        changed.set()
-
-
 class Watcher:
     """One watcher's place."""
 
     def __init__(self, channel: Channel, after: int | None) -> None:
         self._channel, self._last = channel, after
+        self.woken = anyio.Event()
 
     async def next(self) -> Told | None:
         """The newest that it has not had yet; None at the end. May be cancelled and called again."""
-        while (told := self._news()) is None and not self._channel.over:
-            await self._channel.changed.wait()
+        while (told := self._channel.news(self._last)) is None and not self._channel.over:
+            self.woken = anyio.Event()
+            await self.woken.wait()
         self._last = self._last if told is None else told.number
         return told
 
-    def _news(self) -> Told | None:
-        if not self._channel.over:
-            return self._channel.versions.after(self._last)
-        last = self._channel.farewell
-        return None if last is None or last.number == self._last else last
+
+class Channel:
+    """One key that is watched."""
+
+    def __init__(self, key: Key, versions: Versions) -> None:
+        self.key, self.versions = key, versions
+        self.watchers: set[Watcher] = set()
+        self.facts: Any = None
+        """What the newest version was made of."""
+        self.over = False
+        self._farewell: Told | None = None
+
+    def news(self, after: int | None) -> Told | None:
+        if not self.over:
+            return self.versions.after(after)
+        return self._farewell if self._farewell is not None and self._farewell.number != after else None
+
+    async def show(self, shown: Shown) -> None:
+        """A few at a time: whoever else is served by this gateway need not wait until a thousand were written to."""
+        if self.versions.publish(shown):
+            for number, watcher in enumerate(list(self.watchers), 1):
+                watcher.woken.set()
+                if number % AT_ONCE == 0:
+                    await checkpoint()
+
+    def end(self, reason: GatewayError | None) -> None:
+        """Without a reason it is the gateway that stops: whoever comes back will be served."""
+        self.over = True
+        self._farewell = None if reason is None else self.versions.farewell(reason)
+        for watcher in self.watchers:
+            watcher.woken.set()
 
 
 class Rounds:
@@ -145,21 +149,20 @@ class Feed:
     @property
     def watched(self) -> dict[Key, int]:
         """Keys and the number of their watchers."""
-        return {key: one.watchers for rounds in self._rounds.values() for key, one in rounds.channels.items()}
+        return {key: len(one.watchers) for rounds in self._rounds.values() for key, one in rounds.channels.items()}
 
     @asynccontextmanager
     async def watch(self, key: Key, after: int | None = None) -> AsyncIterator[Watcher]:
         """`after`: the number of the last event that this watcher has had. Raises why there is nothing to be seen."""
-        if self._closed:
-            raise Busy("the gateway is shutting down; watch again when it is back")
         rounds = self._enter(key.agent)
         try:
             channel = await self._open(rounds, key)
-            channel.watchers += 1
+            watcher = Watcher(channel, after)
+            channel.watchers.add(watcher)
             try:
-                yield Watcher(channel, after)
+                yield watcher
             finally:
-                channel.watchers -= 1
+                channel.watchers.remove(watcher)
                 self._rest(rounds, channel)
         finally:
             self._leave(rounds)
@@ -167,13 +170,16 @@ class Feed:
     def close(self) -> None:
         """The gateway stops: every stream ends."""
         self._closed = True
-        for rounds in self._rounds.values():
+        ending, self._rounds = self._rounds, {}
+        for rounds in ending.values():
             rounds.scope.cancel()
             rounds.end(None)
 
     # -- who watches what
 
     def _enter(self, agent: str) -> Rounds:
+        if self._closed:
+            raise Busy("the gateway is shutting down; watch again when it is back")
         rounds = self._rounds.get(agent)
         if rounds is None:
             rounds = self._rounds[agent] = Rounds(agent)
@@ -195,10 +201,12 @@ class Feed:
             await rounds.looked.wait()
         facts = (await self._sight.facts(key.agent), self._sight.own(key))
         shown = await self._sight.look(key)
+        if self._rounds.get(key.agent) is not rounds:
+            raise Busy("the gateway is shutting down, or failed to watch this agent; watch again in a moment")
         if (channel := rounds.channels.get(key)) is None:  # else somebody was quicker, and has newer news
             channel = Channel(key, self._resting.pop(key) if key in self._resting else Versions())
             channel.facts = facts
-            channel.publish(shown)
+            channel.versions.publish(shown)
             rounds.channels[key] = channel
         return channel
 
@@ -218,19 +226,21 @@ class Feed:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._sight.attend, rounds.agent, rounds.looked.set)
-                    while True:
-                        beat = self._pulse.beat(rounds.agent)
-                        await self._round(rounds)
-                        await self._pulse.wait(rounds.agent, beat, TICK)
+                    await self._look_for_ever(rounds)
             except Exception:
                 log.exception("the agent %s cannot be watched", rounds.agent)
                 rounds.end(GatewayError("the gateway itself failed; its log says how"))
                 if self._rounds.get(rounds.agent) is rounds:
                     del self._rounds[rounds.agent]
 
-    async def _round(self, rounds: Rounds) -> None:
-        if await self._stale(rounds):
+    async def _look_for_ever(self, rounds: Rounds) -> None:
+        seen = self._pulse.beat(rounds.agent)
+        while True:
+            await self._pulse.wait(rounds.agent, seen, TICK)
+            if self._pulse.beat(rounds.agent) == seen and not await self._stale(rounds):
+                continue
             await anyio.sleep(TOGETHER)
+            seen = self._pulse.beat(rounds.agent)
             for channel, facts in await self._stale(rounds):
                 await self._refresh(rounds, channel, facts)
 
@@ -246,7 +256,7 @@ class Feed:
     async def _refresh(self, rounds: Rounds, channel: Channel, facts: Any) -> None:
         channel.facts = facts
         try:
-            channel.publish(await self._sight.look(channel.key))
+            await channel.show(await self._sight.look(channel.key))
         except GatewayError as exc:
             channel.end(exc)
             if rounds.channels.get(channel.key) is channel:

@@ -44,11 +44,18 @@ def held(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Mod
     thinks = fact(snapshot, "supportsThinking")
     effort.refuse(definition, model, turn.options, thinks=thinks.value, said_by=thinks.said_by)
     turn = _with(turn, _json(turn.options, snapshot, definition))
-    for field, wish, ability, cannot, advice in GATES:
-        if getattr(turn.options, field) and (found := fact(snapshot, ability)).value is False:
-            raise refusal(definition, wish, cannot, found, advice)
+    for field, *_ in GATES:
+        if getattr(turn.options, field):
+            gate(field, snapshot, definition)
     _transports(turn.options, snapshot, definition)
     return _stream(turn, snapshot, definition)
+
+
+def gate(wanted: str, snapshot: Snapshot, definition: AgentDefinition) -> None:
+    """Raises `NotCapable` where the agent is known to lack what this wish needs."""
+    for field, wish, ability, cannot, advice in GATES:
+        if field == wanted and (found := fact(snapshot, ability)).value is False:
+            raise refusal(definition, wish, cannot, found, advice)
 
 
 def _with(turn: Turn, options: Options) -> Turn:

@@ -56,7 +56,7 @@ class AgentDefinition(Section):
     options: tuple[str, ...] = ()
     """Which of `forwardedProps.gateway`'s wishes it takes (`model`, `effort`, …); any other is refused."""
     merge: bool = True
-    """Join adjacent deltas that arrive together."""
+    """Join adjacent deltas that arrive together. remote: false where it is left out, for events pass as they are."""
     merge_window_ms: float = Field(default=0.0, ge=0, le=1000)
     """Wait so long for more to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
@@ -70,6 +70,15 @@ class AgentDefinition(Section):
     """The file it came from; set by the loader."""
     private: bool = True
     """remote: it may be at a private address; set by the loader."""
+    via: tuple[str, ...] = ()
+    """remote: the gateways that it is reached through; set by the mount."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _untouched(cls, table: Any) -> Any:
+        if isinstance(table, dict) and table.get("driver") == "remote":
+            return {"merge": False, **table}
+        return table
 
     @model_validator(mode="after")
     def _reachable(self) -> AgentDefinition:

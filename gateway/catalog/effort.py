@@ -108,7 +108,7 @@ def refuse(
     if options.thinking_budget_tokens is not None:
         _thinks(definition, model, thinks, said_by, BUDGET)
         _budget(definition, model, options.thinking_budget_tokens)
-    if options.thinking_override:
+    if options.thinking_override and definition.driver != "remote":  # there the far side knows which
         _override(definition, options.thinking_override)
 
 

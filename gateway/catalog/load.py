@@ -19,7 +19,7 @@ from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
 
-LOADERS = frozenset(("source", "private"))
+LOADERS = frozenset(("source", "private", "via"))
 """Fields that are no keys of the format."""
 
 

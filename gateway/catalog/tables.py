@@ -148,6 +148,8 @@ class Cli(Section):
     """Its format: a name in `gateway/wire/dialects`."""
     process: Literal["turn", "session", "agent"] = "session"
     """How long one process serves: one turn, one thread, or all threads."""
+    alone: bool = False
+    """agent: no second process can work beside the first, so a turn that will not stop is left to it."""
     door: Literal["lines", "frames", "whole", "http", "websocket"] = "lines"
     """How messages are framed: `lines` of stdout, `frames` with a Content-Length, the `whole` stdout as one message,
     events and calls over `http`, a `websocket`. For the last two the process listens on a port of loopback."""
@@ -193,18 +195,20 @@ class Remote(Section):
     """An agent that is reached by AG-UI itself: another gateway's, or any HTTP endpoint."""
 
     url: str = Field(pattern=r"^https?://[^\s/]+")
-    """Takes `POST` with a RunAgentInput, gives events."""
+    """Takes `POST` with a RunAgentInput, gives events. With `agents`: where another agui-gateway is."""
+    agents: Literal["*"] | tuple[str, ...] | None = None
+    """Mounts another agui-gateway: all of its agents, or these, each as `ID.THEIRS`."""
     capabilities: str | None = None
     """Where its capabilities are; left out: the URL and `/capabilities`. An empty string: it tells none."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Sent with every request. `{NAME}` is taken from the gateway's environment: values never live here."""
-    format: Literal["protobuf", "sse"] = "protobuf"
-    """Asked for; what really comes is read, whichever it is."""
+    format: Literal["protobuf", "sse"] = "sse"
+    """Asked for; whichever really comes is read. `protobuf` is a third of the bytes, `sse` is read faster."""
     connect_timeout: float = Field(default=10.0, gt=0)
     retries: int = Field(default=2, ge=0, le=10)
     """Further tries before the first byte; after it there is none, for the agent has begun."""
     refresh: float = Field(default=30.0, gt=0)
-    """Seconds after which its capabilities are asked for again."""
+    """Seconds after which its capabilities, and a mounted gateway's agents, are asked for again."""
     trips_after: int = Field(default=5, gt=0)
     """Failures in a row after which it is left alone."""
     rests: float = Field(default=15.0, gt=0)

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
-from gateway.cli.choosing import agents_options, lean_catalog_for, settings_for
+from gateway.cli.choosing import agents_options, catalog_for, settings_for
 from gateway.cli.failing import fail
 from gateway.cli.terminal import COLOURS, SYMBOLS, aligned, as_json, can_write, console
 from gateway.drivers import make_driver
@@ -33,7 +33,7 @@ HEADINGS = ("agent", "name", "status", "version", "what to do")
 def command(agents: Sequence[str], acp: Sequence[str], json_: bool) -> None:
     """Show which agents can run here, and what the others need."""
     try:
-        catalog = lean_catalog_for(settings_for(agents, acp))
+        catalog = catalog_for(settings_for(agents, acp), lean=True)
     except GatewayError as exc:
         fail(exc)
     rows = sorted(anyio.run(look_at_all, catalog), key=lambda row: BEST_FIRST.index(row["status"]))

@@ -137,10 +137,10 @@ async def start(definition: AgentDefinition, checks: Sequence[Check], tasks: Tas
     except ConfigError as exc:
         return Check("start", "fail", exc.detail)
     try:
-        with anyio.fail_after(_limit(definition)):
+        with anyio.fail_after(start_limit(definition)):
             said = await _started(definition, driver)
     except TimeoutError:
-        return Check("start", "fail", f"it said nothing within {_limit(definition):g} seconds")
+        return Check("start", "fail", f"it said nothing within {start_limit(definition):g} seconds")
     except GatewayError as exc:
         return Check("start", "fail", exc.detail, exc.extra.get("hint") or _last_words(exc))
     finally:
@@ -161,7 +161,7 @@ async def _started(definition: AgentDefinition, driver: Driver) -> str:
     return f"{said} in {time.monotonic() - began:.1f} s"
 
 
-def _limit(definition: AgentDefinition) -> float:
+def start_limit(definition: AgentDefinition) -> float:
     own = definition.cli.start_timeout if definition.cli is not None else definition.acp.start_timeout
     ways = 1 + len(definition.otherwise)
     return own * ways + MARGIN

@@ -11,6 +11,7 @@ import click
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
+from gateway.catalog.plugins import plugins
 from gateway.errors import ConfigError
 from gateway.settings import Settings, load
 
@@ -30,14 +31,10 @@ def settings_for(agents: Sequence[str], acp: Sequence[str], **more: Any) -> Sett
     return load({name: value for name, value in given.items() if value not in (None, ())}, os.environ)
 
 
-def catalog_for(settings: Settings) -> Catalog:
-    return with_bare(load_catalog([bundled(), *settings.agents]), settings.acp)
-
-
-def lean_catalog_for(settings: Settings) -> Catalog:
-    """The same, sooner: of the agents that come along the capabilities are left out. A user's own files are read whole,
-    so that a mistake in one is told."""
-    catalog = load_folder(bundled(), lean=True) | load_catalog(settings.agents)
+def catalog_for(settings: Settings, *, lean: bool = False) -> Catalog:
+    """In the order in which the gateway lays them over each other. `lean`, and sooner: of the agents that come along
+    the capabilities are left out. A user's own files are read whole, so that a mistake in one is told."""
+    catalog = load_folder(bundled(), lean=lean) | plugins() | load_catalog(settings.agents)
     return with_bare(catalog, settings.acp)
 
 

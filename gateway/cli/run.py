@@ -22,7 +22,7 @@ from rich.console import Console
 from gateway.cli import wishes
 from gateway.cli.ask import Asker
 from gateway.cli.calls import Calls
-from gateway.cli.choosing import agents_options, chosen, folder, lean_catalog_for, settings_for
+from gateway.cli.choosing import agents_options, catalog_for, chosen, folder, settings_for
 from gateway.cli.conversation import Conversation
 from gateway.cli.failing import CANCELLED, complain, fail
 from gateway.cli.plain import Lines, Plain, View
@@ -131,7 +131,7 @@ def reached(agent: str, asked: dict[str, Any], given: dict[str, Any]) -> Iterato
         if not work.is_dir():
             raise ConfigError(f"--cwd {work}: there is no such folder")
         settings = settings_for(given["agents"], given["acp"], workspace=(work,), store=given["store"])
-        chosen(lean_catalog_for(settings), agent)  # an agent that is not there is told before anything is started
+        chosen(catalog_for(settings, lean=True), agent)  # an agent that is not there is told before anything is started
         with ExitStack() as stack:
             yield own_gateway(stack, settings, may_forget=not (given["store"] or given["thread"]))
 

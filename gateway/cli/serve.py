@@ -40,6 +40,7 @@ Serve other machines:       openssl rand -hex 24 > tokens.txt
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8123]")
 @click.option("--agents", multiple=True, metavar="DIR", help="Folder of agent files, beside the bundled. Repeatable.")
+@click.option("--no-watch", "watch", flag_value=False, default=None, help="Leave agent files be once they are read.")
 @click.option("--acp", multiple=True, metavar="COMMAND", help="Try any ACP agent: its command line. Repeatable.")
 @click.option("--workspace", multiple=True, metavar="DIR", help="Folder to work in; repeatable.  [default: here]")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")

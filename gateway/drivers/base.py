@@ -32,6 +32,8 @@ class Opening:
     """Messages, and tool calls, that that session has seen."""
     options: Options = field(default_factory=Options)
     """The wishes of the run that it is opened for."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """The client's own that this run offers, as AG-UI writes them."""
 
 
 class LiveTurn(Protocol):
@@ -42,7 +44,8 @@ class LiveTurn(Protocol):
         Raises `AgentFault` when the agent failed. Bounded inside: an agent that is not read is made to wait."""
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        """The answers to all that was asked."""
+        """The answers to all that was asked (`Asked`), and what the client's own tools gave back (`Called`): under the
+        call's id, with AG-UI's `tool` message as the payload; `cancelled` where there is none."""
 
     async def cancel(self) -> None:
         """Ask the agent to stop; what it still says comes by `next`, then the end."""
@@ -103,6 +106,8 @@ class Driver(Protocol):
 
     together: float
     """Seconds in which the questions of parallel calls follow each other; 0: all come as one `Asked`."""
+    local: bool
+    """It works in this machine's folders, so they are held against the workspace; else they are the far side's."""
 
     async def announced(self) -> Mapping[str, Any]:
         """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every

@@ -1,7 +1,8 @@
 """An agent that is a function in this process. It takes a `Turn` and yields what it does.
 
 It may yield text (`str`), the house's own events (`gateway.events`), official `ag_ui` events or their JSON objects.
-To ask, it yields `Asked` and is sent the answers: `answers = yield Asked((Question(…),))`.
+To ask, it yields `Asked` and is sent the answers: `answers = yield Asked((Question(…),))`. To have the client's own
+tools called and go on with what they give, it yields the calls, then `Called`, and is sent the results likewise.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
 from gateway.drivers.probe import Availability
 from gateway.errors import AgentFault, ConfigError
-from gateway.events import Asked, Event, Layer, Native, TextDelta
+from gateway.events import Asked, Called, Event, Layer, Native, TextDelta
 from gateway.turn import Answer, Turn
 
 EVENTS = frozenset(get_args(Event))
+WAITING = (Asked, Called)
+"""The agent goes on when it is sent what came of it."""
 CLOSE_LIMIT = 2.0
 """An agent that catches its cancellation and goes on is let go after this."""
 ANNOUNCE_LIMIT = 1.0
@@ -41,6 +44,7 @@ log = logging.getLogger(__name__)
 
 class PythonDriver:
     together = 0.0
+    local = True
     probed = True
 
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
@@ -190,7 +194,7 @@ class PythonTurn:
         try:
             async for item in made:
                 event = item if type(item) in EVENTS else to_event(item)
-                while type(event) is Asked:
+                while type(event) in WAITING:
                     put(event)
                     event = to_event(await made.asend(await self._wait_for_answers()))
                 if put(event):
@@ -228,7 +232,7 @@ class PythonTurn:
 def statement(item: Any) -> Event:
     """An event of an agent that cannot be sent an answer."""
     event = to_event(item)
-    if type(event) is Asked:
+    if type(event) in WAITING:
         raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_RAISED")
     return event
 

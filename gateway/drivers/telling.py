@@ -11,14 +11,19 @@ from uuid import uuid4
 
 from gateway.errors import BadInput
 from gateway.events import Warned
-from gateway.turn import Turn
+from gateway.turn import NO_RESULT, Turn
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
 
+UNSERVED = "the agent has no way to call tools of the application's own: it was not told of them"
+
 
 class Telling:
-    def __init__(self, known: Iterable[str]) -> None:
-        self._known = set(known)
+    def __init__(self, known: Iterable[str], *, serves_tools: bool = False) -> None:
+        """`serves_tools`: the agent is offered the client's own tools."""
+        self._known, self._serves_tools = set(known), serves_tools
+        self.owed: set[str] = set()
+        """Calls of the client's tools that ended without a result: one that comes later is news."""
         self._keys: set[str] = set()
         """Of its turns: every id that it gave begins with one."""
         self.anew = False
@@ -28,6 +33,11 @@ class Telling:
 
     def forget(self) -> None:
         self.anew, self._known = True, set()
+
+    def _late(self, turn: Turn) -> set[str]:
+        """Calls whose results have come after all; that there is none, the agent knows."""
+        results = (message for message in turn.messages if message.get("toolCallId") in self.owed)
+        return {message["toolCallId"] for message in results if message["content"] != NO_RESULT}
 
     def key(self) -> str:
         """A new turn's."""
@@ -39,7 +49,10 @@ class Telling:
         """Only what the session has not seen; if that is nothing, the newest message once more: its client tries it
         again."""
         told = {message.get("toolCallId", "") for message in turn.messages}
-        own = {call for call in told if call.partition(":")[0] in self._keys}
+        own = {call for call in told - self._late(turn) if call.partition(":")[0] in self._keys}
+        if turn.tools and not self._serves_tools:
+            self._serves_tools = True  # said once
+            self.warned.append(Warned("TOOLS_DROPPED", UNSERVED, {"pointer": "/tools"}))
         anew, before, self.anew, self.warned = self.anew, self.warned, False, []
         if anew and len(turn.messages) > 1:
             before.append(Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))

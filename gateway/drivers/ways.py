@@ -1,12 +1,13 @@
 """An agent with several ways in: the first that works is used, and the snapshot says which.
 
 A way that cannot be had (its program does not start, does not understand its flags, never becomes ready) is passed
-over from then on. An agent that wants a sign-in works: that is not passed over.
+over for some minutes. An agent that wants a sign-in works: that is not passed over.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_NONSENSE", "AGENT_NOT_FOUND"))
 """Of an agent that could not be started; anything else is an answer."""
+
+LONG_AGO = 300.0
+"""Seconds after which a way that was passed over is tried again."""
 
 Make = Callable[[AgentDefinition, TaskGroup], Driver]
 
@@ -47,8 +51,17 @@ class Ways:
         told = [first, *(through(definition, door) for door in definition.otherwise)]
         self._layers: list[Mapping[str, Any]] = [{}, *(door.capabilities for door in definition.otherwise)]
         self._drivers = [makers[each.driver](each, tasks) for each in told]
-        self._at = 0
+        self._passed_over: dict[int, float] = {}
+        """Way → when."""
+        self.local = True
         self.together = max(driver.together for driver in self._drivers)
+
+    @property
+    def _at(self) -> int:
+        """The first that was not passed over, or long ago: a slow start on a busy machine is no reason for ever."""
+        old = time.monotonic() - LONG_AGO
+        fresh = (at for at in range(len(self._drivers)) if self._passed_over.get(at, old) <= old)
+        return next(fresh, len(self._drivers) - 1)
 
     @property
     def _now(self) -> Driver:
@@ -79,15 +92,18 @@ class Ways:
         return session
 
     async def _first_that_works(self, use: Callable[[Driver], Any]) -> Any:
-        while True:
-            at = self._at
+        for at in range(self._at, len(self._drivers)):
             try:
-                return await use(self._drivers[at])
+                found = await use(self._drivers[at])
             except AgentFault as exc:
                 if exc.code not in PASSED_OVER or at + 1 >= len(self._drivers):
                     raise
                 log.warning("%s cannot be had (%s): %s is tried", self._names[at], exc.detail, self._names[at + 1])
-                self._at = max(self._at, at + 1)
+                self._passed_over[at] = time.monotonic()
+            else:
+                self._passed_over.pop(at, None)
+                return found
+        raise AssertionError("the last way returns or raises")
 
     async def aclose(self) -> None:
         for driver in self._drivers:

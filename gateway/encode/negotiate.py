@@ -38,13 +38,17 @@ class Encoder:
 
 def negotiate(accept: str | None) -> Encoder:
     """The encoder for a request with this `Accept` header."""
-    members = _MEMBER.findall(accept or "")
-    return ENCODERS["protobuf" if any(_wants_protobuf(member) for member in members) else "sse"]
+    return ENCODERS["protobuf" if names(accept, protobuf.CONTENT_TYPE) else "sse"]
 
 
-def _wants_protobuf(member: str) -> bool:
+def names(accept: str | None, media_type: str) -> bool:
+    """Whether the header names this very type, and does not refuse it."""
+    return any(_wanted(member, media_type) for member in _MEMBER.findall(accept or ""))
+
+
+def _wanted(member: str, wanted: str) -> bool:
     media_type, semicolon, parameters = member.partition(";")
-    if media_type.strip().lower() != protobuf.CONTENT_TYPE:
+    if media_type.strip().lower() != wanted:
         return False
     for name, value in _PARAMETER.findall(semicolon + parameters):
         if name.lower() == "q":

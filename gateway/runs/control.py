@@ -112,7 +112,8 @@ class Control:
 
     async def _controls(self, agent: Agent, thread: ThreadKey) -> Controls:
         turn = Turn(thread.thread_id, "")
-        session = await self._engine.open_session(thread, turn, agent.ready)
+        with agent.held():
+            session = await self._engine.open_session(thread, turn, agent.ready)
         if session.controls is None:
             detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
             raise NotCapable(detail, capability="custom.acp", saidBy=f"driver ({agent.definition.driver})")

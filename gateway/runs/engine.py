@@ -8,32 +8,35 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 from uuid import uuid4
 
 import anyio
-import orjson
 from anyio import CancelScope
 from anyio.abc import TaskGroup
 
 from gateway.agui import inbound
 from gateway.agui.history import History
 from gateway.agui.outbound import Outbound
+from gateway.capabilities.feed import Sight
 from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
-from gateway.events import Broke, Ended, MessagesSet, Wire
+from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
 from gateway.jsontext import dumps
-from gateway.runs.agents import Agent
-from gateway.runs.history import read_history
+from gateway.runs.agents import Agent, Touch
+from gateway.runs.history import has_news, read_history
 from gateway.runs.log import Log, Reader, Replay
+from gateway.runs.noticing import notice, telling
+from gateway.runs.parking import Parked, parked_by, without_result
 from gateway.runs.phase import Phase
-from gateway.runs.questions import Book, Settled, to_interrupt
+from gateway.runs.questions import Book, Settled
 from gateway.runs.recovery import prune_for_ever, recover
 from gateway.runs.run import Pace, Run, Stop
 from gateway.runs.sessions import Sessions
-from gateway.runs.threads import Parked, ThreadKey, Threads
+from gateway.runs.threads import ThreadKey, Threads
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
@@ -49,9 +52,10 @@ LAST_WORDS = 2.0
 
 
 class Engine:
-    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup) -> None:
+    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup, touch: Touch = lambda agent: None) -> None:
+        """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._store, self._tasks = settings, store, tasks
-        self._sessions = Sessions(settings)
+        self._sessions = Sessions(settings, touch)
         self._threads = Threads(settings, store, tasks, self._sessions.give_back)
         self._workspaces = Workspaces(settings.workspace)
         tasks.start_soon(self._sessions.close_idle_for_ever)
@@ -60,6 +64,8 @@ class Engine:
         self._live: dict[tuple[str, str], Run] = {}
         """(principal, run id) → run."""
         self.draining = False
+        self.sight: Sight | None = None
+        """By which runs notice that what they can do has changed; None: they do not look."""
 
     @property
     def live_runs(self) -> int:
@@ -76,9 +82,9 @@ class Engine:
         parked: Parked | None = None
         try:
             book = await self._threads.book(thread)
-            settled = book.settle(turn.resume, time.time(), turn_waits=self._threads.waits(thread))
+            settled = self._threads.settle(thread, book, turn)
             # At once: while the store writes, the question may expire, and the turn would be gone.
-            parked = self._threads.unpark(thread) if settled.parked else None
+            parked = self._threads.unpark(thread) if settled.parked or settled.given_up else None
             await self._note(thread, run, book)
         except BaseException:
             if parked is not None:
@@ -129,6 +135,7 @@ class Engine:
         run = self._new_run(thread, turn, agent)
         self._claims[thread] = turn.run_id
         self._live[thread.principal, turn.run_id] = run
+        agent.busy_until(run.over)
         return run
 
     def _release(self, thread: ThreadKey, run: Run) -> None:
@@ -185,12 +192,15 @@ class Engine:
     ) -> None:
         live = parked.live if parked else None
         try:
-            await run.begin(parked.suspended if parked else None)
+            await run.begin(parked.suspended if parked and settled.parked else None)
             if settled.error is not None:
                 code, message = settled.error
                 return await self._seal(thread, run, run.outbound.failed(message, code), "failed")
-            if settled.again and (book.open() or not await self._has_news(thread, run)):
-                return await self._tell_again(thread, run, book)
+            if parked is not None and settled.given_up:
+                live = None
+                await self._go_on_without(thread, run, parked, settled.waits)
+            elif settled.waits or (settled.again and (book.open() or not await has_news(self._store, thread, run))):
+                return await self._tell_again(thread, run, book, settled.waits)
             if live is None:
                 with run.opening:  # an agent that takes its time to start can be stopped meanwhile
                     live = await self._begin_turn(thread, run.turn, driver, book)
@@ -210,9 +220,10 @@ class Engine:
         return await self._conclude(thread, run, book)
 
     async def _begin_turn(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> LiveTurn:
+        before = await notice(self.sight, thread)
         session = await self._open(thread, turn, driver, book)
         try:
-            return await session.start(turn)
+            return telling(await session.start(turn), before)
         except BaseException:
             with CancelScope(shield=True):
                 await self._sessions.give_back(thread)
@@ -230,10 +241,14 @@ class Engine:
     async def close_session(self, thread: ThreadKey) -> bool:
         return await self._sessions.close(thread)
 
+    async def let_go(self, driver: Driver) -> None:
+        """Of its sessions, each when its turn is over; their threads are brought back in another driver."""
+        await self._sessions.let_go(driver)
+
     async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> Session:
         """The thread's session, brought back if it must be."""
-        opening = self._opening(turn, book.session)
-        if book.session is not None and not self._sessions.fits(thread, opening):
+        opening = self._opening(turn, book.session, driver.local)
+        if book.session is not None and not self._sessions.fits(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
         session = await self._sessions.take(thread, driver, opening)
         await self._keep(thread, book)
@@ -247,8 +262,10 @@ class Engine:
             with CancelScope(shield=True):  # the session is taken: whoever gives up now would keep it for ever
                 await self._threads.save(thread, book)
 
-    def _opening(self, turn: Turn, session_id: str | None) -> Opening:
+    def _opening(self, turn: Turn, session_id: str | None, local: bool) -> Opening:
         options = turn.options
+        if not local:
+            return Opening(turn.thread_id, options=options)
         return Opening(
             turn.thread_id,
             cwd=self._workspaces.resolve(options.cwd),
@@ -257,6 +274,7 @@ class Engine:
             session_id=options.session_id or options.fork_session_id or session_id,
             fork=options.fork_session_id is not None,
             options=options,
+            tools=tuple(turn.tools),
         )
 
     async def _conclude(self, thread: ThreadKey, run: Run, book: Book) -> None:
@@ -277,14 +295,14 @@ class Engine:
             await self._seal(thread, run, outbound.finished(), "finished")
 
     async def _park(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
-        now, ttl = time.time(), self._settings.interrupt_ttl
-        interrupts = run.outbound.interrupts([to_interrupt(question, now, ttl) for question in run.asked])
+        interrupts, parked = parked_by(run, live, book, time.time(), self._settings.interrupt_ttl)
         book.ask(interrupts, run.record.run_id, parked=True)
         if (session := self._sessions.get(thread)) is not None:
             book.session = session.id
         await self._threads.save(thread, book)
-        self._threads.park(thread, Parked(live, run.record.run_id, run.outbound.suspended(), book))
-        await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted")
+        self._threads.park(thread, parked)
+        last = run.outbound.finished(interrupts, pending=parked.calls)
+        await self._seal(thread, run, last, "interrupted" if interrupts else "finished")
 
     async def _seal(self, thread: ThreadKey, run: Run, last: list[Wire], status: Status) -> None:
         """The client may send the next run the moment it sees the end, so the thread is free before that."""
@@ -294,24 +312,19 @@ class Engine:
         self._release(thread, run)
         show()
 
-    async def _has_news(self, thread: ThreadKey, run: Run) -> bool:
-        """Does the input end in a user message that no earlier run of the thread was given?"""
-        messages = run.turn.messages
-        if not messages or messages[-1]["role"] != "user":
-            return False
-        for record in await self._store.thread_runs(*thread, 2):
-            if record.key != run.record.key:
-                known = {message["id"] for message in orjson.loads(record.input).get("messages", [])}
-                return messages[-1]["id"] not in known
-        return True
+    async def _go_on_without(self, thread: ThreadKey, run: Run, parked: Parked, calls: Sequence[ClientCall]) -> None:
+        """What the turn waited for does not come. A call without a result would stay in the conversation for ever."""
+        await self._threads.give_up(thread, parked)
+        await run.log.append(run.outbound.feed(without_result(calls)))
 
-    async def _tell_again(self, thread: ThreadKey, run: Run, book: Book) -> None:
-        """All was answered before: the client missed what came of it, so it gets that, and what is open now."""
+    async def _tell_again(self, thread: ThreadKey, run: Run, book: Book, calls: Sequence[ClientCall]) -> None:
+        """All was answered before, or not enough now: the client gets what it may have missed, and what is open."""
         history = await read_history(self._store, *thread)
         history.add_input(run.turn.messages)  # what the client has, and a snapshot leaves out, it would drop
         await run.log.append(run.outbound.feed([MessagesSet(history.messages)]))
         interrupts = [entry.interrupt for entry in book.open()]
-        await self._seal(thread, run, run.outbound.finished(interrupts), "interrupted" if interrupts else "finished")
+        last = run.outbound.finished(interrupts, pending=calls)
+        await self._seal(thread, run, last, "interrupted" if interrupts else "finished")
 
     # -- looking and stopping
 

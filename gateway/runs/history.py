@@ -6,15 +6,14 @@ import orjson
 
 from gateway.agui.history import History
 from gateway.runs.log import READ_BYTES
+from gateway.runs.run import Run
 from gateway.store.base import RunRecord, Store
 
 RUNS_READ = 50
 """Every run's input carries the conversation up to it, so older runs than these add nothing but their own state."""
 
 
-async def read_history(
-    store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None
-) -> History:
+async def read_history(store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None) -> History:
     """The conversation up to the newest run that is over, without the run `but`."""
     history = History()
     for record in await store.thread_runs(agent, thread_id, principal, RUNS_READ):
@@ -22,6 +21,18 @@ async def read_history(
             history.add_input(orjson.loads(record.input).get("messages", []))
             await _feed(history, store, record)
     return history
+
+
+async def has_news(store: Store, thread: tuple[str, str, str], run: Run) -> bool:
+    """Does the input end in a user message that no earlier run of the thread was given?"""
+    messages = run.turn.messages
+    if not messages or messages[-1]["role"] != "user":
+        return False
+    for record in await store.thread_runs(*thread, 2):
+        if record.key != run.record.key:
+            known = {message["id"] for message in orjson.loads(record.input).get("messages", [])}
+            return messages[-1]["id"] not in known
+    return True
 
 
 async def _feed(history: History, store: Store, record: RunRecord) -> None:

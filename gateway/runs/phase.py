@@ -10,7 +10,8 @@ class Phase(Enum):
     """Admitted, not yet given to the agent."""
     RUNNING = "running"
     PARKED = "parked"
-    """AG-UI's run has ended with an interrupt; the agent's turn is still open and waits for the answer."""
+    """AG-UI's run has ended with an interrupt, or with calls of the client's own tools pending; the agent's turn is
+    still open and waits for the answer."""
     CANCELLING = "cancelling"
     """Asked to stop; what it still says is sent on, within the grace."""
     FINISHED = "finished"

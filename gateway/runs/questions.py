@@ -16,7 +16,7 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
-from gateway.events import Question
+from gateway.events import ClientCall, Question
 from gateway.jsontext import dumps, loads
 from gateway.turn import Answer
 
@@ -53,13 +53,17 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What a run may do. Exactly one of: `error` is set; `answers` are to be given; `again` (all was answered before);
-    or none of these, an ordinary run."""
+    `waits` (for results of the client's own tools); `given_up`; or none of these, an ordinary run."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     parked: bool = False
     again: bool = False
     error: tuple[str, str] | None = None
     """(code, sentence)"""
+    waits: tuple[ClientCall, ...] = ()
+    """Calls of the client's own tools that have no result yet."""
+    given_up: bool = False
+    """An ordinary run, but the turn that waited for such calls ends first: the user goes on without them."""
 
 
 class Book:

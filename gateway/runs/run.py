@@ -17,7 +17,7 @@ from gateway.agui.outbound import Outbound, Suspended
 from gateway.agui.translate import noticed
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import Broke, Ended, Event, Question
+from gateway.events import Broke, ClientCall, Ended, Event, Question
 from gateway.runs.log import Log
 from gateway.runs.phase import FINAL, Phase, Signal, move
 from gateway.store.base import RunRecord
@@ -69,7 +69,8 @@ class Run:
         await self.log.append(self.outbound.started(self.turn.parent_run_id, suspended) + notices)
 
     async def drive(self, live: LiveTurn, answers: Mapping[str, Answer]) -> None:
-        """Until the turn ends, asks, fails, stalls or is stopped. Afterwards `phase` and `asked` say which."""
+        """Until the turn ends, asks, calls a tool of the client's, fails, stalls or is stopped. Afterwards `phase`,
+        `asked` and `called` say which."""
         self._live = live
         self.phase = move(self.phase, Signal.START)
         try:
@@ -108,6 +109,10 @@ class Run:
     def asked(self) -> list[Question]:
         return self.outbound.asked if self.phase is Phase.PARKED else []
 
+    @property
+    def called(self) -> list[ClientCall]:
+        return self.outbound.called if self.phase is Phase.PARKED else []
+
     def _wait_at_most(self, seconds: float) -> None:
         self._scope.deadline = anyio.current_time() + seconds
 
@@ -118,9 +123,9 @@ class Run:
         while batch := await self._batch(live):
             events = outbound.feed(batch)
             await self.log.append(events)
-            if outbound.asked and self._stop is None:
+            if outbound.waits and self._stop is None:
                 await self._gather(live)
-            if outbound.ended is not None or (outbound.asked and self._stop is None):
+            if outbound.ended is not None or (outbound.waits and self._stop is None):
                 return
             if self._stop is None and monotonic() > self._look_again:
                 self._look_again = monotonic() + LOOK_AGAIN
@@ -156,7 +161,7 @@ class Run:
             self.phase = move(self.phase, Signal.CANCEL)  # stopped before the agent was asked
         if isinstance(ended, Broke):
             self.phase = move(self.phase, Signal.BREAK)
-        elif self.outbound.asked and ended is None and self._stop is None:
+        elif self.outbound.waits and ended is None and self._stop is None:
             self.phase = move(self.phase, Signal.ASK)
         else:
             self.outbound.ended = ended or Ended()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ LOOK_EVERY = 0.1
 @dataclass(slots=True)
 class Held:
     session: Session
+    driver: Driver
     opening: Opening
     used: float
     users: int = 1
@@ -42,35 +44,44 @@ class Held:
             and (asked.fork_session_id is None or asked.fork_session_id == mine.options.fork_session_id)
         )
 
+    def at(self, driver: Driver) -> bool:
+        """With this one; else the agent was replaced since."""
+        return self.driver is driver
+
 
 class Sessions:
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, touch: Callable[[str], None]) -> None:
+        """`touch`: is told of every agent with whom a session is another now."""
+        self._settings, self._touch = settings, touch
         self._held: dict[ThreadKey, Held] = {}
         self._changing: dict[ThreadKey, anyio.Event] = {}
         """Threads whose session is being opened or closed: whoever comes meanwhile waits for that."""
+        self._leaving: dict[Driver, anyio.Event] = {}
+        """Drivers that are to be closed → one of their sessions was given back."""
 
     def get(self, thread: ThreadKey) -> Session | None:
         held = self._held.get(thread)
         return held.session if held is not None and held.session.alive else None
 
-    def fits(self, thread: ThreadKey, opening: Opening) -> bool:
+    def fits(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
         """One is open that a run with these wishes can have; or somebody has it, and must not lose it."""
         held = self._held.get(thread)
-        return held is not None and held.session.alive and (held.users > 0 or held.fits(opening))
+        if held is None or not held.session.alive:
+            return False
+        return held.users > 0 or (held.at(driver) and held.fits(opening))
 
     async def take(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
         """The thread's session: the one that is open, or one that is opened now. One that was opened elsewhere, or with
         other servers, than this run wants is closed, and its conversation brought back where it is wanted."""
         async with self._alone(thread):
-            if self.fits(thread, opening):
+            if self.fits(thread, driver, opening):
                 held = self._held[thread]
                 held.users += 1
                 return held.session
             if (old := self._held.pop(thread, None)) is not None and old.session.alive:
                 await self._end(old)
             session = await driver.open(opening)
-            self._held[thread] = Held(session, opening, time.monotonic())
+            self._held[thread] = Held(session, driver, opening, time.monotonic())
             return session
 
     async def give_back(self, thread: ThreadKey) -> None:
@@ -79,8 +90,21 @@ class Sessions:
         if held is None:
             return
         held.users, held.used = max(0, held.users - 1), time.monotonic()
+        self._touch(thread.agent)
+        if (leaving := self._leaving.get(held.driver)) is not None:
+            leaving.set()
         if not held.session.kept or not held.session.alive:
             await self.close(thread)
+
+    async def let_go(self, driver: Driver) -> None:
+        """Closes all sessions that the driver has, each when its turn is over: one that waits for an answer too."""
+        while mine := [thread for thread, held in self._held.items() if held.at(driver)]:
+            given_back = self._leaving[driver] = anyio.Event()
+            for thread in mine:
+                await self.close(thread, math.inf)
+            if any(held.at(driver) for held in self._held.values()):
+                await given_back.wait()
+        self._leaving.pop(driver, None)
 
     async def close(self, thread: ThreadKey, unused_since: float | None = None) -> bool:
         """`unused_since`: only if nobody has used it after that."""
@@ -117,6 +141,7 @@ class Sessions:
         finally:
             del self._changing[thread]
             done.set()
+            self._touch(thread.agent)
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:

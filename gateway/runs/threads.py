@@ -1,24 +1,26 @@
-"""What a thread keeps between its runs: its questions, in the store, and the turn that waits for them, here."""
+"""What a thread keeps between its runs: its questions, in the store, and the turn that waits for them, here.
+
+That a turn waits for the client's own tools is kept here alone: it outlives no gateway, and a result that comes too
+late is told to the agent as a message.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import anyio
 from anyio import CancelScope
 from anyio.abc import TaskGroup
 
-from gateway.agui.outbound import Suspended
-from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.runs.questions import Book
+from gateway.runs.parking import Parked, settle
+from gateway.runs.questions import Book, Settled
 from gateway.settings import Settings
 from gateway.store.base import Store, ThreadRecord
-from gateway.turn import Answer
+from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
 
@@ -30,18 +32,6 @@ class ThreadKey(NamedTuple):
 
 
 GiveBack = Callable[[ThreadKey], Awaitable[None]]
-
-
-@dataclass(slots=True)
-class Parked:
-    """A turn that waits for answers, between two runs."""
-
-    live: LiveTurn
-    run_id: str
-    suspended: Suspended
-    book: Book
-    """With what the turn asks, as it is in the store: no run is live on the thread, so nobody else writes it."""
-    expiry: CancelScope = field(default_factory=CancelScope)
 
 
 class Threads:
@@ -58,8 +48,8 @@ class Threads:
         record = ThreadRecord(*thread, updated=time.time(), session=book.session, interrupts=book.dumps())
         await self._store.save_thread(record)
 
-    def waits(self, thread: ThreadKey) -> bool:
-        return thread in self._parked
+    def settle(self, thread: ThreadKey, book: Book, turn: Turn) -> Settled:
+        return settle(book, self._parked.get(thread), turn, time.time())
 
     def parked_run(self, thread: ThreadKey) -> str | None:
         parked = self._parked.get(thread)
@@ -68,12 +58,12 @@ class Threads:
     def park(self, thread: ThreadKey, parked: Parked) -> None:
         parked.expiry = CancelScope()
         self._parked[thread] = parked
-        if (until := parked.book.next_expiry()) is not None:
+        if (until := parked.until) is not None:
             self._tasks.start_soon(self._expire, thread, parked, until, parked.expiry)
 
     def unpark(self, thread: ThreadKey) -> Parked | None:
         parked = self._parked.pop(thread, None)
-        if parked is not None:
+        if parked is not None and parked.expiry is not None:
             parked.expiry.cancel()
         return parked
 
@@ -81,9 +71,10 @@ class Threads:
         """Gives up the questions that a run left open, and the turn that waits. False if there are none."""
         waiting = self._parked.get(thread)
         book = waiting.book if waiting else await self.book(thread)
-        if run_id not in {entry.run_id for entry in book.open()}:
+        calls = waiting.calls if waiting is not None and waiting.run_id == run_id else ()
+        if not calls and run_id not in {entry.run_id for entry in book.open()}:
             return False
-        parked, asked = self.unpark(thread), book.cancel_open()
+        parked, asked = self.unpark(thread), [*book.cancel_open(), *(call.id for call in calls)]
         await self.save(thread, book)
         if parked is not None:
             await self._dismiss(thread, parked, asked, stop=True)
@@ -102,12 +93,16 @@ class Threads:
         if expiry.cancel_called or self._parked.get(thread) is not parked:
             return
         del self._parked[thread]
-        asked = parked.book.expire_open()
+        asked = [*parked.book.expire_open(), *(call.id for call in parked.calls)]
         try:
             await self.save(thread, parked.book)
         except GatewayError as exc:
             log.error("thread %s: its expired questions could not be noted: %s", thread.thread_id, exc)
         await self._dismiss(thread, parked, asked, stop=False)
+
+    async def give_up(self, thread: ThreadKey, parked: Parked) -> None:
+        """The user goes on without what the turn waits for."""
+        await self._dismiss(thread, parked, [call.id for call in parked.calls], stop=True)
 
     async def _dismiss(self, thread: ThreadKey, parked: Parked, asked: Sequence[str], *, stop: bool) -> None:
         """Tells the agent `cancelled`, lets it end within the grace, then ends it. Nobody listens any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import anyio
@@ -23,7 +24,8 @@ async def index(request: Request) -> Response:
             "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in house.agents},
             "routes": {
                 "POST /agents/{id}": "one run: RunAgentInput in, AG-UI events out (SSE, or protobuf by Accept)",
-                "GET /agents/{id}/capabilities": "what the agent can do now (?explain=1: and who says so)",
+                "GET /agents/{id}/capabilities": "what the agent can do now (?explain=1: and who says so; SSE: live)",
+                "GET /capabilities/matrix": "what all agents can do, side by side (CSV by Accept)",
                 "GET /agents": "the agents, and whether they can run",
                 "GET /runs/{run}/events": "follow a run again (Last-Event-ID or ?after=N)",
                 "POST /runs/{run}/cancel": "stop a run",
@@ -44,7 +46,7 @@ async def list_agents(request: Request) -> Response:
     async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
         for agent in house.agents:
             tasks.start_soon(fill, agent)
-    return JSONResponse({"agents": list(found.values())})
+    return JSONResponse({"gateway": house.id, "agents": list(found.values())})
 
 
 async def show(request: Request) -> Response:
@@ -61,5 +63,16 @@ async def describe(house: House, agent: Agent) -> dict[str, Any]:
         "driver": agent.definition.driver,
         "identity": tree.get("identity", {}),
         "availability": found.told(),
+        "options": list(agent.definition.options),
+        **({"via": list(agent.definition.via)} if agent.definition.via else {}),
+        **_definition(agent),
         "links": {"run": own, "capabilities": f"{own}/capabilities"},
     }
+
+
+def _definition(agent: Agent) -> dict[str, Any]:
+    """Only where its newest one is wrong, and the last good one in use."""
+    if agent.trouble is None:
+        return {}
+    since = datetime.fromtimestamp(agent.trouble.since, UTC).isoformat(timespec="milliseconds")
+    return {"definition": {"error": agent.trouble.error, "since": since}}

@@ -12,12 +12,15 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
-from gateway.catalog.load import bundled, load_catalog, with_bare
+from gateway.catalog.load import bundled, with_bare
+from gateway.catalog.plugins import plugins
 from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
+from gateway.runs.roster import Shelf
+from gateway.runs.watching import Folder
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web import agents, capabilities, copilotkit, health, models, runs, threads
+from gateway.web import agents, capabilities, copilotkit, health, matrix, models, registration, runs, schemas, threads
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
 from gateway.web.problems import HANDLERS
@@ -36,6 +39,7 @@ def by_method(**endpoints: Endpoint) -> Endpoint:
     return choose
 
 
+ONE_AGENT = by_method(GET=agents.show, POST=runs.start, PUT=registration.put, DELETE=registration.delete)
 ONE_THREAD = by_method(GET=threads.show, DELETE=threads.delete)
 
 ROUTES: list[BaseRoute] = [
@@ -43,8 +47,10 @@ ROUTES: list[BaseRoute] = [
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),
-    Route("/agents/{agent}", by_method(GET=agents.show, POST=runs.start), methods=["GET", "POST"]),
+    Route("/agents/{agent}", ONE_AGENT, methods=["GET", "POST", "PUT", "DELETE"]),
+    Route("/schemas/agent.json", schemas.agent),
     Route("/agents/{agent}/capabilities", capabilities.show),
+    Route("/capabilities/matrix", matrix.show),
     Route("/agents/{agent}/models", models.list_models),
     Route(
         "/agents/{agent}/models:validate",
@@ -88,18 +94,25 @@ def carried(routes: list[BaseRoute]) -> dict[str, Any]:
     }
 
 
+def layers(settings: Settings) -> list[Shelf]:
+    """Where agents come from; later ones are laid over earlier ones, and what is registered by HTTP over all."""
+    mine = [Folder(folder) for folder in settings.agents]
+    return [Folder(bundled()), Shelf("entry points", plugins()), *mine, Shelf("--acp", with_bare({}, settings.acp))]
+
+
 def create_app(settings: Settings | None = None) -> Starlette:
     """The ASGI application. Files and tokens are read now, so that a mistake in them is told before it serves."""
     settings = settings or Settings()
     tokens = load_tokens(settings.token_file)
-    catalog = with_bare(load_catalog([bundled(), *settings.agents]), settings.acp)
-    if settings.default_agent not in (None, *catalog):
-        raise ConfigError(f"default_agent: there is no agent {settings.default_agent!r}. Known: {', '.join(catalog)}.")
+    shelves = layers(settings)
+    known = sorted({name for shelf in shelves for name in shelf.catalog})
+    if settings.default_agent not in (None, *known):
+        raise ConfigError(f"default_agent: there is no agent {settings.default_agent!r}. Known: {', '.join(known)}.")
     store = open_store(settings.store)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_house(settings, store, catalog, carried(ROUTES)) as house:
+        async with open_house(settings, store, shelves, carried(ROUTES)) as house:
             app.state.house = house
             yield
 

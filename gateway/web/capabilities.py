@@ -5,46 +5,58 @@ from __future__ import annotations
 import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 
-from gateway.agui import legacy
-from gateway.capabilities import mux
-from gateway.capabilities.merge import etag, to_json
+from gateway.capabilities.versions import Key, Shown
+from gateway.encode.sse import CONTENT_TYPE
 from gateway.errors import AgentFault, BadRequest
 from gateway.runs.agents import Agent
-from gateway.web.house import Current, House
-from gateway.web.models import known_model
+from gateway.web.feed import Feeding, wants_feed
+from gateway.web.house import House
+from gateway.web.snapshots import Current, known_model
+from gateway.web.views import shown, view_named
 
-VIEWS = ("agui", "acp", "mux")
 PROBE_LIMIT = 60.0
 """Of `?probe=1`: agents take seconds to start, and some wait for a network that is not there."""
+NOT_KEPT = {"cache-control": "no-store"}
 
 
-async def show(request: Request) -> Response:
+async def show(request: Request) -> ASGIApp:
     """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
     house: House = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     query = request.query_params
-    await _probe(house, agent, wait=_yes(query.get("probe")))
-    current = await _current(house, agent, request)
+    await _probe(house, agent, wait=yes(query.get("probe")))
+    if wants_feed(request):
+        return _feed(house, agent, request)
     if not query:
-        return _answer(request, current.body, current.etag)
-    match query.get("view", "agui"):
-        case "agui":
-            pass
-        case "acp":
-            body = to_json(current.snapshot.tree().get("custom", {}).get("acp", {}))
-            return _answer(request, body, etag(body))
-        case "mux":
-            body = to_json(mux.view(current.snapshot, agent.definition))
-            return _answer(request, body, etag(body))
-        case unknown:
-            raise BadRequest(f"there is no view {unknown!r}. Known: {', '.join(VIEWS)}.", code="UNKNOWN_VIEW")
-    if _yes(query.get("explain")):
+        return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
+    key = _key(agent, request)
+    current = await house.eyes.current(key)
+    if yes(query.get("explain")) and query.get("view", "agui") == "agui":
         return _explained(current)
-    if query.get("protocol") == "0":
-        body = to_json(legacy.capabilities(current.snapshot.tree()))
-        return _answer(request, body, etag(body))
-    return _answer(request, current.body, current.etag)
+    return answer(request, shown(key.view, current, agent.definition))
+
+
+def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:
+    if yes(request.query_params.get("explain")):
+        raise BadRequest("the feed does not explain: ask again without ?explain, or without text/event-stream")
+    key = _key(agent, request)
+    if request.method == "HEAD":
+        return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
+    return Feeding(house, key, request)
+
+
+def _key(agent: Agent, request: Request) -> Key:
+    query = request.query_params
+    thread, name = query.get("thread"), query.get("model")
+    return Key(
+        agent.definition.id,
+        thread,
+        None if thread is None else request.state.principal,
+        None if name is None else known_model(agent, name).id,
+        view_named(query.get("view"), query.get("protocol")),
+    )
 
 
 async def _probe(house: House, agent: Agent, *, wait: bool) -> None:
@@ -59,22 +71,17 @@ async def _probe(house: House, agent: Agent, *, wait: bool) -> None:
         raise AgentFault(f"the agent did not answer within {PROBE_LIMIT:g} seconds", code="AGENT_STALLED") from None
 
 
-async def _current(house: House, agent: Agent, request: Request) -> Current:
-    thread, name = request.query_params.get("thread"), request.query_params.get("model")
-    learned = None if thread is None else house.learned(agent, thread, request.state.principal)
-    return await house.snapshots.of(agent, None if name is None else known_model(agent, name), learned)
-
-
-def _yes(value: str | None) -> bool:
+def yes(value: str | None) -> bool:
     return value not in (None, "", "0", "false")
 
 
-def _answer(request: Request, body: bytes, tag: str) -> Response:
-    headers = {"etag": tag, "cache-control": "no-store"}
+def answer(request: Request, what: Shown, media_type: str = "application/json") -> Response:
+    """What is shown, or 304 for whoever has it."""
+    tag = f'"{what.version}"'
     asked = request.headers.get("if-none-match")
     if asked is not None and (asked == "*" or tag in [part.strip().removeprefix("W/") for part in asked.split(",")]):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type="application/json")
+        return Response(status_code=304, headers={"etag": tag, **NOT_KEPT})
+    return Response(what.body, headers={"etag": tag, **NOT_KEPT}, media_type=media_type)
 
 
 def _explained(current: Current) -> Response:
@@ -83,4 +90,4 @@ def _explained(current: Current) -> Response:
         "explain": current.snapshot.explain(),
         "version": current.etag.strip('"'),
     }
-    return JSONResponse(body, headers={"etag": current.etag, "cache-control": "no-store"})
+    return JSONResponse(body, headers={"etag": current.etag, **NOT_KEPT})

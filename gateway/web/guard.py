@@ -6,6 +6,8 @@ another origin is refused by `Origin`, and a name that was pointed at 127.0.0.1 
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +22,8 @@ OPEN_PATHS = frozenset(("/healthz", "/readyz"))
 """A container's health check has no token."""
 ADMIN_PATHS = ("/acp",)
 """Ways past the gateway's own words, straight to the agent."""
+AN_AGENT = re.compile(r"/agents/[^/]+/?")
+"""Registered and removed there: a definition starts programs."""
 EXPOSED = "etag, last-event-id"
 PREFLIGHT_AGE = "600"
 
@@ -85,6 +89,8 @@ def _needs(scope: Scope) -> str:
     """The scope a request needs: by what it does, and where it goes past what the gateway itself offers."""
     if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
         return "read"
+    if scope["type"] == "http" and scope["method"] in ("PUT", "DELETE") and AN_AGENT.fullmatch(scope["path"]):
+        return "admin"
     return "admin" if scope["path"].endswith(ADMIN_PATHS) else "run"
 
 

@@ -8,11 +8,11 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.catalog.models import Model
 from gateway.catalog.prices import Tokens, cost
-from gateway.errors import AgentFault, BadInput, NotCapable, NotFound
+from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.runs.agents import Agent
 from gateway.web.house import House
+from gateway.web.snapshots import known_model
 
 REFRESH_LIMIT = 90.0
 """An agent may have to start first, and to ask its providers."""
@@ -75,15 +75,9 @@ async def refresh(request: Request) -> Response:
             saidBy=f"driver ({agent.definition.driver})",
         )
     agent.models.refreshed(listed, datetime.now(UTC))
+    house: House = request.app.state.house
+    house.pulse.touch(agent.definition.id)
     return _listed(agent)
-
-
-def known_model(agent: Agent, name: str) -> Model:
-    verdict = agent.models.validate(name)
-    if verdict.model is None:
-        suggestions = list(verdict.suggestions)
-        raise NotFound(verdict.message, code="UNKNOWN_MODEL", modelStatus=verdict.status, suggestions=suggestions)
-    return verdict.model
 
 
 def _listed(agent: Agent) -> Response:

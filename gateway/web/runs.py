@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
@@ -10,32 +12,52 @@ from gateway.agui import inbound
 from gateway.capabilities.check import check
 from gateway.capabilities.choosing import choose as choose_model
 from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
-from gateway.errors import BadInput
+from gateway.errors import BadInput, Conflict
 from gateway.runs.agents import Agent
 from gateway.runs.run import Run
-from gateway.turn import Turn
+from gateway.turn import HOPS, Turn
 from gateway.web.body import read_json_body
 from gateway.web.house import House
 from gateway.web.stream import EventStream, Gone
+
+MOST_HOPS = 8
+"""Gateways that a run may come through."""
 
 
 async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
     house: House = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
-    turn = inbound.read(await read_json_body(request, house.settings))
+    turn = replace(inbound.read(await read_json_body(request, house.settings)), hops=hops(house, request))
     run = await begin(house, agent, turn, request.state.principal)
     leave = turn.options.on_disconnect or "cancel"
     return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
 
 
+def hops(house: House, request: Request) -> tuple[str, ...]:
+    """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
+    told = request.headers.get(HOPS, "")
+    before = tuple(name.strip() for name in told.split(",") if name.strip())
+    if house.id in before or len(before) >= MOST_HOPS:
+        way = " to ".join([*before, house.id])
+        raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="LOOP")
+    return (*before, house.id)
+
+
 async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
+    turn = turn if turn.hops else replace(turn, hops=(house.id,))
+    with agent.held():  # it may be replaced meanwhile
+        return await house.engine.start(agent, await checked(house, agent, turn, principal), principal)
+
+
+async def checked(house: House, agent: Agent, turn: Turn, principal: str) -> Turn:
+    """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
+    Raises `NotCapable`, with who said so and what to do."""
     if turn.options.strict and agent.driver is not None and not agent.driver.probed:
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
     turn, model = choose_model(turn, agent.definition, agent.models)
     current = await house.snapshots.of(agent, model, house.learned(agent, turn.thread_id, principal))
-    checked = check(turn, current.snapshot, agent.definition, current.model)
-    return await house.engine.start(agent, checked, principal)
+    return check(turn, current.snapshot, agent.definition, current.model)
 
 
 def stopper(house: House, run: Run) -> Gone:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.errors import BadInput
+from gateway.capabilities.merge import Snapshot
+from gateway.capabilities.versions import Key
+from gateway.capabilities.wishes import gate
+from gateway.errors import BadInput, NotCapable
 from gateway.jsontext import loads
 from gateway.runs.agents import Agent
 from gateway.runs.threads import ThreadKey
+from gateway.turn import Options, Turn
 from gateway.web.body import read_body, read_json_body
 from gateway.web.house import House
+from gateway.web.runs import checked
+
+WISHES: dict[str, Callable[[str], Options]] = {
+    "mode": lambda mode: Options(mode=mode),
+    "model": lambda model: Options(model=model),
+}
+"""What can be set that a run may ask for too."""
 
 
 def _places(request: Request) -> tuple[House, Agent, ThreadKey]:
@@ -53,8 +65,13 @@ async def fork(request: Request) -> Response:
     wish = _object(body).get("threadId", f"fork-{uuid4().hex[:8]}") if body.strip() else f"fork-{uuid4().hex[:8]}"
     if not isinstance(wish, str) or not wish:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
+    gate("fork_session_id", await _snapshot(house, thread), agent.definition)
     session_id = await house.control.fork(agent, thread, wish)
     return JSONResponse({"threadId": wish, "sessionId": session_id}, 201)
+
+
+async def _snapshot(house: House, thread: ThreadKey) -> Snapshot:
+    return (await house.eyes.current(Key(*thread))).snapshot
 
 
 async def set_mode(request: Request) -> Response:
@@ -72,7 +89,27 @@ async def set_config(request: Request) -> Response:
 async def _set(request: Request, what: str) -> Response:
     house, agent, thread = _places(request)
     given = _object(await read_json_body(request, house.settings))
-    return JSONResponse(await house.control.set(agent, thread, what, given))
+    given, warnings = await _held(house, agent, thread, what, given)
+    told = await house.control.set(agent, thread, what, given)
+    house.pulse.touch(agent.definition.id)
+    return JSONResponse({**told, "warnings": warnings} if warnings else told)
+
+
+async def _held(
+    house: House, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """What a run could not ask for cannot be set either: the same check, with the same words."""
+    wish = given.get(what)
+    if what not in WISHES or not isinstance(wish, str):
+        return given, []  # the session knows its own options; a body of another shape is refused by whoever reads it
+    turn = Turn(thread.thread_id, "", options=WISHES[what](wish))
+    try:
+        turn = await checked(house, agent, turn, thread.principal)
+    except NotCapable as exc:
+        exc.extra["pointer"] = f"/{what}"
+        raise
+    about = [notice for notice in turn.warnings if notice.pointer.endswith(f"/{what}")]
+    return {what: getattr(turn.options, what)}, [{"code": one.code, "message": one.message} for one in about]
 
 
 async def call(request: Request) -> Response:

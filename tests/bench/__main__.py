@@ -13,8 +13,12 @@ stream        Deltas that an in-process agent yields, each six characters, until
               "64 events a write" of ready bytes is the ceiling of this stack.
 apart         The same when the agent pauses after each delta, as a model does: what an event costs by itself. The peers
               do not pause.
+acp, cli      Deltas of an agent's process, as fast as it can print them: by ACP, and in Claude Code's format.
+federation    The same run through one gateway, and through one that has it from another.
 fanout        One run with 1, 10, 100 readers (one POST, the others attach), until all have its end.
 capabilities  GET /agents/echo/capabilities beside a Starlette route that answers with the same bytes.
+feed          A change of an agent's capabilities, until 1, 100, 1,000 watchers of its feed have it.
+crowd         GET …/capabilities at a gateway with 100 more agents and 1,000 more threads, beside one without.
 first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
 client        The official JavaScript client reading a run, with merging and without.
@@ -37,7 +41,7 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, cli, client, fanout, latency, memory, stream
+from tests.bench import acp, calls, cli, client, fanout, federation, feed, latency, memory, stream
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -46,9 +50,12 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "apart": stream.measure_apart,
     "acp": acp.measure,
     "cli": cli.measure,
+    "federation": federation.measure,
     "latency": latency.measure,
     "fanout": fanout.measure,
     "capabilities": calls.measure_capabilities,
+    "feed": feed.measure,
+    "crowd": feed.measure_crowd,
     "first": calls.measure_first_event,
     "memory": memory.measure,
     "client": client.measure,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench import acp, stream
+from tests.bench import acp, cli, federation, stream
 from tests.bench.figures import Target
 from tests.bench.reader import count_binary
 
@@ -28,6 +28,24 @@ def bench(*options: str) -> str:
 def test_an_agents_process_is_measured_and_so_is_a_chunks_way() -> None:
     printed = bench("--only", "acp", "--only", "latency")
     for name in (acp.ACP, acp.ACP_MERGED, acp.SDK, "bare pipe relay", "a chunk's way against a bare relay's"):
+        assert name in printed
+
+
+def test_so_is_a_command_line_agents_process() -> None:
+    printed = bench("--only", "cli")
+    for name in (cli.CLI, cli.CLI_MERGED, "command line against one a write"):
+        assert name in printed
+
+
+def test_so_is_a_gateway_over_a_gateway() -> None:
+    printed = bench("--only", "federation")
+    for name in (federation.ONE, federation.TWO, federation.TWO_BINARY, "two gateways against one, SSE"):
+        assert name in printed
+
+
+def test_the_feed_is_measured_and_so_is_a_snapshot_in_a_crowd() -> None:
+    printed = bench("--only", "feed", "--only", "crowd")
+    for name in ("1 watcher", "200 watchers, nothing changes", "of a thread, in the crowd", "in processor time"):
         assert name in printed
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.capabilities.layers import Said, flatten, profile_layer
-from gateway.capabilities.merge import Snapshot, merge
+from gateway.capabilities.merge import Snapshot, etag, merge, to_json
+from gateway.capabilities.versions import Shown
 from gateway.catalog.definition import AgentDefinition
 
 
@@ -13,6 +14,12 @@ def snapshot(definition: AgentDefinition, *more: Said, **layers: dict[str, Any])
     """What its file says, and these: `handshake={"custom": {…}}`, or leaves by their dotted path."""
     said = [Said(name, f"{name}'s source", flatten(tree) if _nested(tree) else tree) for name, tree in layers.items()]
     return merge([profile_layer(definition), *said, *more])
+
+
+def shown(tree: Any) -> Shown:
+    """As a route would show it."""
+    body = to_json(tree)
+    return Shown(body, etag(body).strip('"'))
 
 
 def _nested(tree: dict[str, Any]) -> bool:

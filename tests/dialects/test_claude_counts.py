@@ -62,6 +62,13 @@ def test_what_was_used_before_is_not_counted_again() -> None:
     assert tokens(told(dialect, result(modelUsage=both))) == [("a", 5, 2), ("b", 7, 7)]
 
 
+def test_after_a_clear_it_counts_afresh() -> None:
+    dialect = prompted()
+    told(dialect, result(modelUsage={"a": usage(900, 90)}))
+    dialect.prompt(Prompt(text("/clear"), "t2"))
+    assert tokens(told(dialect, result(modelUsage={"a": usage(10, 1)}))) == [("a", 10, 1)]
+
+
 def test_of_a_session_that_came_back_only_this_turn_is_counted() -> None:
     dialect = ready(Begin("/workspace", session_id="s1"))
     dialect.prompt(Prompt(text("hello"), "t1"))

@@ -60,6 +60,21 @@ def test_a_subagent_may_fail(status: str, code: str | None) -> None:
     assert isinstance(event, SubagentBroke) and event.code == code
 
 
+def test_a_subagent_that_is_sent_to_the_background_holds_the_turn() -> None:
+    dialect = prompted()
+    moved = notice("task_updated", task_id="a1", patch={"is_backgrounded": True})
+    told(dialect, STARTED | {"is_backgrounded": False}, moved)
+    assert told(dialect, result()) == [] and dialect.busy
+
+
+def test_a_subagent_that_outlives_its_turn_begins_anew_in_the_next() -> None:
+    dialect = prompted()
+    told(dialect, STARTED, at_work("a1"), failed(result="no"))
+    dialect.prompt(Prompt(text("go on"), "t2"))
+    events = told(dialect, assistant({"type": "text", "text": "hm"}, parent="c1", agent_id="a1"))
+    assert events[0] == SubagentStart("t2:agent:a1", "Explore", "look")
+
+
 def test_a_subagent_that_comes_back_is_a_new_one() -> None:
     dialect = prompted()
     told(dialect, STARTED, DONE)
@@ -127,6 +142,7 @@ def test_between_turns_a_result_ends_nothing() -> None:
         ({"result": "denied", "api_error_status": 403}, ("denied", "AUTH_REQUIRED")),
         ({"subtype": "error_max_turns", "errors": ["Reached 3"]}, ("Reached 3", "TURN_LIMIT")),
         ({"subtype": "error_max_turns"}, ("The turn reached its limit of model calls.", "TURN_LIMIT")),
+        ({"result": "enough", "terminal_reason": "max_turns"}, ("enough", "TURN_LIMIT")),
         ({"subtype": "error_max_budget_usd"}, ("The turn reached its limit of cost.", "BUDGET_LIMIT")),
         (
             {"subtype": "error_max_structured_output_retries"},
@@ -167,6 +183,11 @@ def test_why_the_model_stopped_is_told_where_it_matters(told_by: str, reason: st
 
 def test_a_structured_output_is_the_result_of_the_run() -> None:
     assert told(prompted(), result(structured_output={"a": 1})) == [Ended(result={"a": 1})]
+
+
+def test_a_session_that_is_gone_may_be_known_by_the_end_of_the_process_only() -> None:
+    dialect = prompted()
+    assert dialect.closed(1, f"warning\n{LOST}\n") == [Broke(LOST, "SESSION_NOT_FOUND")]
 
 
 def test_a_process_that_dies_says_nothing_of_its_turn() -> None:

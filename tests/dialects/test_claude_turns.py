@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gateway.events import (
@@ -23,6 +25,7 @@ from tests.dialects.claude_playing import sent, text
 from tests.dialects.claude_talking import (
     MESSAGE,
     STOPPED,
+    Json,
     assistant,
     begun,
     closing,
@@ -228,6 +231,42 @@ def test_a_result_may_hold_an_image() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, ""),
+        ({"a": 1}, '{"a":1}'),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        ([{"type": "tool_reference", "tool_name": "x"}], '{"type":"tool_reference","tool_name":"x"}'),
+        ([{"type": "document", "source": {"type": "text", "data": "words"}}], "words"),
+        (
+            [{"type": "image", "source": {"type": "url", "url": "https://x.example/i"}}],
+            [{"type": "image", "source": {"type": "url", "value": "https://x.example/i"}}],
+        ),
+        (
+            [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "cGRm"}}],
+            [{"type": "document", "source": {"type": "data", "value": "cGRm", "mimeType": "application/pdf"}}],
+        ),
+    ],
+)
+def test_whatever_a_tool_gives_back_is_its_result(content: Any, expected: Any) -> None:
+    dialect = prompted()
+    told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
+    assert told(dialect, tool_result("c1", content)) == [ToolResult("t1:c1", expected)]
+
+
+def test_a_result_of_a_call_that_nobody_heard_of_brings_the_call_along() -> None:
+    events = told(prompted(), tool_result("c1", "ok"))
+    assert [type(event) for event in events] == [ToolStart, ToolArgs, ToolEnd, ToolResult]
+
+
+def test_a_second_result_of_a_call_is_handed_on_as_it_is() -> None:
+    dialect = prompted()
+    told(dialect, tool_result("c1", "ok"))
+    [event] = told(dialect, tool_result("c1", "ok"))
+    assert isinstance(event, Unread)
+
+
 def test_a_refused_call_gets_a_result_that_says_so() -> None:
     dialect = prompted()
     told(dialect, may_use())
@@ -249,6 +288,35 @@ def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:
     assert events[-3] == ToolEnd("t1:c1")
     assert events[-2] == Custom("claude.retracted", {"ids": ["t1:c1"]})
     assert isinstance(events[-1], ToolResult)
+
+
+def test_a_citation_is_told_beside_the_text() -> None:
+    cited = {"url": "https://x.example"}
+    lines = (MESSAGE, opening(0, "text", text="a"), delta(0, "citations_delta", citation=cited))
+    assert told(prompted(), *lines)[-1] == Custom("claude.citation", cited)
+
+
+@pytest.mark.parametrize(
+    "late", [delta(7, "text_delta", text="x"), delta(0, "thinking_delta", thinking="x"), opening(1, "hologram")]
+)
+def test_a_delta_that_fits_no_block_is_handed_on(late: Json) -> None:
+    dialect = prompted()
+    [event] = told(dialect, MESSAGE, opening(0, "text"), late)
+    assert isinstance(event, Unread)
+
+
+def test_a_message_that_begins_ends_the_one_before() -> None:
+    """Of that one somebody lost the end."""
+    lines = (MESSAGE, opening(0, "tool_use", id="c1", name="Bash"), stream("message_start", message={"id": "m9"}))
+    assert told(prompted(), *lines)[-1] == ToolEnd("t1:c1")
+
+
+def test_a_list_of_commands_that_changes_is_told() -> None:
+    dialect = prompted()
+    listed = [{"name": "deploy", "description": "ships it"}]
+    events = told(dialect, notice("commands_changed", commands=[*listed, {"description": "nameless"}]))
+    assert events == [Custom("session.commands", {"commands": listed})]
+    assert dialect.facts["custom.session.commands"] == listed
 
 
 def test_a_lone_surrogate_is_read() -> None:

@@ -154,6 +154,12 @@ def test_an_end_that_is_not_the_last_is_none() -> None:
     assert read(omp, {"type": "agent_start"}, {"type": "agent_end", "isTerminal": True}) == [Ended("end_turn")]
 
 
+def test_an_end_before_the_prompt_was_taken_is_that_of_a_job_of_its_own() -> None:
+    omp = new_omp()
+    omp.prompt(Prompt(WORDS, "t1"))
+    assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": True}) == [] and omp.busy
+
+
 def test_an_end_that_was_too_long_to_be_told_whole_is_asked_about() -> None:
     omp = started()
     assert read(omp, {"type": "agent_end", "messages": [], "messageCount": 900}) == []

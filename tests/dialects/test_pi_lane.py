@@ -126,6 +126,21 @@ def test_an_older_agent_names_the_call_in_the_copy_of_the_message() -> None:
     assert read(pi, late) == [ToolStart("t1:c1", "bash"), ToolArgs("t1:c1", "{")]
 
 
+def test_a_call_whose_start_was_missed_is_told_from_where_it_is_known() -> None:
+    pi = begun()
+    assert read(pi, update("toolcall_delta", 0, delta="{", id="c1", toolName="ls")) == [
+        ToolStart("t1:c1", "ls"),
+        ToolArgs("t1:c1", "{"),
+    ]
+    assert read(pi, update("toolcall_end", 1, toolCall={"name": "ls"})) == [], "without an id there is nothing to say"
+
+
+def test_a_result_of_a_call_that_nobody_saw_brings_the_call_along() -> None:
+    end = {"type": "tool_execution_end", "toolCallId": "c9", "toolName": "ls", "result": {"content": []}}
+    kinds = [type(event) for event in read(begun(), end)]
+    assert kinds == [ToolStart, ToolArgs, ToolEnd, ToolResult]
+
+
 def test_a_call_that_was_never_streamed_is_told_whole() -> None:
     pi = begun()
     call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}

@@ -158,6 +158,14 @@ def test_a_model_that_is_not_offered_fails_the_turn(listed: Json, code: str) -> 
     assert not pi.busy and sent(pi) == []
 
 
+def test_a_level_that_is_not_taken_fails_the_turn() -> None:
+    pi = new_pi()
+    pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
+    [command] = sent(pi)
+    assert pi.read([reply(command, success=False, error="no")]) == [Broke("no", "AGENT_ERROR")]
+    assert not pi.busy and sent(pi) == []
+
+
 def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_agents_words() -> None:
     pi = new_pi()
     pi.prompt(Prompt(WORDS, "t1"))
@@ -308,6 +316,8 @@ def test_a_job_between_turns_is_told_and_ends_nothing() -> None:
             {"stopReason": "error", "errorMessage": '429: {"message":"slow down","x":1}'},
             Broke("429: slow down", "MODEL_ERROR"),
         ),
+        ({"stopReason": "error", "errorMessage": "500: {cut"}, Broke("500: {cut", "MODEL_ERROR")),
+        ({"stopReason": "error", "errorMessage": "500: {cut}"}, Broke("500: {cut}", "MODEL_ERROR")),
         ({"stopReason": "error", "errorMessage": "401 who are you?"}, Broke("401 who are you?", "AUTH_REQUIRED")),
         ({"stopReason": "error", "errorMessage": "no", "errorStatus": 401}, Broke("no", "AUTH_REQUIRED")),
         ({"stopReason": "error"}, Broke("the model failed, and the agent does not say how", "MODEL_ERROR")),
@@ -431,12 +441,12 @@ def test_a_model_is_set_between_turns() -> None:
 
 def test_a_model_that_is_not_there_cannot_be_set() -> None:
     pi = new_pi()
-    tickets = [pi.do("set_model", {"model": "seal"}), pi.do("models")]
+    tickets = [pi.do("set_model", {"model": "seal"}), pi.do("models"), pi.do("set_model", {"model": "lab/otter-2"})]
     for command in sent(pi):
         good = command["id"].endswith("2")
         pi.read([reply(command, MODELS) if good else reply(command, success=False, error="busy")])
     told = [pi.replies[ticket].error for ticket in tickets]
-    assert [error.code for error in told if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR"]
+    assert [error.code for error in told if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR", "AGENT_ERROR"]
 
 
 @pytest.mark.parametrize(
@@ -445,6 +455,7 @@ def test_a_model_that_is_not_there_cannot_be_set() -> None:
         ({"type": "notice", "level": "warning", "message": "hm", "source": "x"}, ("pi.notice", "hm")),
         ({"type": "extension_error", "extensionPath": "/home/user/x.ts", "error": "oh"}, ("pi.notice", "oh")),
         ({"type": "session_info_changed", "name": "Otters"}, ("pi.title", "Otters")),
+        ({"type": "retry_fallback_applied", "from": "a", "to": "b", "role": "x"}, ("pi.retry_fallback_applied", "b")),
         ({"type": "response", "command": "parse", "success": False, "error": "what?"}, ("pi.notice", "what?")),
         ({"type": "extension_ui_request", "id": "1", "method": "notify", "message": "psst"}, ("pi.notice", "psst")),
     ],
@@ -458,13 +469,27 @@ def test_what_is_said_beside_the_conversation_is_told_without_paths(told: Json, 
 def test_an_extensions_own_message_is_shown_if_it_wants_to_be() -> None:
     message = {"role": "custom", "customType": "weather", "content": "It rains.", "display": True}
     pi = started()
-    [found] = read(pi, {"type": "message_end", "message": message})
-    assert found == Custom("pi.message", {"type": "weather", "text": "It rains."})
+    for content in ("It rains.", [{"type": "text", "text": "It rains."}]):
+        [found] = read(pi, {"type": "message_end", "message": {**message, "content": content}})
+        assert found == Custom("pi.message", {"type": "weather", "text": "It rains."})
     assert read(pi, {"type": "message_end", "message": {**message, "display": False}}) == []
 
 
 @pytest.mark.parametrize(
-    "raw", [b'{"type":"dance"}', b"[]", b"Warning: none", b'{"type":["x"]}', b'{"type":"message_update"}', b"{}"]
+    "raw",
+    [
+        b'{"type":"dance"}',
+        b"[]",
+        b"Warning: none",
+        b'{"type":["x"]}',
+        b'{"type":"message_update"}',
+        b"{}",
+        b'{"type":"message_update","assistantMessageEvent":{"type":["text_delta"]}}',
+        b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":"0","delta":"a"}}',
+        b'{"type":"message_update","assistantMessageEvent":{"type":"image_end","contentIndex":0,"content":7}}',
+        b'{"type":"message_end","message":{"role":"bashExecution"}}',
+        b'{"type":"tool_execution_start"}',
+    ],
 )
 def test_what_is_not_understood_is_handed_on(raw: bytes) -> None:
     [event] = started().read([raw])

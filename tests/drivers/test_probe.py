@@ -79,6 +79,26 @@ async def test_for_a_module_of_python_the_interpreter_is_not_enough(module: str,
     assert found.hint == (None if status == "ready" else "pip install otter-acp")
 
 
+async def test_python_is_not_started_for_a_module_that_nothing_speaks_for(tmp_path: Path) -> None:
+    """With a version manager's shim before it that takes more than half a second."""
+    prefix = tmp_path / "versions" / "3.13.0"
+    site = prefix / "lib" / "python3.13" / "site-packages"
+    site.mkdir(parents=True)
+    script(tmp_path / "shims" / "python", f"touch {tmp_path / 'started'}; exit 0")
+    definition = agent("python", "-m", "otter_acp", path=tmp_path / "shims")
+    assert (await see(definition)).status == "not-installed"
+    assert not (tmp_path / "started").exists()
+    (site / "otter_acp").mkdir()
+    assert (await see(definition)).status == "ready"
+    assert (tmp_path / "started").exists()
+
+
+async def test_a_shim_of_an_unknown_kind_is_asked(tmp_path: Path) -> None:
+    script(tmp_path / "python", "exit 1")
+    found = await see(agent("python", "-m", "otter_acp", path=tmp_path))
+    assert (found.status, found.reason) == ("not-installed", f"{tmp_path / 'python'} has no module 'otter_acp'")
+
+
 async def test_an_adapter_needs_the_agent_it_adapts(tmp_path: Path) -> None:
     script(tmp_path / "otter-acp", "exit 0")
     both = [{"kind": "npm", "package": "otter-acp"}, NPM]

@@ -116,6 +116,12 @@ class Player:
         self.say(session, "holding")
         self.released.wait()
 
+    def scene_switch(self, session: str, mode: str, *rest: str) -> None:
+        """Its mode, and then it goes on until it is released."""
+        self.update(session, "current_mode_update", currentModeId=mode)
+        self.released.wait()
+        self.say(session, f"in {mode}")
+
     def scene_release(self, session: str, *rest: str) -> None:
         self.say(session, "released")
 

@@ -47,7 +47,7 @@ def turn(line: dict[str, Any]) -> None:
     message = {"id": MESSAGE, "type": "message", "role": "assistant", "model": MODEL, "content": []}
     say(event({"type": "message_start", "message": message}))
     say(event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}))
-    for batch in many(count) if count else iter([delta(text, 0)]):
+    for batch in many(count) if count else iter([delta(text)]):
         sys.stdout.write(batch)
     whole = {**message, "content": [{"type": "text", "text": text}]}
     say({"type": "assistant", "message": whole, "parent_tool_use_id": None, "session_id": SESSION})
@@ -58,13 +58,14 @@ def turn(line: dict[str, Any]) -> None:
 
 
 def many(count: int) -> Iterator[str]:
-    before, after = delta(WORD, 0).split(uuid(0))
-    for start in range(0, count, BATCH):
-        numbers = range(start, min(start + BATCH, count))
-        yield "".join([f"{before}{number:08x}-6f0a-4d8e-9a57-1d2f3e4a5b6c{after}" for number in numbers])
+    """The uuids come again in every batch: who measures the reader does not want to wait for the writer."""
+    batch = [delta(WORD, number) for number in range(BATCH)]
+    whole = "".join(batch)
+    for left in range(count, 0, -BATCH):
+        yield whole if left >= BATCH else "".join(batch[:left])
 
 
-def delta(text: str, number: int) -> str:
+def delta(text: str, number: int = 0) -> str:
     told = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
     return compact(event(told, number)) + "\n"
 

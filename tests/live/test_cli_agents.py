@@ -31,6 +31,8 @@ RETOLD = ("gemini",)
 ASKED_ABOUT = {
     "hermes": "SHELL rm -rf none; touch",  # it asks only about what looks dangerous
 }
+SLOW = ("openclaw",)
+"""Its first answer takes longer than the client waits."""
 
 pytestmark = pytest.mark.live
 
@@ -51,6 +53,8 @@ def steps_for(agent: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelServer, tmp_path: Path) -> None:
     install_clients()
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        if agent in SLOW:
+            gateway.run(agent)
         talks = [{"agent": agent, "steps": steps_for(agent, steps)} for steps in TALKS.values()]
         seen = dict(zip(TALKS, play("agui.mjs", gateway.url, talks), strict=True))
         for name, check in CHECKS.items():
@@ -64,6 +68,7 @@ def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelSe
         made = {file.name for file in (tmp_path / "work").iterdir()}
         assert "allowed.txt" in made, "the allowed command ran in the workspace"
         assert "refused.txt" not in made, "the refused one did not"
+        assert gateway.client.get(f"/agents/{agent}").json()["availability"]["version"]
         told = gateway.client.get(f"/agents/{agent}/capabilities").json()
         assert told["identity"]["version"], "the version is known by now"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +72,24 @@ def test_an_agent_that_is_like_another_is_installed_once_for_both(
     assert not install.install(replace(first, id="otter-acp", like="otter"), recipes)
     assert made == [own_cache / "node", own_cache / "otter"]
     assert install.programs(replace(first, id="otter-acp", like="otter")) == install.programs(first)
+
+
+def test_a_package_that_is_a_bundle_is_unpacked_alone(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pack(command: list[str], folder: Path) -> None:
+        package = folder / "package"
+        (package / "bin").mkdir(parents=True)
+        (package / "package.json").write_text('{"bin": {"otter": "bin/otter.js"}, "dependencies": {"seal": "1.0.0"}}')
+        (package / "bin" / "otter.js").write_text("#!/usr/bin/env node")
+        with tarfile.open(folder / "lab-otter-1.0.0.tgz", "w:gz") as archive:
+            archive.add(package, "package")
+        shutil.rmtree(package)
+
+    monkeypatch.setattr(install, "_run", pack)
+    monkeypatch.setattr(install, "_npm_program", lambda: "npm")
+    install._unpack(own_cache, "@lab/otter@1.0.0")
+    modules = own_cache / "node_modules"
+    assert (modules / ".bin" / "otter").resolve() == (modules / "@lab" / "otter" / "bin" / "otter.js").resolve()
+    assert sorted(file.name for file in modules.iterdir()) == [".bin", "@lab"]
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(

@@ -19,7 +19,11 @@ WRAPPERS = "task|user_message|user_query|user_input|user_request|message|query|f
 """Tags that some agents put around the user's own words. Every other pair of tags is the agent talking to the model."""
 
 _WRAPPER = re.compile(rf"</?(?:{WRAPPERS})\b[^>]*>")
-_ASIDE = re.compile(r"<([A-Za-z][\w-]*)\b[^>]*>.*?</\1>|<<<BEGIN_(\w+)>>>.*?<<<END_\2>>>", re.DOTALL)
+_ASIDE = re.compile(
+    r"<([A-Za-z][\w-]*)\b[^>]*>.*?</\1>|<<<BEGIN_(\w+)>>>.*?<<<END_\2>>>"
+    r"|^\[\w{3} \d{4}-\d\d-\d\d \d\d:\d\d \S+\] |^Runtime: agent=[^\n]*$",  # openclaw: when, and where
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)

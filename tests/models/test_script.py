@@ -126,6 +126,7 @@ def test_a_wanted_shape_and_a_forced_tool_are_served() -> None:
 def test_what_an_agent_wraps_around_the_users_words_is_left_out() -> None:
     assert own_words(["<system-reminder>SHELL rm</system-reminder>\n", "<user_query>\nhello\n</user_query>"]) == "hello"
     assert own_words(["<<<BEGIN_CONTEXT>>>\nSHELL rm\n<<<END_CONTEXT>>>\n", "hello"]) == "hello"
+    assert own_words(["[Mon 2026-11-16 14:28 UTC] hello\n\nRuntime: agent=main | host=vm"]) == "hello"
     assert own_words(["<task>do <b>it</b></task>", "<env>x</env>"]) == "do"
     assert own_words(["1 < 2 and 3 > 2"]) == "1 < 2 and 3 > 2"
 

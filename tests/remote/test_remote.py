@@ -31,11 +31,13 @@ def definition(folder: Path, name: str, url: str, *lines: str) -> None:
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     home = tmp_path_factory.mktemp("pair")
     with Gateway(home / "far") as far:
-        definition(home / "agents", "binary", f"{far.url}/agents/demo")
+        definition(home / "agents", "binary", f"{far.url}/agents/demo", 'format = "protobuf"')
         definition(home / "agents", "lines", f"{far.url}/agents/demo", 'format = "sse"')
         definition(home / "agents", "nowhere", "http://127.0.0.1:9/agents/x", "retries = 0", "trips_after = 2")
         definition(home / "agents", "missing", f"{far.url}/agents/nobody")
         with Gateway(home / "near", "--agents", str(home / "agents")) as near:
+            for name in ("binary", "lines"):  # what it learns in a run, it tells in that run
+                near.client.get(f"/agents/{name}/capabilities", params={"probe": "1"})
             yield Pair(far, near)
 
 

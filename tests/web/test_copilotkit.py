@@ -63,8 +63,8 @@ def test_info_is_what_its_client_needs_to_connect(gateway: Gateway) -> None:
 
 
 def test_info_describes_each_agent_by_what_it_can_do_in_the_older_spelling(gateway: Gateway) -> None:
+    listed = [agent["id"] for agent in gateway.client.get("/agents").json()["agents"]]  # which looks at each
     agents = gateway.client.get("/copilotkit/info").json()["agents"]
-    listed = [agent["id"] for agent in gateway.client.get("/agents").json()["agents"]]
     assert set(agents) == {*listed, "default"}
     for name in listed:
         assert agents[name]["name"] == name

@@ -36,6 +36,7 @@ AUTH_LIMIT = 120.0
 
 class AcpDriver:
     together = 0.05
+    local = True
 
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         assert definition.command is not None  # the definition was checked
@@ -45,12 +46,16 @@ class AcpDriver:
         self._failure: str | None = None
         self._unauthenticated: AgentFault | None = None
         self.handshake: Handshake | None = None
+        self._told: tuple[Handshake, Mapping[str, Any]] | None = None
+        """…and what it says in AG-UI's words, made once: it is asked for with every snapshot."""
         self._facts = Facts()
 
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
             return {}
-        return nested(agui_layer(self.handshake))
+        if self._told is None or self._told[0] is not self.handshake:
+            self._told = self.handshake, nested(agui_layer(self.handshake))
+        return self._told[1]
 
     @property
     def probed(self) -> bool:

@@ -5,6 +5,7 @@ Arguments are a list, never a shell; a wish becomes one argument, whatever stand
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ from gateway.catalog.tables import Cli, FlagTable
 from gateway.errors import BadInput
 from gateway.jsontext import dumps
 from gateway.turn import Approvals
+
+_PATH = re.compile(r"[/\\]|\.jsonl$")
+"""Some agents take a session by its file, too, and make the file that is not there."""
 
 Save = Callable[[str, bytes], str]
 """(name, content) → the path of a file with it."""
@@ -51,9 +55,10 @@ def session_added(cli: Cli, session_id: str | None, new_id: str, *, fork: bool) 
     wishes = cli.wishes
     if session_id is None:
         return _joined(_one(wishes.new, session=new_id))
-    if fork:
-        return _joined(_one(wishes.fork, session=session_id, new=new_id))
-    return _joined(_one(wishes.resume, session=session_id))
+    flag = wishes.fork if fork else wishes.resume
+    if flag is not None and _PATH.search(session_id):
+        raise BadInput(f"{session_id!r} is no session's id", pointer="/forwardedProps/gateway/sessionId")
+    return _joined(_one(flag, session=session_id, new=new_id))
 
 
 def media_added(cli: Cli, paths: Iterable[str]) -> Added:

@@ -28,6 +28,7 @@ MODELS_LIMIT = 60.0
 
 class CliDriver:
     together = 0.05
+    local = True
 
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         self._definition, self._tasks = definition, tasks

@@ -16,8 +16,8 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from gateway.catalog import effort
-from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
+from gateway.drivers.cli.blocks import plain, takes
 from gateway.drivers.cli.command import Added, Wanted, added, media_added, session_added
 from gateway.drivers.cli.controls import CliControls
 from gateway.drivers.cli.files import Files
@@ -28,8 +28,6 @@ from gateway.drivers.telling import Telling
 from gateway.errors import AgentFault
 from gateway.events import Broke, Ended, Event, Layer
 from gateway.turn import Answer, Options, Turn
-from gateway.wire.acp.content import inline
-from gateway.wire.acp.handshake import Handshake
 from gateway.wire.dialects import Begin, Dialect, Prompt
 
 log = logging.getLogger(__name__)
@@ -59,12 +57,14 @@ class CliSession:
         self._fork = opening.session_id if opening.fork else None
         self._spoken = opening.session_id is not None
         """There is something to come back to."""
-        self._telling = Telling(opening.known)
-        self._takes = _takes(launcher.definition)
+        self._telling = Telling(opening.known, serves_tools=self.dialect.serves_tools)
+        self._tools = opening.tools if self.dialect.serves_tools else ()
+        """The client's own, as the newest run offers them."""
+        self._takes = takes(launcher.definition)
         self._files = Files()
         self._link: Link | None = None
         self._old: Link | None = None
-        self._began: Added | None = None
+        self._began: tuple[Added, Any] | None = None
         self._late: list[Event] = []
         self._turn: CliTurn | None = None
         self._now: tuple[Turn, Wanted] | None = None
@@ -93,13 +93,24 @@ class CliSession:
 
     async def start(self, turn: Turn) -> CliTurn:
         wanted = self._wanted(turn.options)
+        if self._offers(turn):
+            await self._ready(wanted, Added())  # first: a conversation that must begin anew is told anew
         blocks, warned = self._telling.blocks(turn, self._takes)
         live = CliTurn(self)
         live.put([*warned, *self._late])
         live.said, self._late = False, []
         self._now = (turn, wanted)
-        await self._converse(live, wanted, [_plain(block) for block in blocks])
+        await self._converse(live, wanted, [plain(block) for block in blocks])
         return live
+
+    def _offers(self, turn: Turn) -> bool:
+        """Other tools of the client's than before, to an agent that takes them only when a session begins."""
+        before, self._tools = self._tools, tuple(turn.tools) if self.dialect.serves_tools else ()
+        return self._tools_at_begin and self._tools != before
+
+    @property
+    def _tools_at_begin(self) -> bool:
+        return self._cli.params.get("tools") == "begin"
 
     async def establish(self) -> None:
         """So that an agent that cannot be started is known at once, and another way in is tried."""
@@ -138,6 +149,7 @@ class CliSession:
             max_turns=wanted.max_turns,
             skills=wanted.skills,
             files=files,
+            tools=self._tools,
         )
         self._turn = live
         self.dialect.prompt(prompt)
@@ -166,7 +178,8 @@ class CliSession:
     async def _ready(self, wanted: Wanted, media: Added) -> None:
         """There is a process with these wishes, and the dialect takes a prompt."""
         extra = await to_thread.run_sync(added, self._cli, wanted, self._files.save)
-        if self._goes_on and extra == self._began:
+        begun = (extra, self._tools if self._tools_at_begin else ())
+        if self._goes_on and begun == self._began:
             return
         await self._let_go()
         try:
@@ -176,7 +189,7 @@ class CliSession:
                 raise
             self._forget()
             await self._begin(extra, media)
-        self._began = extra
+        self._began = begun
         if self.dialect.anew:
             self._telling.forget()
 
@@ -208,7 +221,7 @@ class CliSession:
         if self._cli.errors_as_text:
             params["errors_as_text"] = self._cli.errors_as_text
         self.dialect.begin(
-            Begin(str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag)
+            Begin(str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag, self._tools)
         )
         self._flush()
         try:
@@ -283,7 +296,7 @@ class CliSession:
             await self._let_go()
             blocks, warned = self._telling.blocks(turn, self._takes)
             live.put(warned)
-            await self._converse(live, wanted, [_plain(block) for block in blocks])
+            await self._converse(live, wanted, [plain(block) for block in blocks])
         except AgentFault as exc:
             live.fail(exc)
 
@@ -322,6 +335,8 @@ class CliSession:
     # -- as its turn sees it
 
     def answer(self, question_id: str, answer: Answer) -> None:
+        if answer.status == "cancelled":
+            self._telling.owed.add(question_id)
         self.dialect.answer(question_id, answer)
         self._flush()
 
@@ -344,7 +359,7 @@ class CliSession:
         if link is None:
             return
         link.detach(self)
-        link.full = True
+        link.full = not self._cli.alone
         self._links.give_back(link)
         if self._cli.process != "agent":
             link.door.process.kill()
@@ -371,16 +386,3 @@ class CliSession:
                 raise reply.error
             return reply.value
         raise AgentFault(f"the agent did not answer {action!r} within {seconds:g} seconds", code="AGENT_STALLED")
-
-
-def _takes(definition: AgentDefinition) -> Handshake:
-    """What may stand in a prompt, as the definition claims it."""
-    takes = definition.capabilities.get("multimodal", {}).get("input", {})
-    files = takes.get("file") is True or takes.get("pdf") is True
-    return Handshake(image=takes.get("image") is True, audio=takes.get("audio") is True, embedded_context=files)
-
-
-def _plain(block: dict[str, Any]) -> dict[str, Any]:
-    """Links and embedded text as text: only ACP has words for them. Bytes stay."""
-    words = inline(block)
-    return block if words is None else {"type": "text", "text": words}

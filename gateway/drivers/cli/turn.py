@@ -10,7 +10,7 @@ import anyio
 
 from gateway.drivers.inbox import Inbox
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Ended, Event
+from gateway.events import Asked, Broke, Called, Ended, Event
 from gateway.turn import Answer
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class CliTurn:
         self._session = session
         self._inbox = Inbox()
         self._questions: set[str] = set()
+        """What it waits for: questions, and calls of the client's own tools."""
         self._ended = False
         self.said = False
         """Anything at all."""
@@ -64,9 +65,11 @@ class CliTurn:
         if not events or self._inbox.closed:
             return
         self.said = True
-        self._questions.update(
-            question.id for event in events if type(event) is Asked for question in event.questions
-        )
+        for event in events:
+            if type(event) is Asked:
+                self._questions.update(question.id for question in event.questions)
+            elif type(event) is Called:
+                self._questions.update(call.id for call in event.calls)
         self._inbox.extend(list(events))
         if len(self._inbox) > PARKED_LIMIT:
             self.fail(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))

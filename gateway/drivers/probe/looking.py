@@ -13,18 +13,12 @@ from anyio import to_thread
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Install
 from gateway.drivers.environment import trimmed
-from gateway.drivers.probe import signs, versions
-from gateway.drivers.probe.asking import Kept, Reply, ask
+from gateway.drivers.probe import modules, signs, versions
+from gateway.drivers.probe.asking import ask
 from gateway.drivers.probe.availability import Availability, Prerequisite
 from gateway.drivers.probe.installing import command_of, offered, runs_here
-from gateway.drivers.probe.programs import Found, companion, doors, find, missing_interpreter, module, where
+from gateway.drivers.probe.programs import Found, companion, doors, find, missing_interpreter, where
 from gateway.errors import AgentFault
-
-MODULE_LIMIT = 10.0
-MODULE_GOOD_FOR = 30.0
-HAS_MODULE = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
-
-_modules: Kept[Reply] = Kept()
 
 
 async def look(
@@ -98,13 +92,12 @@ class _Look:
 
     async def _ask_module(self) -> None:
         """`python` is nearly everywhere; what counts is the module that it is to run."""
-        found, name = self._found, module(self._found.command)
-        if name is None:
+        name = modules.module(self._found.command)
+        if name is None or self._lacks is not None:
             return
-        question = (found.path, "-c", HAS_MODULE, name.partition(".")[0])
-        reply = await _modules.get(question, lambda: ask(question, found.env, MODULE_LIMIT), lambda _: MODULE_GOOD_FOR)
-        if reply.code == 1:
-            self._lacks = f"{found.path} has no module {name!r}"
+        seen = await to_thread.run_sync(modules.may_be_there, self._found, name)
+        if not seen or not await modules.has(self._found, name):
+            self._lacks = f"{self._found.path} has no module {name!r}"
 
     def judge(self) -> Availability:
         definition, install = self._definition, command_of(self._definition, self._way)

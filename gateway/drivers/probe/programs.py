@@ -17,7 +17,6 @@ from gateway.drivers.environment import trimmed
 
 SHEBANG_BYTES = 256
 """Linux reads no more of it."""
-PYTHONS = ("python", "python3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +48,25 @@ def where(name: str, env: Mapping[str, str]) -> str | None:
     return shutil.which(name, path=env.get("PATH", os.defpath))
 
 
-def missing_interpreter(found: Found) -> str | None:
-    """The program of a script's `#!/usr/bin/env` line that is not there: such a script is found and cannot run."""
+def shebang(path: str) -> list[str]:
+    """The words of a script's first line; none for what is no script."""
     try:
-        with Path(found.path).open("rb") as file:
+        with Path(path).open("rb") as file:
             first = file.read(SHEBANG_BYTES).split(b"\n", 1)[0]
     except OSError:
-        return None
-    words = first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else []
+        return []
+    return first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else []
+
+
+def missing_interpreter(found: Found) -> str | None:
+    """The program of a script's `#!/usr/bin/env` line that is not there: such a script is found and cannot run."""
+    words = shebang(found.path)
     if not words:
         return None
     if Path(words[0]).name == "env":
         name = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
         return name if name is not None and where(name, found.env) is None else None
     return None if os.access(words[0], os.X_OK) else words[0]
-
-
-def module(command: Command) -> str | None:
-    """`python -m NAME`: then it is the module that may be missing."""
-    match command.run:
-        case (str(program), "-m", str(name), *_) if Path(program).name in PYTHONS:
-            return name
-        case _:
-            return None
 
 
 def companion(command: Command) -> str | None:

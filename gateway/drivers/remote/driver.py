@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,15 +14,16 @@ import httpx
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.tables import Remote
 from gateway.drivers.base import Opening
 from gateway.drivers.probe import Availability
+from gateway.drivers.remote.addresses import Checked
 from gateway.drivers.remote.reading import ACCEPT
+from gateway.drivers.remote.saying import far_availability, headers, run_input
 from gateway.drivers.remote.turn import RemoteTurn, refusal
-from gateway.errors import AgentFault, ConfigError
+from gateway.errors import AgentFault
 from gateway.events import Layer
 from gateway.jsontext import dumps
-from gateway.turn import Turn
+from gateway.turn import HOPS, Turn
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +32,11 @@ PAUSE = 0.2
 AGAIN = frozenset((502, 503, 504))
 """Answers of whoever stands before the agent: it has not begun."""
 CAPABILITIES_LIMIT = 10.0
-_NAME = re.compile(r"\{(\w+)\}")
 
 
 class RemoteDriver:
     together = 0.0
+    local = False
 
     def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
         assert definition.remote is not None  # the definition was checked
@@ -43,9 +44,13 @@ class RemoteDriver:
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(self._remote.connect_timeout, read=None, pool=None),
             headers=headers(self._remote, definition, os.environ),
+            transport=Checked(private=definition.private),
+            trust_env=False,
             follow_redirects=False,  # a redirect would take the token along to whoever it names
         )
         self._announced: Mapping[str, Any] = {}
+        self._far: Availability | None = None
+        """What a mounted gateway says of its agent."""
         self._etag: str | None = None
         self._asked = 0.0
         self._asking = False
@@ -75,6 +80,8 @@ class RemoteDriver:
         try:
             if url:
                 await self._ask(url)
+            if self._definition.via:
+                self._far = far_availability(await self._json(self._remote.url))
             self.probed = True
         finally:
             self._asking, self._asked = False, time.monotonic()
@@ -84,13 +91,7 @@ class RemoteDriver:
         return f"{self._remote.url.rstrip('/')}/capabilities" if told is None else told
 
     async def _ask(self, url: str) -> None:
-        known = {"if-none-match": self._etag} if self._etag else {}
-        try:
-            with anyio.fail_after(CAPABILITIES_LIMIT):
-                response = await self._client.get(url, headers={"accept": "application/json", **known})
-        except (httpx.HTTPError, TimeoutError) as exc:
-            raise self._failed(exc) from exc
-        self._worked()
+        response = await self._get(url, {"if-none-match": self._etag} if self._etag else {})
         if response.status_code == 404 and self._remote.capabilities is None:
             return  # an endpoint that is no gateway tells none
         if response.status_code == 304:
@@ -101,14 +102,33 @@ class RemoteDriver:
         if isinstance(told, dict):
             self._announced, self._etag = told, response.headers.get("etag")
 
+    async def _get(self, url: str, more: Mapping[str, str]) -> httpx.Response:
+        try:
+            with anyio.fail_after(CAPABILITIES_LIMIT):
+                response = await self._client.get(url, headers={"accept": "application/json", **more})
+        except (httpx.HTTPError, TimeoutError) as exc:
+            raise self._failed(exc) from exc
+        self._worked()
+        return response
+
+    async def _json(self, url: str) -> Any:
+        response = await self._get(url, {})
+        if response.status_code != 200:
+            raise await refusal(response)
+        return response.json()
+
     async def availability(self) -> Availability:
         if time.monotonic() < self._rested_until:
             why = f"it failed {self._failures} times in a row: {self._why}"
             return Availability("broken", why, "it is tried again soon")
-        return Availability("broken", self._why) if self._failures else Availability()
+        return Availability("broken", self._why) if self._failures else self._far or Availability()
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        return None
+        """Another gateway's are known by its own list; what any other endpoint has, nobody can ask."""
+        if not self._definition.via:
+            return None
+        told = await self._json(f"{self._remote.url}/models")
+        return [{**model, "id": model["modelId"]} for model in told["models"]]
 
     # -- runs
 
@@ -116,11 +136,11 @@ class RemoteDriver:
         return RemoteSession(self)
 
     def run(self, turn: Turn) -> RemoteTurn:
-        live = RemoteTurn(self, dumps(run_input(turn)))
+        live = RemoteTurn(partial(self.respond, dumps(run_input(turn)), turn.hops))
         self._tasks.start_soon(live.play)
         return live
 
-    async def respond(self, body: bytes) -> httpx.Response:
+    async def respond(self, body: bytes, hops: Sequence[str] = ()) -> httpx.Response:
         """Tried again only as long as nothing has come: then the agent has not begun, or nobody will ever know."""
         left = self._rested_until - time.monotonic()
         if left > 0:
@@ -129,7 +149,7 @@ class RemoteDriver:
         for attempt in range(self._remote.retries + 1):
             last = attempt == self._remote.retries
             try:
-                response = await self._post(body)
+                response = await self._post(body, hops)
             except httpx.HTTPError as exc:
                 fault = self._failed(exc)
                 if last or not isinstance(exc, httpx.ConnectError | httpx.ConnectTimeout):
@@ -144,9 +164,10 @@ class RemoteDriver:
             await anyio.sleep(PAUSE * 2**attempt)
         raise AssertionError("the last try returns or raises")
 
-    async def _post(self, body: bytes) -> httpx.Response:
+    async def _post(self, body: bytes, hops: Sequence[str]) -> httpx.Response:
         accept = {"accept": ACCEPT[self._remote.format], "content-type": "application/json"}
-        request = self._client.build_request("POST", self._remote.url, content=body, headers=accept)
+        told = {HOPS: ", ".join(hops)} if hops else {}
+        request = self._client.build_request("POST", self._remote.url, content=body, headers=accept | told)
         return await self._client.send(request, stream=True)
 
     def _failed(self, exc: BaseException) -> AgentFault:
@@ -180,36 +201,3 @@ class RemoteSession:
 
     async def aclose(self) -> None:
         return None
-
-
-def headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, str]) -> dict[str, str]:
-    """With what they name of the environment. Raises `ConfigError` for a name that is not there."""
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in environ:
-            raise ConfigError(f"{definition.source}: remote.headers: {match[1]} is not set in the environment")
-        return environ[match[1]]
-
-    return {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
-
-
-def run_input(turn: Turn) -> dict[str, Any]:
-    """`RunAgentInput`, as the client sent it."""
-    whole = {
-        "threadId": turn.thread_id,
-        "runId": turn.run_id,
-        "protocolVersion": turn.protocol_version or "1.0",
-        "parentRunId": turn.parent_run_id,
-        "state": {} if turn.state is None else turn.state,
-        "messages": turn.messages,
-        "tools": turn.tools,
-        "context": turn.context,
-        "forwardedProps": {} if turn.forwarded_props is None else turn.forwarded_props,
-        "resume": [_answer(answer.interrupt_id, answer.status, answer.payload) for answer in turn.resume] or None,
-    }
-    return {key: value for key, value in whole.items() if value is not None}
-
-
-def _answer(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:
-    told = {"interruptId": interrupt_id, "status": status}
-    return told if payload is None else {**told, "payload": payload}

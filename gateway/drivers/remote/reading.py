@@ -34,7 +34,12 @@ class SseReader:
         self._events = Events(LIMIT)
 
     def feed(self, data: bytes) -> list[Wire]:
-        return [_event(message) for message in self._events.feed(data)]
+        messages = self._events.feed(data)
+        try:
+            events = list(map(orjson.loads, messages))  # type: ignore[arg-type]  # the long way says what is wrong
+        except orjson.JSONDecodeError:
+            return [_event(message) for message in messages]
+        return events if set(map(type, events)) <= {dict} else [_event(message) for message in messages]
 
     def eof(self) -> None:
         return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import anyio
 import httpx
@@ -25,16 +25,13 @@ SHOWN = 2000
 """Of a refusal that is no problem document."""
 
 
-class Calls(Protocol):
-    """What a turn needs of its driver."""
-
-    async def respond(self, body: bytes) -> httpx.Response:
-        """The answer's head, its body still to come. Raises `AgentFault`."""
+Respond = Callable[[], Awaitable[httpx.Response]]
+"""Sends the run; the answer's head, its body still to come. Raises `AgentFault`."""
 
 
 class RemoteTurn:
-    def __init__(self, calls: Calls, body: bytes) -> None:
-        self._calls, self._body = calls, body
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
         self._inbox = Inbox()
         self._scope = CancelScope()
         self._done = anyio.Event()
@@ -78,7 +75,7 @@ class RemoteTurn:
             self._done.set()
 
     async def _follow(self) -> None:
-        response = await self._calls.respond(self._body)
+        response = await self._respond()
         try:
             reader = reader_for(response.headers.get("content-type", ""))
             async for data in response.aiter_raw():

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gateway.turn import Answer
+from gateway.turn import NO_RESULT, Answer
 from gateway.wire.acp.content import to_block
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.lenient import items, json_text, obj, text
 
 Tool = Mapping[str, Any]
 
-NO_RESULT = "The application gave no result for this call."
 NOT_OFFERED = "The application does not offer this tool now."
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")

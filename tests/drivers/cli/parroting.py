@@ -15,7 +15,19 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import make_driver
 from gateway.drivers.base import Driver, LiveTurn, Opening, Session
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Ended, Event, Question, TextDelta
+from gateway.events import (
+    Asked,
+    Broke,
+    Called,
+    ClientCall,
+    Ended,
+    Event,
+    Question,
+    TextDelta,
+    ToolArgs,
+    ToolEnd,
+    ToolStart,
+)
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt, Reply
 from gateway.wire.dialects.base import NOTHING, parsed
@@ -27,6 +39,7 @@ LIMIT = 20.0
 class ParrotDialect(Dialect):
     name = "parrot"
     actions = frozenset(("fork", "models"))
+    serves_tools = True
 
     def begin(self, begin: Begin) -> None:
         super().begin(begin)
@@ -54,6 +67,10 @@ class ParrotDialect(Dialect):
                 return [TextDelta(text)]
             case {"ask": str(question)}:
                 return [Asked((Question(question, "confirmation"),))]
+            case {"call": str(call)}:
+                name = self.own(call)
+                start = ToolStart(name, "show_card")
+                return [start, ToolArgs(name, "{}"), ToolEnd(name), Called((ClientCall(name, "show_card"),))]
             case {"broke": str(code)}:
                 self.busy = False
                 return [Broke("the parrot broke", code)]

@@ -66,6 +66,15 @@ def test_a_conversation_begins_comes_back_or_is_copied() -> None:
     assert session_added(told, "s", "n", fork=True).args == ("--fork", "s", "n")
 
 
+@pytest.mark.parametrize("session", ["/etc/passwd", "../x", "a\\b", "x.jsonl"])
+def test_a_file_is_no_sessions_id(session: str) -> None:
+    told = cli(resume=["--resume", "{session}"], fork=["--fork", "{session}"])
+    for fork in (False, True):
+        with pytest.raises(BadInput, match="no session's id"):
+            session_added(told, session, "n", fork=fork)
+    assert session_added(cli(), session, "n", fork=False).args == (), "a protocol has words of its own"
+
+
 def test_files_of_the_prompt_are_named_once_each() -> None:
     assert media_added(cli(media=["-i", "{path}"]), ["a", "b"]).args == ("-i", "a", "-i", "b")
 

@@ -172,6 +172,8 @@ class ClaudeDialect(Reader):
 
     def _mcp(self, request_id: str, message: dict[str, Any]) -> list[Event]:
         """From Claude's end of the server that is ours."""
+        if message.get("method") == "notifications/cancelled":
+            self._called_off(obj(message.get("params")).get("requestId"))
         if not self._served.holds(message) or not self.busy:
             self._respond(request_id, {"mcp_response": self._served.reply(message)})
             return []
@@ -182,6 +184,12 @@ class ClaudeDialect(Reader):
         self._called[call.id] = (request_id, message)
         self._calling.append(ClientCall(call.id, call.name, call.subagent))
         return found
+
+    def _called_off(self, number: Any) -> None:
+        """Claude no longer waits for the call; if the client was told of it, its result comes to nothing."""
+        for call_id in [call_id for call_id, (_, message) in self._called.items() if message.get("id") == number]:
+            del self._called[call_id]
+            self._calling = [call for call in self._calling if call.id != call_id]
 
     def _hold(self, question_id: str, pending: Pending) -> list[Event]:
         request = pending.request

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.wire.acp.lenient import items, obj, present, text, word
+from gateway.wire.dialects.claude.serving import PREFIX, SERVER
 
 HERE = "custom.session"
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
@@ -46,14 +47,15 @@ def of_turn(line: dict[str, Any]) -> dict[str, Any]:
     """`init`: at the beginning of every turn."""
     told = items(line.get("mcp_servers"))
     servers = [{"name": word(one.get("name")), "status": word(one.get("status"))} for one in told]
+    own = [name for name in _words(line.get("tools")) if not name.startswith(PREFIX)]  # the others are the client's
     return present(
         {
             "identity.version": word(line.get("claude_code_version")),
-            "tools.items": [{"name": name, "description": ""} for name in _words(line.get("tools"))],
+            "tools.items": [{"name": name, "description": ""} for name in own],
             f"{HERE}.models.current": word(line.get("model")),
             f"{HERE}.modes.current": word(line.get("permissionMode")),
             f"{HERE}.sessionInfo.cwd": word(line.get("cwd")),
-            "custom.claude.mcpServers": [present(server) for server in servers if server["name"]],
+            "custom.claude.mcpServers": [present(one) for one in servers if one["name"] not in (None, SERVER)],
             "custom.claude.slashCommands": _words(line.get("slash_commands")),
             "custom.claude.skills": _words(line.get("skills")),
             "custom.claude.agents": _words(line.get("agents")),

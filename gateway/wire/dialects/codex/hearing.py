@@ -47,6 +47,8 @@ class Hearing(Dialect):
         self._past: set[str] = set()
         """Turns that are over."""
         self._warned: set[str] = set()
+        self.tool_names: dict[str, str] = {}
+        """Codex's names of the client's own tools → theirs."""
 
     # -- for the half that speaks
 
@@ -120,6 +122,9 @@ class Hearing(Dialect):
         item = obj(params.get("item"))
         if word(item.get("id")) is None or word(item.get("type")) is None:
             return None
+        if item["type"] == "dynamicToolCall" and item.get("namespace") is None:
+            name = text(item.get("tool")) or ""
+            item = {**item, "tool": self.tool_names.get(name, name)}
         lane, found = self.lane_of(params.get("threadId"))
         told = moment(lane, item)
         owner = None if lane.subagent is None else text(params.get("threadId"))

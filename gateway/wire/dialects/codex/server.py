@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Event
+from gateway.events import Asked, Called, ClientCall, Event
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
@@ -26,13 +26,13 @@ from gateway.wire.dialects.codex.faults import is_lost, rpc_fault
 from gateway.wire.dialects.codex.hearing import Hearing
 from gateway.wire.dialects.codex.opening import INITIALIZE, mode_params, modes, thread_params, turn_params
 from gateway.wire.dialects.codex.options import ASKED, ELICITATION, Pending
+from gateway.wire.dialects.codex.serving import Served, refused, result
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 
 DELTA = "item/agentMessage/delta"
 OPENING = ("thread/start", "thread/resume", "thread/fork")
 INITIALIZED_BEFORE = "Already initialized"
 """The one error that is none: another session of the process, begun at the same time, was faster."""
-NO_SUCH_TOOL = {"contentItems": [{"type": "inputText", "text": "this client has no such tool"}], "success": False}
 NOTIFIED = b'{"method":"'
 THREAD_KEY = b'"threadId":"'
 FEW = 3
@@ -43,6 +43,7 @@ class Codex(Hearing):
     name: ClassVar[str] = "codex"
     actions: ClassVar[frozenset[str]] = frozenset({"models", "fork", "list", "set_model", "set_mode", "delete"})
     strays: ClassVar[bool] = True
+    serves_tools: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +52,7 @@ class Codex(Hearing):
         """Our requests that have no answer yet: id → method, parameters, and the action that it was for."""
         self._pending: dict[str, Pending] = {}
         """The server's requests, by the ids of their questions."""
+        self._served = Served()
 
     # -- driven by the gateway
 
@@ -58,6 +60,7 @@ class Codex(Hearing):
         super().begin(begin)
         self.ready = False
         self._asked, self._pending = {}, {}
+        self._offer(begin.tools)
         if begin.params.get("connected") is True:  # another session of the process has done it
             self._open()
         else:
@@ -66,6 +69,7 @@ class Codex(Hearing):
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
         self.hear_turn(prompt)
+        self._offer(prompt.tools)
         params = turn_params(prompt)
         if prompt.mode is not None:
             params |= self._mode_params(prompt.mode, prompt.model, params.get("effort"))
@@ -74,6 +78,8 @@ class Codex(Hearing):
     def answer(self, question_id: str, answer: Answer) -> None:
         if (pending := self._pending.pop(question_id, None)) is not None:
             self.send({"id": pending.request_id, "result": answered(pending, answer)})
+        if (number := self._served.calls.pop(question_id, None)) is not None:
+            self.send({"id": number, "result": result(answer)})
 
     def cancel(self) -> bool:
         self.cancelled = True
@@ -140,13 +146,21 @@ class Codex(Hearing):
         return number
 
     def _open(self) -> None:
-        params = thread_params(self.given)
-        wanted = self.given.session_id
-        if wanted is None:
-            self._ask("thread/start", params)
+        wanted, fork = self.given.session_id, self.given.fork
+        if wanted is None or (self._served.lacks(wanted) and not fork):
+            self._start(anew=wanted is not None)
         else:
-            method = "thread/fork" if self.given.fork else "thread/resume"
-            self._ask(method, {"threadId": wanted, "excludeTurns": True, **params})
+            told = {"threadId": wanted, "excludeTurns": True, **thread_params(self.given)}
+            self._ask("thread/fork" if fork else "thread/resume", told)
+
+    def _start(self, *, anew: bool) -> None:
+        self.anew = anew
+        self._ask("thread/start", {**thread_params(self.given), **self._served.params})
+
+    def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._served.offer(tools)
+        self._served.calls.clear()
+        self.tool_names = self._served.names
 
     def _mode_params(self, name: str, model: str | None, effort: str | None) -> dict[str, Any]:
         offered = modes(self.given)
@@ -230,8 +244,7 @@ class Codex(Hearing):
 
     def _opened(self, method: str, result: dict[str, Any], error: Any) -> None:
         if error is not None and method == "thread/resume" and is_lost(error):
-            self.anew = True
-            self._ask("thread/start", thread_params(self.given))
+            self._start(anew=True)
             return
         thread_id = word(obj(result.get("thread")).get("id"))
         if error is not None or thread_id is None:
@@ -239,6 +252,8 @@ class Codex(Hearing):
             self.failure = rpc_fault(told, method)
             return
         self.opened(thread_id, result, new=method == "thread/start")
+        if method == "thread/start":
+            self._served.begun(thread_id)
         if version := word(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
             self.announced.setdefault("identity.version", version)
         if offered := [{"id": name} for name in modes(self.given)]:
@@ -268,12 +283,25 @@ class Codex(Hearing):
         if "threadId" in params and not self.concerns(params["threadId"]):
             return []
         if method == "item/tool/call":
-            self.send({"id": number, "result": NO_SUCH_TOOL})
-            return []
+            return self._call(number, params)
         if method not in ASKED:
             self.send({"id": number, "error": {"code": METHOD_NOT_FOUND, "message": f"{method} is not served here"}})
             return [self.unread(message)]
         return self._question(Pending(number, method, params))
+
+    def _call(self, number: int | str, params: dict[str, Any]) -> list[Event]:
+        """Of a tool of the client's own."""
+        tool, item_id = self._served.find(params.get("tool")), word(params.get("callId"))
+        if tool is None or item_id is None or self.cancelled or not self.busy:
+            self.send({"id": number, "result": refused(offered=tool is not None)})
+            return []
+        lane, found = self.lane_of(params.get("threadId"))
+        about = {"tool": tool["name"], "arguments": params.get("arguments"), "status": "inProgress"}
+        found += lane.started({"type": "dynamicToolCall", "id": item_id, **about}) or []
+        call_id = lane.call_id(item_id) or item_id
+        self._served.calls[call_id] = number
+        found += [event for lane in self.family.lanes() for event in lane.park()]
+        return [*found, Called((ClientCall(call_id, tool["name"], lane.subagent),))]
 
     def _question(self, pending: Pending) -> list[Event]:
         if self.cancelled and self.busy:
@@ -298,6 +326,7 @@ class Codex(Hearing):
 
     def resolved(self, request_id: Any) -> None:
         """A request is no longer open, whoever answered it."""
+        self._served.resolved(request_id)
         for name, pending in list(self._pending.items()):
             if pending.request_id == request_id and type(pending.request_id) is type(request_id):
                 del self._pending[name]

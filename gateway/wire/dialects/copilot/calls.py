@@ -48,6 +48,8 @@ class Calls:
         self._calls: dict[str, Call] = {}
         self._past: dict[str, Call] = {}
         self._times: dict[str, int] = {}
+        self.names: dict[str, str] = {}
+        """Copilot's names of the client's own tools → theirs."""
 
     def begin(self) -> None:
         """A new turn."""
@@ -133,7 +135,7 @@ class Calls:
     def _start(self, agents_id: str, name: str | None, subagent: str | None) -> tuple[Call, list[Event]]:
         times = self._times[agents_id] = self._times.get(agents_id, 0) + 1
         shown = self._own(agents_id if times == 1 else f"{agents_id}.{times}")
-        call = self._calls[agents_id] = Call(shown, agents_id, name or "tool", subagent)
+        call = self._calls[agents_id] = Call(shown, agents_id, self.names.get(name or "", name or "tool"), subagent)
         return call, [ToolStart(call.id, call.name, subagent=subagent)]
 
     def _end(self, call: Call, data: dict[str, Any]) -> list[Event]:

@@ -13,6 +13,7 @@ from typing import Any
 from gateway.wire.acp.content import TEXTUAL
 from gateway.wire.acp.lenient import present, text, word
 from gateway.wire.dialects.base import Begin, Block, Prompt
+from gateway.wire.dialects.hosting import described, named, schema
 
 PREFIX = "COPILOT_PROVIDER_"
 TEXTS = {
@@ -47,6 +48,7 @@ def session_params(given: Begin) -> dict[str, Any]:
             "workingDirectory": given.cwd,
             "additionalDirectories": list(given.directories),
             "mcpServers": mcp_servers(given) or None,
+            "tools": client_tools(given) or None,
             "envValueMode": "direct",  # else a server's `env` names variables of ours
             "provider": provider(told),
             "model": next((told[name] for name in MODELS if told.get(name)), None),
@@ -74,6 +76,14 @@ def _number(digits: str | None) -> int | None:
 def _headers(lines: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in lines.replace("\\n", "\n").split("\n"))
     return {name.strip(): value.strip() for name, colon, value in pairs if colon and name.strip()}
+
+
+def client_tools(given: Begin) -> list[dict[str, Any]]:
+    """The client's own. Whether one may run is for the client to say: nobody is asked for leave before."""
+    return [
+        {"name": name, "description": described(tool), "parameters": schema(tool), "skipPermission": True}
+        for name, tool in named(given.tools).items()
+    ]
 
 
 def mcp_servers(given: Begin) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Event
+from gateway.events import Asked, Broke, Called, ClientCall, Event
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import items, obj, present, text, word
 from gateway.wire.acp.plans import Plans
@@ -27,8 +27,10 @@ from gateway.wire.dialects.copilot.listing import models, sessions
 from gateway.wire.dialects.copilot.noise import NOISY_METHODS
 from gateway.wire.dialects.copilot.opening import attachments, overlooked, session_params
 from gateway.wire.dialects.copilot.story import Story
+from gateway.wire.dialects.hosting import named, words
 
 METHOD_NOT_FOUND = -32601
+CALL = "external_tool.requested"
 DONE = {"done": "completed"}
 """Copilot's word for the state of a todo → ACP's, where it differs."""
 UNSEEN = "Copilot shows its model images, PDF documents and text; another kind of file it leaves out"
@@ -42,6 +44,7 @@ Then = Callable[[Data, AgentFault | None], list[Event]]
 
 class CopilotDialect(Dialect):
     name = "copilot"
+    serves_tools: ClassVar[bool] = True
     actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "list", "delete"))
 
     def __init__(self) -> None:
@@ -53,6 +56,8 @@ class CopilotDialect(Dialect):
         """Requests of this turn that wait for the one before."""
         self._questions: dict[str, tuple[str, Data]] = {}
         """Ours → the event that asked, and its data."""
+        self._called: dict[str, Any] = {}
+        """Calls of the client's tools that wait, by AG-UI's ids → Copilot's requests."""
         self._taken = self._begun = self._abort_due = self._quiet = False
         self._plans = Plans("", None)
         self._first: list[Event] = []
@@ -66,6 +71,8 @@ class CopilotDialect(Dialect):
         self._waiting.clear()
         self._next.clear()
         self._questions.clear()
+        self._called.clear()
+        self._story.calls.names = {name: tool["name"] for name, tool in named(begin.tools).items()}
         if begin.params.get("connected") is not True:
             self._ask("connect", {}, self._connected)
         if begin.session_id is None:
@@ -112,6 +119,9 @@ class CopilotDialect(Dialect):
         if asked is not None:
             kind, data = asked
             self._reply(kind, data, KINDS[kind].answered(data, answer))
+        elif question_id in self._called:
+            given, failed = words(answer)
+            self._give(self._called.pop(question_id), {"error": given} if failed else {"result": given})
 
     def cancel(self) -> bool:
         self.cancelled = True
@@ -257,6 +267,8 @@ class CopilotDialect(Dialect):
     def _event(self, kind: str, event: Data, told: Data) -> list[Event]:
         if kind in KINDS:
             return self._asked(kind, event)
+        if kind == CALL and self.busy and not self.cancelled and self._offered(obj(event.get("data"))):
+            return self._client_call(event)
         if kind in UNASKED:
             return self._declined(kind, obj(event.get("data")))
         found = self._story.read(kind, event)
@@ -308,6 +320,23 @@ class CopilotDialect(Dialect):
         self._questions[question_id] = (kind, data)
         question = KINDS[kind].question(question_id, data, call.id if call else None, lane.subagent)
         return [*found, Asked((question,))]
+
+    def _offered(self, data: Data) -> bool:
+        return data.get("toolName") in self._story.calls.names and word(data.get("toolCallId")) is not None
+
+    def _client_call(self, event: Data) -> list[Event]:
+        """Of a tool of the client's own."""
+        data = obj(event.get("data"))
+        lane, found = self._story.lanes.find(event.get("agentId"))
+        self._story.lanes.broken_off()
+        found += self._story.calls.settled(data, lane.subagent) or []
+        call = self._story.calls.known(data.get("toolCallId"))
+        assert call is not None
+        self._called[call.id] = data.get("requestId")
+        return [*found, Called((ClientCall(call.id, call.name, call.subagent),))]
+
+    def _give(self, request_id: Any, told: Data) -> None:
+        self._ask_session(UNASKED[CALL][0], {"requestId": request_id, **told}, _nothing)
 
     def _declined(self, kind: str, data: Data) -> list[Event]:
         method, told = UNASKED[kind]

@@ -13,9 +13,6 @@ from gateway.events import Broke
 from gateway.wire.acp.lenient import obj, word
 
 SIGN_IN = re.compile(r"No (inference|LLM) provider configured|HTTP 40[13]\b|\bAPI key\b.{0,40}(missing|not set|found)")
-FAILED = re.compile(r"^(HTTP \d{3}|Error: |API call failed)|\bAPI\b.{0,20}\b(error|failed)", re.IGNORECASE)
-"""How it words a model's failure."""
-
 SESSION_GONE = (4001, 4007)
 """Not live in this process; not in its database."""
 

@@ -16,8 +16,8 @@ from gateway.wire.dialects.openclaw.faults import broke
 from gateway.wire.dialects.openclaw.usage import spent
 
 REFUSED = (
-    "OpenClaw's gateway could not be started; often another one owns its state: stop that by `openclaw gateway stop`, or"
-    " set OPENCLAW_PROFILE. The one-shot mode that is left asks nobody: it takes only runs whose `approvals` are `auto`"
+    "OpenClaw's gateway could not be started; often another one owns its state: stop that by `openclaw gateway stop`,"
+    " or set OPENCLAW_PROFILE. The one-shot mode that is left asks nobody: it takes runs with `approvals: auto` only"
 )
 
 

@@ -48,6 +48,12 @@ def is_approval(request: dict[str, Any]) -> bool:
     return request.get("method") == "select" and title.startswith(APPROVAL) and APPROVE in options
 
 
+def approves(request: dict[str, Any]) -> str | None:
+    """The tool that omp's own approval is about, by its name."""
+    lines = (text(request.get("title")) or "").splitlines()
+    return lines[0].removeprefix(APPROVAL).strip() if is_approval(request) and lines else None
+
+
 def about(request: dict[str, Any]) -> dict[str, Any]:
     """What the gate says of the call: `toolCallId`, `toolName`."""
     try:

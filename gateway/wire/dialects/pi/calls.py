@@ -59,6 +59,8 @@ class Calls:
         self._calls: dict[str, Call] = {}
         self._forming: dict[int, Forming] = {}
         self._count = 0
+        self.names: dict[str, str] = {}
+        """The agent's names of the client's own tools → theirs."""
 
     def known(self, agents_id: Any) -> Call | None:
         return self._calls.get(agents_id) if isinstance(agents_id, str) else None
@@ -137,6 +139,7 @@ class Calls:
     def _new(self, agents_id: str, name: str, about: dict[str, Any] | None = None) -> Iterator[Event]:
         again = f".{self._count}" if agents_id in self._calls else ""
         self._count += 1
+        name = self.names.get(name, name)
         call = self._calls[agents_id] = Call(self._own(f"{agents_id}{again}"), name)
         yield ToolStart(call.id, name, subagent=self._subagent, metadata=self._metadata(about or {}))
 

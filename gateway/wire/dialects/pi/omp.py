@@ -13,13 +13,15 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
-from gateway.events import Event, SubagentBroke, SubagentEnd, SubagentStart, TextDelta
+from gateway.events import Called, ClientCall, Event, SubagentBroke, SubagentEnd, SubagentStart, TextDelta
+from gateway.turn import Answer
 from gateway.wire.acp.lenient import obj, text, word
-from gateway.wire.dialects.base import Begin, parsed
+from gateway.wire.dialects.base import Begin, Prompt, parsed
 from gateway.wire.dialects.pi import asking
 from gateway.wire.dialects.pi.calls import Call
 from gateway.wire.dialects.pi.lane import Lane
 from gateway.wire.dialects.pi.rpc import RPC, PiRpc
+from gateway.wire.dialects.pi.serving import Served, refused, result
 from gateway.wire.dialects.pi.words import cleaned
 
 CHUNKED_BYTES = 64 << 20
@@ -31,8 +33,10 @@ class OmpRpc(PiRpc):
     name: ClassVar[str] = "omp"
     agent: ClassVar[str] = "omp"
     intent: ClassVar[bool] = True
+    serves_tools: ClassVar[bool] = True
 
     def __init__(self) -> None:
+        self._served = Served()
         super().__init__()
         self._chunks: list[bytes] = []
         self._lanes: dict[str, Lane] = {}
@@ -40,12 +44,15 @@ class OmpRpc(PiRpc):
         self._names: dict[str, str] = {}
         """…and what they are called at the client."""
         self._commands_run = 0
+        self._offer: dict[str, Any] | None = None
+        """What omp is to be told of them before the prompt."""
 
     # -- the process
 
     def begin(self, begin: Begin) -> None:
         self._chunks.clear()
         self._lanes.clear()
+        self._served.forget()
         super().begin(begin)
 
     def _open(self) -> None:
@@ -107,11 +114,62 @@ class OmpRpc(PiRpc):
         self._commands_run += 1
         return [TextDelta(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
 
+    # -- the client's own tools
+
+    def prompt(self, prompt: Prompt) -> None:
+        self._offer = self._served.offer(prompt.tools)
+        super().prompt(prompt)
+
+    def _next(self) -> None:
+        """They are there before the prompt is."""
+        offer, self._offer = self._offer, None
+        return super()._next() if offer is None else self.ask(offer, self._offered)
+
+    def _offered(self, told: dict[str, Any]) -> list[Event]:
+        if told.get("success") is True:
+            return self._prepared(told)
+        self._served.forget()
+        words = f"omp did not take the application's own tools: {cleaned(text(told.get('error')) or '')}"
+        return [self.warned("TOOLS_DROPPED", words), *self._prepared({"success": True})]
+
+    def _new_lane(self, subagent: str | None = None) -> Lane:
+        lane = super()._new_lane(subagent)
+        lane.calls.names = self._served.names
+        return lane
+
     def _host_tool(self, told: dict[str, Any]) -> list[Event]:
-        """Tools of the host's own are not offered; one that is called all the same must not be waited for."""
-        content = [{"type": "text", "text": "The host has no such tool."}]
-        self.send({"type": "host_tool_result", "id": told.get("id"), "result": {"content": content}, "isError": True})
+        omps, agents_id, name = word(told.get("id")), word(told.get("toolCallId")), told.get("toolName")
+        if omps is None or agents_id is None or name not in self._served.names or self.cancelled or not self.busy:
+            self.send(refused(told.get("id")))  # what is called all the same must not be waited for
+            return []
+        call, subagent = self._parent(agents_id)
+        found: list[Event] = []
+        if call is None:
+            found += self._lane.calls.runs({**told, "args": told.get("arguments")})
+            call = self._lane.calls.known(agents_id)
+            assert call is not None
+        self._served.calls[call.id] = omps
+        self._lane.break_off()
+        return [*found, Called((ClientCall(call.id, call.name, subagent),))]
+
+    def _host_tool_cancel(self, told: dict[str, Any]) -> list[Event]:
+        self._served.called_off(told.get("targetId"))
         return []
+
+    def _asked(self, request: dict[str, Any]) -> list[Event]:
+        """Whether a tool of the client's may run is for the client to say."""
+        if self.cancelled or asking.approves(request) not in self._served.names:
+            return super()._asked(request)
+        self.send(asking.by_policy(request, "auto"))
+        return []
+
+    def answer(self, question_id: str, answer: Answer) -> None:
+        if (omps := self._served.calls.pop(question_id, None)) is not None:
+            self.send(result(omps, answer))
+        else:
+            super().answer(question_id, answer)
+
+    # -- places of the host's own
 
     def _host_uri(self, told: dict[str, Any]) -> list[Event]:
         self.send(
@@ -197,7 +255,7 @@ OmpRpc.handlers = {
     "command_output": OmpRpc._command_output,
     "config_update": OmpRpc._config,
     "host_tool_call": OmpRpc._host_tool,
-    "host_tool_cancel": OmpRpc._nothing,
+    "host_tool_cancel": OmpRpc._host_tool_cancel,
     "host_uri_request": OmpRpc._host_uri,
     "host_uri_cancel": OmpRpc._nothing,
     "subagent_lifecycle": OmpRpc._lifecycle,

@@ -1,7 +1,7 @@
 """pi's `--mode rpc`: one process for a thread, commands and events over its lines.
 
-In: events, answers, and what extensions ask. Out: events, and commands. Commands are carried out side by
-side by pi, so what must come first is waited for: the model and the level of thinking before the prompt.
+In: events, answers, and what extensions ask. Out: events, and commands. Commands are carried out side by side by pi, so
+what must come first is waited for: the model and the level of thinking before the prompt.
 
 Two generations are read by what they say. Since 0.80 `agent_settled` ends a turn. Before, `agent_end` does unless a
 retry or a compaction follows, which is told right after it: so the agent is asked for its state then, and the turn is
@@ -115,6 +115,12 @@ class PiRpc(PiCommands):
 
     # -- its end
 
+    def _agent_end(self, told: dict[str, Any]) -> list[Event]:
+        if self._accepted:
+            return super()._agent_end(told)
+        self._running = False  # a job of the agent's own, which the prompt waits for
+        return []
+
     def _settled(self, told: dict[str, Any]) -> list[Event]:
         self._settles = True
         return super()._settled(told) if self._accepted else []
@@ -224,6 +230,7 @@ RPC: dict[str, Handler] = {
     **SHARED,
     "response": PiRpc._answered,
     "extension_ui_request": PiRpc._dialog,
+    "agent_end": PiRpc._agent_end,
     "agent_settled": PiRpc._settled,
     "auto_retry_end": PiRpc._retried,
     "compaction_end": PiRpc._compacted,

@@ -1,0 +1,53 @@
+"""One snapshot, in the words of whoever asks: `?view=`. `VIEWS`, at the end, is the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gateway.agui import legacy
+from gateway.capabilities import mux
+from gateway.capabilities.merge import Snapshot, etag, to_json
+from gateway.capabilities.versions import Shown
+from gateway.catalog.definition import AgentDefinition
+from gateway.errors import BadRequest
+from gateway.web.snapshots import Current
+
+View = Callable[[Snapshot, AgentDefinition], Any]
+
+
+def view_named(name: str | None, protocol: str | None = None) -> str:
+    """The view that a request asks for. Raises `BadRequest` for one that there is not."""
+    name = name or "agui"
+    if name not in VIEWS:
+        raise BadRequest(f"there is no view {name!r}. Known: {', '.join(VIEWS)}.", code="UNKNOWN_VIEW")
+    return OLDER if name == "agui" and protocol == "0" else name
+
+
+def shown(view: str, current: Current, definition: AgentDefinition) -> Shown:
+    if view == "agui":
+        return Shown(current.body, current.etag.strip('"'))
+    body = to_json((VIEWS | {OLDER: _older})[view](current.snapshot, definition))
+    return Shown(body, etag(body).strip('"'))
+
+
+def _agui(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    return snapshot.tree()
+
+
+def _older(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    return legacy.capabilities(snapshot.tree())
+
+
+def _acp(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    return snapshot.tree().get("custom", {}).get("acp", {})
+
+
+OLDER = "agui/0"
+"""AG-UI's, as clients from before 1.0 read it."""
+
+VIEWS: dict[str, View] = {
+    "agui": _agui,
+    "acp": _acp,
+    "mux": mux.view,
+}

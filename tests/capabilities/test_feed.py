@@ -1,0 +1,328 @@
+"""The feed alone, with a world of the test's own: who is told what, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import jsonpatch
+import orjson
+import pytest
+from anyio.lowlevel import checkpoint
+
+from gateway.capabilities.feed import AT_ONCE, Feed, Pulse, Watcher
+from gateway.capabilities.versions import Key, Shown, Told
+from gateway.errors import Busy, GatewayError, NotFound
+from tests.capabilities.saying import shown
+
+pytestmark = pytest.mark.anyio
+
+LIMIT = 10.0
+OTTER = Key("otter")
+
+
+class World:
+    """Agents with facts, each key with more of its own. It counts who looks."""
+
+    def __init__(self) -> None:
+        self.agents: dict[str, Any] = {"otter": {"tools": 1}, "beaver": {}}
+        self.threads: dict[str, Any] = {}
+        self.looks: list[Key] = []
+        self.attending: list[str] = []
+        self.asked = 0
+        self.defect: Exception | None = None
+
+    async def facts(self, agent: str) -> Any:
+        self.asked += 1
+        if agent not in self.agents:
+            raise NotFound(f"there is no {agent}", code="UNKNOWN_AGENT")
+        return dict(self.agents[agent])
+
+    def own(self, key: Key) -> Any:
+        return self.threads.get(key.thread or "")
+
+    async def look(self, key: Key) -> Shown:
+        self.looks.append(key)
+        if self.defect is not None:
+            raise self.defect
+        if key.agent not in self.agents:
+            raise NotFound(f"there is no {key.agent}", code="UNKNOWN_AGENT")
+        return shown({"agent": self.agents[key.agent], "thread": self.own(key)})
+
+    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
+        self.attending.append(agent)
+        looked()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.attending.remove(agent)
+
+
+class Stage:
+    def __init__(self, world: World, feed: Feed, pulse: Pulse) -> None:
+        self.world, self.feed, self.pulse = world, feed, pulse
+
+    def change(self, agent: str = "otter", **facts: Any) -> None:
+        self.world.agents[agent] |= facts
+        self.pulse.touch(agent)
+
+
+@asynccontextmanager
+async def staged() -> AsyncIterator[Stage]:
+    world, pulse = World(), Pulse()
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            yield Stage(world, Feed(world, pulse, tasks), pulse)
+            tasks.cancel_scope.cancel()
+
+
+async def heard(watcher: Watcher) -> tuple[str, Any]:
+    told = await watcher.next()
+    assert told is not None
+    return told.name, orjson.loads(told.data)
+
+
+async def until(found: Callable[[], bool]) -> None:
+    while not found():
+        await checkpoint()
+
+
+# -- what a watcher is told
+
+
+async def test_first_comes_the_snapshot_then_what_changes() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        name, first = await heard(watcher)
+        assert (name, first["capabilities"]) == ("snapshot", {"agent": {"tools": 1}, "thread": None})
+        stage.change(tools=2, state=True)
+        name, second = await heard(watcher)
+    assert (name, second["capabilities"]["agent"]) == ("change", {"tools": 2, "state": True})
+    assert second["version"] == shown(second["capabilities"]).version != first["version"]
+    assert jsonpatch.apply_patch(first["capabilities"], second["patch"]) == second["capabilities"]
+
+
+async def test_a_change_that_nobody_announced_is_found_too() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        stage.world.agents["otter"]["tools"] = 7
+        assert (await heard(watcher))[1]["patch"] == [{"op": "replace", "path": "/agent/tools", "value": 7}]
+
+
+async def test_changes_that_follow_each_other_closely_are_one() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        for number in range(5):
+            stage.change(tools=10 + number)
+            await checkpoint()
+        told = await heard(watcher)
+        stage.change(tools=20)
+        last = await heard(watcher)
+    assert [change["capabilities"]["agent"]["tools"] for _, change in (told, last)] == [14, 20]
+
+
+async def test_a_change_that_is_taken_back_is_none() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        stage.change(tools=2)
+        stage.change(tools=1)
+        stage.change("beaver", tools=3)
+        stage.change(tools=5)
+        _, told = await heard(watcher)
+    assert told["patch"] == [{"op": "replace", "path": "/agent/tools", "value": 5}]
+
+
+async def test_whoever_is_slow_finds_the_newest_as_a_patch_from_its_own_last() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as slow, stage.feed.watch(OTTER) as quick:
+        _, known = await heard(slow)
+        await heard(quick)
+        for number in range(3):
+            stage.change(tools=10 + number)
+            await heard(quick)
+        name, told = await heard(slow)
+    assert (name, told["capabilities"]["agent"]["tools"]) == ("change", 12)
+    assert jsonpatch.apply_patch(known["capabilities"], told["patch"]) == told["capabilities"]
+
+
+async def test_each_key_has_its_own_facts() -> None:
+    mine, other = Key("otter", "mine", "ann"), Key("otter", "other", "ann")
+    async with staged() as stage, stage.feed.watch(mine) as one, stage.feed.watch(other) as two:
+        await heard(one)
+        await heard(two)
+        looks = len(stage.world.looks)
+        stage.world.threads["mine"] = {"mode": "auto"}
+        assert (await heard(one))[1]["capabilities"]["thread"] == {"mode": "auto"}
+        assert stage.world.looks[looks:] == [mine]
+
+
+# -- coming back
+
+
+async def numbered(feed: Feed, after: int | None = None) -> Told:
+    async with feed.watch(OTTER, after) as watcher:
+        told = await watcher.next()
+        assert told is not None
+        return told
+
+
+async def test_whoever_comes_back_is_told_the_difference() -> None:
+    async with staged() as stage:
+        first = await numbered(stage.feed)
+        stage.change(tools=2)
+        again = await numbered(stage.feed, first.number)
+    assert (again.name, again.number > first.number) == ("change", True)
+    assert orjson.loads(again.data)["patch"] == [{"op": "replace", "path": "/agent/tools", "value": 2}]
+
+
+async def test_whoever_has_missed_nothing_waits_for_the_next_change() -> None:
+    async with staged() as stage:
+        first = await numbered(stage.feed)
+        async with stage.feed.watch(OTTER, first.number) as watcher:
+            stage.change(tools=2)
+            name, told = await heard(watcher)
+    assert (name, told["capabilities"]["agent"]["tools"]) == ("change", 2)
+
+
+@pytest.mark.parametrize("number", [0, 7, 10**14])
+async def test_a_number_that_is_none_of_ours_brings_a_snapshot(number: int) -> None:
+    async with staged() as stage:
+        assert (await numbered(stage.feed, number)).name == "snapshot"
+
+
+# -- what it costs
+
+
+async def test_a_thousand_watchers_cost_one_look_and_one_encoding() -> None:
+    seen: list[Told | None] = []
+
+    async def watch(feed: Feed) -> None:
+        async with feed.watch(OTTER) as watcher:
+            await watcher.next()
+            seen.append(await watcher.next())
+
+    async with staged() as stage, anyio.create_task_group() as tasks, stage.feed.watch(OTTER):
+        for _ in range(1000):
+            tasks.start_soon(watch, stage.feed)
+        await until(lambda: stage.feed.watched[OTTER] == 1001)
+        looks = len(stage.world.looks)
+        stage.change(tools=2)
+        await until(lambda: len(seen) == 1000)
+        assert len(stage.world.looks) == looks + 1
+    assert len({id(told) for told in seen}) == 1
+
+
+async def test_others_have_their_turn_while_many_are_woken() -> None:
+    order: list[str] = []
+
+    async def watch(feed: Feed) -> None:
+        async with feed.watch(OTTER) as watcher:
+            await watcher.next()
+            await watcher.next()
+            order.append("watcher")
+
+    async def work() -> None:
+        while order.count("watcher") < 4 * AT_ONCE:
+            order.append("other")
+            await checkpoint()
+
+    async with staged() as stage, anyio.create_task_group() as tasks:
+        for _ in range(4 * AT_ONCE):
+            tasks.start_soon(watch, stage.feed)
+        await until(lambda: stage.feed.watched.get(OTTER) == 4 * AT_ONCE)
+        stage.change(tools=2)
+        await work()
+    first, last = order.index("watcher"), len(order) - order[::-1].index("watcher")
+    assert order[first:last].count("other") >= 3
+
+
+async def test_a_key_that_nobody_watches_costs_nothing() -> None:
+    async with staged() as stage:
+        async with stage.feed.watch(OTTER), stage.feed.watch(Key("otter", "t", "ann")):
+            assert stage.world.attending == ["otter"]
+        await until(lambda: not stage.world.attending)
+        asked, looks = stage.world.asked, len(stage.world.looks)
+        stage.change(tools=3)
+        async with stage.feed.watch(Key("beaver")) as other:
+            await heard(other)
+            stage.change("beaver", tools=1)
+            await heard(other)
+            assert stage.feed.watched == {Key("beaver"): 1}
+        assert [key.agent for key in stage.world.looks[looks:]] == ["beaver", "beaver"]
+        assert stage.world.asked > asked
+    assert stage.feed.watched == {}
+
+
+async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:
+    pulse = Pulse()
+    beat = pulse.beat("otter")
+    pulse.touch("otter")
+    with anyio.fail_after(LIMIT):
+        await pulse.wait("otter", beat, 60)  # at once: it was touched since
+    with anyio.move_on_after(0.01) as scope:
+        await pulse.wait("otter", pulse.beat("otter"), 60)
+    assert scope.cancelled_caught
+
+
+# -- the end
+
+
+async def test_an_agent_that_is_removed_says_goodbye() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        del stage.world.agents["otter"]
+        stage.pulse.touch("otter")
+        name, problem = await heard(watcher)
+        assert (name, problem["code"]) == ("gone", "UNKNOWN_AGENT")
+        assert await watcher.next() is None
+        assert stage.feed.watched == {}
+
+
+async def test_an_agent_that_is_not_there_cannot_be_watched() -> None:
+    async with staged() as stage:
+        with pytest.raises(NotFound):
+            async with stage.feed.watch(Key("nobody")):
+                raise AssertionError("unreachable")
+        await until(lambda: not stage.world.attending)
+
+
+async def test_a_defect_ends_the_streams_of_its_agent_and_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher, stage.feed.watch(Key("beaver")) as other:
+        await heard(watcher)
+        await heard(other)
+        stage.world.defect = RuntimeError("a defect")
+        stage.change(tools=2)
+        assert (await heard(watcher))[1]["code"] == "INTERNAL"
+        stage.world.defect = None
+        stage.change("beaver", tools=4)
+        assert (await heard(other))[1]["capabilities"]["agent"] == {"tools": 4}
+        assert (await numbered(stage.feed)).name == "snapshot"
+    assert "a defect" in caplog.text
+
+
+async def test_when_the_gateway_stops_every_stream_ends_and_none_begins() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        stage.feed.close()
+        assert await watcher.next() is None
+        with pytest.raises(Busy):
+            await numbered(stage.feed)
+        await until(lambda: not stage.world.attending)
+
+
+async def test_a_watcher_that_gives_up_waiting_may_come_again() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        with anyio.move_on_after(0.01) as scope:
+            await watcher.next()
+        assert scope.cancelled_caught
+        stage.change(tools=2)
+        assert (await heard(watcher))[0] == "change"
+
+
+async def test_a_key_that_cannot_be_shown_any_more_says_why() -> None:
+    async with staged() as stage, stage.feed.watch(OTTER) as watcher:
+        await heard(watcher)
+        stage.world.defect = GatewayError("nothing to see", code="NO_VIEW")
+        stage.change(tools=2)
+        assert await heard(watcher) == ("gone", GatewayError("nothing to see", code="NO_VIEW").problem())

@@ -1,0 +1,188 @@
+"""The client's own tools, called by real command-line agents behind the gateway, answered by the official client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.agui.history import History
+from gateway.events import Wire
+from tests.clients.install import install as install_clients
+from tests.clients.node import Step, play
+from tests.live.stage import bundled_behind_gateway
+from tests.live.talks import in_order, yes
+from tests.models.server import ModelServer
+from tests.support.gateway import Gateway, text_of
+
+AGENTS = ("claude", "codex", "copilot", "omp")
+CARD = {
+    "name": "show_card",
+    "description": "Shows a card on the page.",
+    "parameters": {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]},
+}
+OTHER = {"name": "page.title", "description": "Tells the page's title.", "parameters": {"type": "object"}}
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+def played(gateway: Gateway, agent: str, steps: list[dict[str, Any]], *tools: dict[str, Any]) -> list[Step]:
+    install_clients()
+    [seen] = play("agui.mjs", gateway.url, [{"agent": agent, "steps": steps, "tools": list(tools) or [CARD]}])
+    for step in seen:
+        in_order(step.events)
+        assert not step.seen["rejected"]
+        assert not step.complaints
+    return seen
+
+
+def pending(step: Step) -> list[str]:
+    outcome = step.events[-1]["outcome"]
+    assert outcome["type"] == "success"
+    found: list[str] = outcome["pendingToolCallIds"]
+    return found
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_real_agent_calls_a_tool_of_the_page(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        told = gateway.client.get(f"/agents/{agent}/capabilities").json()
+        assert told["tools"]["clientProvided"] is True
+        steps: list[dict[str, Any]] = [
+            {"say": 'CALL show_card {"title": "Tea"}'},
+            {"results": ["the card is on the page"]},
+            {"say": "and now?"},
+        ]
+        called, answered, after = played(gateway, agent, steps)
+        [start] = called.of("TOOL_CALL_START")
+        assert start["toolCallName"] == "show_card", "by the client's own name"
+        assert pending(called) == [start["toolCallId"]]
+        assert json.loads("".join(event["delta"] for event in called.of("TOOL_CALL_ARGS"))) == {"title": "Tea"}
+        assert len(called.of("TOOL_CALL_END")) == 1
+        assert "done: the card is on the page" in answered.said, "the same turn went on"
+        assert not [event for event in answered.events if event["type"].startswith("TOOL_CALL")], "the page has it"
+        assert "You said: and now?" in after.said
+        warned = [event for step in (called, answered, after) for event in step.of("CUSTOM")]
+        assert not [event for event in warned if event["name"] == "gateway.warning"]
+
+
+class Page:
+    """A client that keeps its conversation, answers every question with yes and does what its tools are called for."""
+
+    def __init__(self, gateway: Gateway, agent: str, *tools: dict[str, Any]) -> None:
+        self._gateway, self._agent, self.tools = gateway, agent, list(tools)
+        self._history, self._thread = History(), f"page-{agent}"
+        self._messages = 0
+
+    def say(self, words: str) -> list[Wire]:
+        return self._add({"role": "user", "content": words})
+
+    def settle(self, events: list[Wire], limit: int = 5) -> list[list[Wire]]:
+        """The runs until nothing more is wanted of the page."""
+        runs = [events]
+        for _ in range(limit):
+            match runs[-1][-1].get("outcome"):
+                case {"type": "interrupt", "interrupts": asked}:
+                    given = [{"interruptId": one["id"], **yes(True)} for one in asked]
+                    runs.append(self._run(resume=given))
+                case {"pendingToolCallIds": calls}:
+                    for call in calls[:-1]:
+                        self._note({"role": "tool", "toolCallId": call, "content": f"shown {call}"})
+                    runs.append(self._add({"role": "tool", "toolCallId": calls[-1], "content": f"shown {calls[-1]}"}))
+                case _:
+                    return runs
+        raise AssertionError(f"it goes on and on: {runs[-1]}")
+
+    def _add(self, message: Wire) -> list[Wire]:
+        self._note(message)
+        return self._run()
+
+    def _note(self, message: Wire) -> None:
+        self._messages += 1
+        self._history.add_input([{"id": f"page-{self._messages}", **message}])
+
+    def _run(self, **fields: Any) -> list[Wire]:
+        given = {"threadId": self._thread, "messages": self._history.messages, "tools": self.tools, **fields}
+        events = self._gateway.run(self._agent, "", **given)
+        in_order(events)
+        for event in events:
+            self._history.feed(event)
+        assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+        return events
+
+
+def started(runs: list[list[Wire]]) -> list[Wire]:
+    return [event for events in runs for event in events if event["type"] == "TOOL_CALL_START"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_two_calls_in_one_answer_are_both_done(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        page = Page(gateway, agent, CARD)
+        runs = page.settle(page.say('CALL show_card {"title": "one"}\nCALL show_card {"title": "two"}'))
+        calls = dict.fromkeys(event["toolCallId"] for event in started(runs))
+        assert len(calls) == 2
+        assert "done: " in text_of(runs[-1])
+        asked = [json.dumps(request["body"]) for request in models.requests()]
+        assert [body for body in asked if all(f"shown {call}" in body for call in calls)], "the model has both"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_new_message_instead_of_a_result_begins_a_new_turn(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        steps = [{"say": 'CALL show_card {"title": "Tea"}'}, {"say": f"never mind, {agent}"}, {"say": "and now?"}]
+        called, instead, after = played(gateway, agent, steps)
+        [result] = [event for event in instead.of("TOOL_CALL_RESULT") if event["toolCallId"] in pending(called)]
+        assert "gave no result" in result["content"]
+        assert [request for request in models.requests() if f"never mind, {agent}" in json.dumps(request["body"])]
+        assert "outcome" not in instead.events[-1]
+        assert "You said: and now?" in after.said
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_page_may_offer_other_tools_later(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        page = Page(gateway, agent)
+        page.settle(page.say("hello"))
+        for tool, words in ((CARD, 'CALL show_card {"title": "Tea"}'), (OTHER, "CALL page_title {}")):
+            page.tools = [tool]
+            runs = page.settle(page.say(words))
+            assert [event["toolCallName"] for event in started(runs)] == [tool["name"]]
+            assert "done: shown" in text_of(runs[-1])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_question_and_a_tool_of_the_page_in_one_answer(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        page = Page(gateway, agent, CARD)
+        runs = page.settle(page.say('SHELL touch mixed.txt\nCALL show_card {"title": "Tea"}'))
+        outcomes = [events[-1].get("outcome", {}).get("type") for events in runs]
+        assert "interrupt" in outcomes, "it asked about the command"
+        assert "success" in outcomes, "and called the page's tool without asking"
+        assert "done: " in text_of(runs[-1])
+        assert (tmp_path / "work" / "mixed.txt").exists()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_after_a_restart_a_late_result_is_told_and_the_tools_are_there(
+    agent: str, models: ModelServer, tmp_path: Path
+) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        page = Page(gateway, agent, CARD)
+        called = page.say('CALL show_card {"title": "Tea"}')
+        [call] = called[-1]["outcome"]["pendingToolCallIds"]
+        gateway.terminate()
+        gateway.start()
+        told = page.settle(called)
+        assert f"shown {call}" in text_of(told[-1]), "the turn is gone, but its result is not lost"
+        again = page.settle(page.say('CALL show_card {"title": "Milk"}'))
+        assert [event["toolCallName"] for event in started(again)] == ["show_card"]

@@ -1,0 +1,163 @@
+"""A whole gateway mounted in another: its agents under a prefix, with their options, and never in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acp.support import Stage
+from tests.remote.test_remote import shape
+from tests.runs.stage import eventually
+from tests.support.gateway import Gateway, run_input, text_of
+from tests.web.problem import problem_in
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    far: Stage
+    near: Gateway
+
+
+def mount(folder: Path, name: str, url: str, *lines: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    told = [f'id = "{name}"', 'driver = "remote"', f'identity.name = "{name}"', "[remote]", f'url = "{url}"']
+    refresh = [] if any("refresh" in line for line in lines) else ["refresh = 0.3"]
+    (folder / f"{name}.toml").write_text("\n".join([*told, *refresh, *lines]) + "\n")
+
+
+def ids(gateway: Gateway) -> set[str]:
+    return {agent["id"] for agent in gateway.client.get("/agents").json()["agents"]}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    home = tmp_path_factory.mktemp("mounted")
+    far = Stage(home / "far").agent("worker", options=["cwd", "model", "thinkingOverride", "onDisconnect"])
+    (far.workspace / "inner").mkdir()
+    with far:
+        mount(home / "agents", "far", far.url, 'agents = "*"')
+        mount(home / "agents", "some", far.url, 'agents = ["echo"]')
+        with Gateway(home / "near", "--agents", str(home / "agents")) as near:
+            eventually(lambda: {"far.demo", "some.echo"} <= ids(near))
+            near.client.get("/agents/far.demo/capabilities", params={"probe": "1"})
+            yield Pair(far, near)
+
+
+def test_its_agents_appear_under_a_prefix_and_the_mount_itself_does_not(pair: Pair) -> None:
+    there, here = ids(pair.far), ids(pair.near)
+    assert {f"far.{name}" for name in there} <= here
+    assert {name for name in here if name.startswith("some.")} == {"some.echo"}
+    assert not {"far", "some"} & here
+
+
+@pytest.mark.parametrize("words", ["hello", "think", "tool", "state", "approve"])
+def test_the_client_cannot_tell_a_mounted_agent_from_its_own(pair: Pair, words: str) -> None:
+    here = pair.near.run("far.demo", words, threadId=f"mounted-{words}")
+    there = pair.far.run("demo", words, threadId=f"direct-{words}")
+    assert shape(here) == shape(there)
+
+
+def test_identity_capabilities_and_options_are_the_far_side_s(pair: Pair) -> None:
+    here, there = (pair.near.client.get("/agents/far.demo").json(), pair.far.client.get("/agents/demo").json())
+    assert here["identity"]["name"] == there["identity"]["name"]
+    assert here["options"] == there["options"]
+    assert here["via"] == [pair.far.client.get("/agents").json()["gateway"]]
+    told = pair.near.client.get("/agents/far.demo/capabilities").json()
+    own = pair.far.client.get("/agents/demo/capabilities").json()
+    assert told["reasoning"] == own["reasoning"] and told["tools"] == own["tools"]
+
+
+def test_a_folder_is_the_far_side_s_and_is_not_looked_for_here(pair: Pair) -> None:
+    wish = {"gateway": {"cwd": "inner"}}
+    assert text_of(pair.near.run("far.worker", "hello", forwardedProps=wish)) == "You said: hello"
+    opened = pair.far.heard("worker", method="session/new")[-1]["params"]
+    assert opened["cwd"] == str(pair.far.workspace / "inner")
+    outside = pair.near.run("far.worker", "hello", forwardedProps={"gateway": {"cwd": "/etc"}})[-1]
+    assert (outside["type"], outside["code"]) == ("RUN_ERROR", "OUTSIDE")
+    refused = pair.near.post("far.worker", run_input(forwardedProps={"gateway": {"mode": "plan"}}))
+    problem_in(refused, 422, "CAPABILITY_ERROR")
+
+
+def test_what_its_availability_is_there_it_is_here(pair: Pair) -> None:
+    def missing(gateway: Gateway, prefix: str = "") -> set[str]:
+        agents = gateway.client.get("/agents").json()["agents"]
+        found = {one["id"] for one in agents if one["availability"]["status"] == "not-installed"}
+        return {name.removeprefix(prefix) for name in found if name.startswith(prefix)}
+
+    there = missing(pair.far)
+    assert there
+    eventually(lambda: missing(pair.near, "far.") == there)
+
+
+def test_a_new_agent_there_is_a_new_agent_here(pair: Pair) -> None:
+    body = {"driver": "acp", "command": {"run": ["nowhere"]}, "identity": {"name": "New"}}
+    assert pair.far.client.put("/agents/fresh", json=body).status_code == 201
+    eventually(lambda: "far.fresh" in ids(pair.near))
+    pair.far.client.delete("/agents/fresh")
+    eventually(lambda: "far.fresh" not in ids(pair.near))
+
+
+def test_one_that_goes_down_keeps_its_agents_which_are_broken_and_comes_back(tmp_path: Path) -> None:
+    with Gateway(tmp_path / "far") as far:
+        mount(tmp_path / "agents", "far", far.url, 'agents = "*"', "retries = 0", "rests = 0.2")
+        with Gateway(tmp_path / "near", "--agents", str(tmp_path / "agents")) as near:
+
+            def status() -> Any:
+                return near.client.get("/agents/far.echo").json().get("availability", {}).get("status")
+
+            eventually(lambda: status() == "ready")
+            port = far.url.rpartition(":")[2]
+            far.terminate()
+            eventually(lambda: status() == "broken")
+            assert near.run("far.echo")[-1]["code"] in ("AGENT_UNREACHABLE", "AGENT_RESTS")
+            with Gateway(tmp_path / "again", "--port", port) as again:
+                eventually(lambda: status() == "ready")
+                assert text_of(near.run("far.echo", "back")) == text_of(again.run("echo", "back"))
+
+
+def test_one_that_was_never_there_is_shown_with_the_reason(tmp_path: Path) -> None:
+    mount(tmp_path / "agents", "gone", "http://127.0.0.1:9", 'agents = "*"')
+    with Gateway(tmp_path / "near", "--agents", str(tmp_path / "agents")) as near:
+        reason = eventually(lambda: near.client.get("/agents/gone").json()["availability"].get("reason"))
+        eventually(lambda: "cannot be reached" in near.client.get("/agents/gone").json()["availability"]["reason"])
+        assert reason
+        problem_in(near.post("gone", run_input()), 422, "AGENT_BROKEN")
+
+
+def test_gateways_that_are_mounted_in_each_other_go_in_no_circle(tmp_path: Path) -> None:
+    one, two = tmp_path / "one-agents", tmp_path / "two-agents"
+    one.mkdir()
+    two.mkdir()
+    with Gateway(tmp_path / "one", "--agents", str(one)) as first:
+        few = ('agents = ["echo", "mark", "one.echo", "two.echo"]', "refresh = 1")
+        mount(two, "one", first.url, *few)
+        with Gateway(tmp_path / "two", "--agents", str(two)) as second:
+            mount(one, "two", second.url, *few)
+            eventually(lambda: "two.echo" in ids(first) and "one.echo" in ids(second))
+            body = {"driver": "acp", "command": {"run": ["nowhere"]}, "identity": {"name": "Mark"}}
+            first.client.put("/agents/mark", json=body)
+            eventually(lambda: "one.mark" in ids(second))
+            second.client.put("/agents/mark", json=body)
+            eventually(lambda: "two.mark" in ids(first))  # so each has listed the other with all that it has mounted
+            assert [name for name in ids(first) | ids(second) if name.count(".") > 1] == []
+            assert text_of(first.run("two.echo", "through")) == "through "
+
+
+def test_a_run_that_was_here_before_is_refused(pair: Pair) -> None:
+    own = pair.far.client.get("/agents").json()["gateway"]
+    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": f"x, {own}"}), 409, "LOOP")
+    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": ", ".join("abcdefgh")}), 409, "LOOP")
+    assert pair.far.post("echo", run_input(), **{"agui-gateway-hops": "x"}).status_code == 200
+
+
+def test_a_client_that_leaves_a_run_that_goes_on_leaves_it_going_there_until_it_is_stopped_here(pair: Pair) -> None:
+    props = {"gateway": {"onDisconnect": "continue"}}
+    with pair.near.stream("far.demo", "slow", threadId="left", forwardedProps=props) as events:
+        first = next(events)
+        next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
+    pair.near.client.post(f"/runs/{first['runId']}/cancel")
+    eventually(lambda: pair.far.post("demo", run_input("hello", threadId="left")).status_code == 200)

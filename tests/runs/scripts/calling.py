@@ -1,0 +1,94 @@
+"""Agents that call tools of the client's own, and wait for what they give."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway.events import (
+    Called,
+    ClientCall,
+    Event,
+    SubagentEnd,
+    SubagentStart,
+    ToolArgs,
+    ToolEnd,
+    ToolResult,
+    ToolStart,
+)
+from gateway.turn import Answer, Turn
+
+SOON = 0.2
+
+
+def _call(name: str, tool: str = "show_card", subagent: str | None = None) -> Iterator[Event]:
+    yield ToolStart(name, tool, subagent=subagent)
+    yield ToolArgs(name, "{}")
+    yield ToolEnd(name)
+
+
+def _said(answers: Mapping[str, Answer]) -> str:
+    told = {name.rpartition("-")[2]: (a.payload or {}).get("content", a.status) for name, a in answers.items()}
+    return ", ".join(f"{name}={words}" for name, words in sorted(told.items()))
+
+
+def _write(turn: Turn, words: str) -> None:
+    Path(turn.forwarded_props["file"]).write_text(words)
+
+
+async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
+    if not turn.tools:
+        yield f"you said {turn.text}"
+        return
+    name = f"{turn.run_id}-a"
+    yield "Look: "
+    for event in _call(name):
+        yield event
+    answers = yield Called((ClientCall(name, "show_card"),))
+    yield ToolResult(name, "as the agent tells it")
+    yield _said(answers)
+
+
+async def calls_two(turn: Turn) -> AsyncGenerator[Any, Any]:
+    if turn.text == "never mind":
+        yield "all right"
+        return
+    names = [f"{turn.run_id}-a", f"{turn.run_id}-b"]
+    for name in names:
+        for event in _call(name):
+            yield event
+    answers = yield Called(tuple(ClientCall(name, "show_card") for name in names))
+    yield _said(answers)
+
+
+async def calls_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
+    """The second call was started with the first."""
+    names = [f"{turn.run_id}-a", f"{turn.run_id}-b"]
+    for name in names:
+        for event in _call(name):
+            yield event
+    for name in names:
+        answers = yield Called((ClientCall(name, "show_card"),))
+        yield f"{_said(answers)}. "
+
+
+async def calls_from_a_subagent(turn: Turn) -> AsyncGenerator[Any, Any]:
+    name = f"{turn.run_id}-a"
+    yield SubagentStart("scout", "scout")
+    for event in _call(name, subagent="scout"):
+        yield event
+    yield Called((ClientCall(name, "show_card", "scout"),))
+    yield SubagentEnd("scout")
+
+
+async def calls_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
+    """What becomes of it, it writes into a file, for nobody listens any more."""
+    for event in _call(f"{turn.run_id}-a"):
+        yield event
+    answers = yield Called((ClientCall(f"{turn.run_id}-a", "show_card", None, SOON),))
+    _write(turn, _said(answers))
+
+
+async def calls_nothing(turn: Turn) -> AsyncGenerator[Any, Any]:
+    yield Called(())

@@ -1,0 +1,65 @@
+"""A watcher of the capability feed, as a page is one: server-sent events, one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import jsonpatch
+
+from tests.support.gateway import Gateway
+
+SSE = {"accept": "text/event-stream"}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    number: int
+    name: str
+    data: dict[str, Any]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The capabilities."""
+        found: dict[str, Any] = self.data["capabilities"]
+        return found
+
+    def follows(self, before: Heard) -> bool:
+        """It is a later change, and its patch leads to it."""
+        patched = jsonpatch.apply_patch(before.told, self.data["patch"])
+        return self.name == "change" and self.number > before.number and patched == self.told
+
+
+@contextmanager
+def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
+    """Left, the connection is closed. Waits are bounded by the client's own time-out."""
+    with gateway.client.stream("GET", path, headers=SSE | headers) as response:
+        assert response.status_code == 200, response.read()
+        assert response.headers["content-type"] == "text/event-stream"
+        yield events(response)
+
+
+def events(response: httpx.Response) -> Iterator[Heard]:
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        if line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif fields:
+            yield Heard(int(fields["id"]), fields["event"], json.loads(fields["data"]))
+            fields = {}
+
+
+def until(feed: Iterator[Heard], path: str, value: Any) -> Heard:
+    """The first event in which the leaf has this value: what else changes on the way there is no matter."""
+    for heard in feed:
+        found: Any = heard.told
+        for key in path.split("."):
+            found = found.get(key, {})
+        if found == value:
+            return heard
+    raise AssertionError(f"the feed ended before {path} was {value!r}")
