@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The agents that live tests talk to; installed once, into a cache of their own.
-LIVE   := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code
+LIVE   := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code \
+          claude codex gemini copilot opencode pi omp hermes
 # pip shows its progress to a person and keeps quiet otherwise.
 QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
 
