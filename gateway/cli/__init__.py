@@ -26,6 +26,7 @@ HELP = """Puts coding agents behind AG-UI.
 COMMANDS = {
     "serve": "Start the gateway.",
     "agents": "Show which agents can run here.",
+    "capabilities": "Show what an agent can do, and where several differ.",
     "check": "Check an agent's file, and start it.",
     "doctor": "Find out what an agent needs to run.",
     "models": "Show an agent's models.",

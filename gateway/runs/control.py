@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from gateway.capabilities.layers import unflatten
+from gateway.capabilities.relay import Standing
 from gateway.drivers import Controls, Session
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
 from gateway.runs.engine import Engine
+from gateway.runs.phase import Phase
 from gateway.runs.questions import Book
 from gateway.runs.threads import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
@@ -44,6 +47,20 @@ class Control:
             "interrupts": await self._engine.open_interrupts(thread),
             "session": {"id": record.session, "open": session is not None, **_learned(session)},
         }
+
+    async def standing(self, thread: ThreadKey) -> Standing:
+        """Where the thread is: what the store knows first, for what is under way may change meanwhile."""
+        known = await self._store.thread(*thread) is not None
+        asked = known and bool(await self._engine.open_interrupts(thread))
+        return replace(self.under_way(thread), known=known, asked=asked)
+
+    def under_way(self, thread: ThreadKey) -> Standing:
+        """As much of it as is known without the store."""
+        run = self._engine.live_run(thread)
+        if run is None:
+            return Standing(parked=self._engine.waiting_run(thread) is not None)
+        starting = run.phase is Phase.QUEUED and self._engine.session(thread) is None
+        return Standing(live=True, starting=starting)
 
     async def close(self, thread: ThreadKey) -> bool:
         """Frees the agent's session; the thread brings it back when it is used."""

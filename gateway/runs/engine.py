@@ -113,8 +113,7 @@ class Engine:
     async def _hand_over(self, thread: ThreadKey) -> None:
         """A client that stops a run by closing its connection sends the next one at once: often before the close is
         seen, always before the agent has stopped. So a run that is ending is waited for; any other is not."""
-        run = self._live.get((thread.principal, self._claims.get(thread, "")))
-        if run is None:
+        if (run := self.live_run(thread)) is None:
             return
         with anyio.move_on_after(HAND_OVER):
             await run.ending.wait()
@@ -349,6 +348,9 @@ class Engine:
         """For whoever holds the run itself: its id may be another's by now."""
         await run.stop(Stop())
 
+    def live_run(self, thread: ThreadKey) -> Run | None:
+        return self._live.get((thread.principal, self._claims.get(thread, "")))
+
     def waiting_run(self, thread: ThreadKey) -> str | None:
         """The thread's live run, or the one whose turn waits for an answer."""
         return self._claims.get(thread) or self._threads.parked_run(thread)
@@ -360,7 +362,7 @@ class Engine:
 
     async def history(self, thread: ThreadKey) -> tuple[History, Run | None]:
         """The conversation as a client would hold it, and the run that goes on with it."""
-        live = self._live.get((thread.principal, self._claims.get(thread, "")))
+        live = self.live_run(thread)
         # A run that ends meanwhile is still followed, so it must not be told as well.
         history = await read_history(self._store, *thread, but=live.record.key if live else None)
         if live is not None:

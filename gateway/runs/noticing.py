@@ -8,6 +8,7 @@ the turn. Text is not looked at: a batch costs a look at its types and at the cl
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -30,7 +31,7 @@ LOOK_EVERY = 0.25
 LIMIT = 0.05
 """An agent whose own word on what it can do takes longer is not asked in its runs."""
 LAST = (Ended, Broke, Asked, Called)
-QUIET = ("custom.acp.usage.", "custom.acp.sessionInfo.")
+QUIET = re.compile(r"custom\.\w+\.(?:usage|sessionInfo)\.")
 """Facts of a session that change all the time, have events of their own, and are no abilities."""
 
 
@@ -63,7 +64,7 @@ async def notice(sight: Sight | None, thread: ThreadKey) -> Noticing | None:
 
 async def _facts(sight: Sight, key: Key) -> Any:
     own = sight.own(key) or {}
-    return await sight.facts(key.agent), {path: value for path, value in own.items() if not path.startswith(QUIET)}
+    return await sight.facts(key.agent), {path: value for path, value in own.items() if not QUIET.match(path)}
 
 
 def telling(live: LiveTurn, before: Noticing | None) -> LiveTurn:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
+from gateway.capabilities import relay
 from gateway.catalog.load import bundled, with_bare
 from gateway.catalog.plugins import plugins
 from gateway.encode.negotiate import ENCODERS
@@ -91,6 +92,7 @@ def carried(routes: list[BaseRoute]) -> dict[str, Any]:
         "transport.websocket": any(isinstance(route, WebSocketRoute) for route in routes),
         "transport.resumable": any(isinstance(route, Route) and route.name == "attach" for route in routes),
         "transport.pushNotifications": any(isinstance(route, Route) and route.name == "webhooks" for route in routes),
+        **relay.LAYER,
     }
 
 

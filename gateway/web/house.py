@@ -78,8 +78,9 @@ async def open_house(
             own_id = uuid4().hex
             roster = Roster(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
             watch = Watch([shelf for shelf in shelves if isinstance(shelf, Folder)], roster.apply)
-            engine.sight = eyes = Eyes(agents, engine, snapshots, pulse)
-            control, feed = Control(engine, store), Feed(eyes, pulse, tasks)
+            control = Control(engine, store)
+            engine.sight = eyes = Eyes(agents, engine, control, snapshots, pulse)
+            feed = Feed(eyes, pulse, tasks)
             registering = Registering(roster, store, settings)
             house = House(settings, store, agents, engine, control, snapshots, pulse, eyes, feed, registering, own_id)
             if left := await engine.recover():

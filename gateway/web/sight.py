@@ -7,17 +7,21 @@ second, and looked at anew when a glance shows something else, when it was touch
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 import anyio
 from anyio import CancelScope, to_thread
 
+from gateway.capabilities import relay
 from gateway.capabilities.feed import Pulse
 from gateway.capabilities.versions import Key, Shown
 from gateway.drivers.probe import glance
 from gateway.errors import NotFound
 from gateway.events import Layer
 from gateway.runs.agents import Agent, Agents
+from gateway.runs.control import Control
 from gateway.runs.engine import Engine
 from gateway.runs.threads import ThreadKey
 from gateway.web.snapshots import Current, Snapshots, known_model
@@ -29,18 +33,24 @@ PAUSE = 0.02
 """Between two looks, however often the agent is touched."""
 LOOK_AGAIN = 1.0
 """For what no glance shows: the word of a command is believed for some seconds, and then asked for again."""
+STORE_AGAIN = 5.0
+"""Between two looks at what only the store knows of a thread: that it was deleted, that its question is too old."""
 
 
 class Eyes:
-    def __init__(self, agents: Agents, engine: Engine, snapshots: Snapshots, pulse: Pulse) -> None:
-        self._agents, self._engine, self._snapshots, self._pulse = agents, engine, snapshots, pulse
+    def __init__(self, agents: Agents, engine: Engine, control: Control, snapshots: Snapshots, pulse: Pulse) -> None:
+        self._agents, self._engine, self._control = agents, engine, control
+        self._snapshots, self._pulse = snapshots, pulse
 
     async def facts(self, agent: str) -> Any:
         return await self._snapshots.facts(self._agents[agent])
 
     def own(self, key: Key) -> Any:
         learned = self.learned(key)
-        return None if learned is None else dict(learned)  # the session may go on writing into its own
+        own = None if learned is None else dict(learned)  # the session may go on writing into its own
+        if key.view != relay.NAME or (thread := _thread(key)) is None:
+            return own
+        return own, self._control.under_way(thread), monotonic() // STORE_AGAIN
 
     async def look(self, key: Key) -> Shown:
         agent = self._agents[key.agent]
@@ -49,13 +59,21 @@ class Eyes:
     async def current(self, key: Key) -> Current:
         agent = self._agents[key.agent]
         model = None if key.model is None else known_model(agent, key.model)
-        return await self._snapshots.of(agent, model, self.learned(key))
+        standing = await self._standing(key, agent) if key.view == relay.NAME else None
+        current = await self._snapshots.of(agent, model, self.learned(key))
+        return current if standing is None else replace(current, standing=standing)
+
+    async def _standing(self, key: Key, agent: Agent) -> relay.Standing | None:
+        if agent.seen is None:
+            with anyio.move_on_after(GLANCE):  # most know at once whether they can run; nobody waits for the others
+                await agent.look()
+        thread = _thread(key)
+        return None if thread is None else await self._control.standing(thread)
 
     def learned(self, key: Key) -> Layer | None:
         """What the thread's session has told; None: it has none open."""
-        if key.thread is None or key.principal is None:
-            return None
-        session = self._engine.session(ThreadKey(key.agent, key.thread, key.principal))
+        thread = _thread(key)
+        session = None if thread is None else self._engine.session(thread)
         return None if session is None else session.learned
 
     async def attend(self, agent: str, looked: Callable[[], None]) -> None:
@@ -63,6 +81,12 @@ class Eyes:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(attention.glance_for_ever)
             await attention.look_for_ever(looked)
+
+
+def _thread(key: Key) -> ThreadKey | None:
+    if key.thread is None or key.principal is None:
+        return None
+    return ThreadKey(key.agent, key.thread, key.principal)
 
 
 class Attention:

@@ -15,6 +15,7 @@ import orjson
 
 from gateway.capabilities.layers import Said, current_model, flatten, model_layer, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
+from gateway.capabilities.relay import Standing
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models import Model
 from gateway.catalog.tree import capability_tree
@@ -40,6 +41,8 @@ class Current:
     etag: str
     model: Model | None = None
     """Whose limits are in it."""
+    standing: Standing | None = None
+    """Where the thread is, for a view that tells it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.agui import legacy
-from gateway.capabilities import mux
-from gateway.capabilities.merge import Snapshot, etag, to_json
+from gateway.capabilities import mux, relay
+from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Shown
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import BadRequest
 from gateway.web.snapshots import Current
 
-View = Callable[[Snapshot, AgentDefinition], Any]
+View = Callable[[Current, AgentDefinition], Any]
 
 
 def view_named(name: str | None, protocol: str | None = None) -> str:
@@ -27,20 +27,20 @@ def view_named(name: str | None, protocol: str | None = None) -> str:
 def shown(view: str, current: Current, definition: AgentDefinition) -> Shown:
     if view == "agui":
         return Shown(current.body, current.etag.strip('"'))
-    body = to_json((VIEWS | {OLDER: _older})[view](current.snapshot, definition))
+    body = to_json((VIEWS | {OLDER: _older})[view](current, definition))
     return Shown(body, etag(body).strip('"'))
 
 
-def _agui(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    return snapshot.tree()
+def _agui(current: Current, definition: AgentDefinition) -> Any:
+    return current.snapshot.tree()
 
 
-def _older(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    return legacy.capabilities(snapshot.tree())
+def _older(current: Current, definition: AgentDefinition) -> Any:
+    return legacy.capabilities(current.snapshot.tree())
 
 
-def _acp(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    return snapshot.tree().get("custom", {}).get("acp", {})
+def _acp(current: Current, definition: AgentDefinition) -> Any:
+    return current.snapshot.tree().get("custom", {}).get("acp", {})
 
 
 OLDER = "agui/0"
@@ -49,5 +49,6 @@ OLDER = "agui/0"
 VIEWS: dict[str, View] = {
     "agui": _agui,
     "acp": _acp,
-    "mux": mux.view,
+    "mux": lambda current, definition: mux.view(current.snapshot, definition),
+    relay.NAME: lambda current, definition: relay.view(current.snapshot, current.standing),
 }

@@ -4,7 +4,7 @@ import pytest
 
 from gateway import jsontext
 from gateway.encode import protobuf, sse
-from gateway.encode.negotiate import ENCODERS, negotiate
+from gateway.encode.negotiate import ENCODERS, names, negotiate
 from gateway.errors import AgentFault
 
 PROTO = "application/vnd.ag-ui.event+proto"
@@ -74,6 +74,14 @@ def test_only_sse_has_a_keep_alive() -> None:
 
 def test_each_name_is_the_encoders_own() -> None:
     assert {name: encoder.name for name, encoder in ENCODERS.items()} == {"sse": "sse", "protobuf": "protobuf"}
+
+
+@pytest.mark.parametrize(
+    ("accept", "named"),
+    [("text/csv", True), ("*/*, TEXT/CSV;q=0.2", True), ("text/*", False), ("text/csv;q=0", False), (None, False)],
+)
+def test_any_type_can_be_named_or_refused(accept: str | None, named: bool) -> None:
+    assert names(accept, "text/csv") is named
 
 
 EVENTS = [

@@ -121,7 +121,7 @@ async def test_what_changes_all_the_time_is_no_change() -> None:
     world.session = {"custom.acp.usage.used": 1, "custom.acp.sessionInfo.title": "A"}
     turn = await told(world, [TextDelta("word")], [Custom("acp.usage", {"used": 2})])
     await turn.next()
-    world.session = {"custom.acp.usage.used": 2, "custom.acp.sessionInfo.title": "B"}
+    world.session = {"custom.acp.usage.used": 2, "custom.acp.sessionInfo.title": "B", "custom.session.usage.size": 3}
     assert await turn.next() == [Custom("acp.usage", {"used": 2})]
 
 

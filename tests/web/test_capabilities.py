@@ -156,6 +156,26 @@ def test_what_an_agent_says_now_overrules_its_file(speakers: tuple[Gateway, Path
     assert len(tags) == 2
 
 
+SAME = """
+said = {"custom": {"runs": 0}}
+
+async def agent(turn):
+    said["custom"]["runs"] += 1
+    yield "yes"
+
+def words():
+    return said
+"""
+
+
+def test_an_author_may_change_what_was_announced_before(tmp_path: Path) -> None:
+    write_agent(tmp_path / "agents", "same", SAME, more='announces = "same:words"')
+    with Gateway(tmp_path, "--agents", str(tmp_path / "agents")) as running:
+        for runs in range(3):
+            assert running.client.get("/agents/same/capabilities").json()["custom"]["runs"] == runs
+            running.run("same")
+
+
 def test_it_is_told_who_overruled_whom(speakers: tuple[Gateway, Path]) -> None:
     running, folder = speakers
     (folder / "words.json").write_text('{"tools": {"supported": true}}', "utf-8")
