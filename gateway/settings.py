@@ -75,6 +75,8 @@ class Settings(BaseModel):
     """A session that was not used so long is closed; the thread brings it back."""
     max_runs: int = Field(default=256, gt=0)
     """Runs live at once; one more is refused with 503."""
+    max_watchers: int = Field(default=10_000, gt=0)
+    """Watchers of the capability feed at once; one more is refused with 503."""
     stall_timeout: float = Field(default=900.0, gt=0)
     """A run whose agent says nothing this long fails with `AGENT_STALLED`; an agent's file may set its own."""
     cancel_grace: float = Field(default=3.0, ge=0)

@@ -140,8 +140,8 @@ class Rounds:
 
 
 class Feed:
-    def __init__(self, sight: Sight, pulse: Pulse, tasks: TaskGroup) -> None:
-        self._sight, self._pulse, self._tasks = sight, pulse, tasks
+    def __init__(self, sight: Sight, pulse: Pulse, tasks: TaskGroup, most: int) -> None:
+        self._sight, self._pulse, self._tasks, self._most = sight, pulse, tasks, most
         self._rounds: dict[str, Rounds] = {}
         self._resting: dict[Key, Versions] = {}
         self._closed = False
@@ -180,6 +180,8 @@ class Feed:
     def _enter(self, agent: str) -> Rounds:
         if self._closed:
             raise Busy("the gateway is shutting down; watch again when it is back")
+        if sum(rounds.users for rounds in self._rounds.values()) >= self._most:
+            raise Busy(f"max_watchers ({self._most}) are watching already; ask without text/event-stream, or later")
         rounds = self._rounds.get(agent)
         if rounds is None:
             rounds = self._rounds[agent] = Rounds(agent)

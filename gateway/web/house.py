@@ -80,7 +80,7 @@ async def open_house(
             watch = Watch([shelf for shelf in shelves if isinstance(shelf, Folder)], roster.apply)
             control = Control(engine, store)
             engine.sight = eyes = Eyes(agents, engine, control, snapshots, pulse)
-            feed = Feed(eyes, pulse, tasks)
+            feed = Feed(eyes, pulse, tasks, settings.max_watchers)
             registering = Registering(roster, store, settings)
             house = House(settings, store, agents, engine, control, snapshots, pulse, eyes, feed, registering, own_id)
             if left := await engine.recover():

@@ -70,11 +70,11 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged() -> AsyncIterator[Stage]:
+async def staged(most: int = 2000) -> AsyncIterator[Stage]:
     world, pulse = World(), Pulse()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            yield Stage(world, Feed(world, pulse, tasks), pulse)
+            yield Stage(world, Feed(world, pulse, tasks, most), pulse)
             tasks.cancel_scope.cancel()
 
 
@@ -251,6 +251,14 @@ async def test_a_key_that_nobody_watches_costs_nothing() -> None:
         assert [key.agent for key in stage.world.looks[looks:]] == ["beaver", "beaver"]
         assert stage.world.asked > asked
     assert stage.feed.watched == {}
+
+
+async def test_there_are_only_so_many_watchers() -> None:
+    async with staged(most=2) as stage, stage.feed.watch(OTTER):
+        async with stage.feed.watch(Key("beaver")):
+            with pytest.raises(Busy, match="max_watchers"):
+                await numbered(stage.feed)
+        assert (await numbered(stage.feed)).name == "snapshot"  # one has left
 
 
 async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:

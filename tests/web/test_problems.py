@@ -43,11 +43,11 @@ def test_404_for_an_agent_that_nobody_knows(gateway: Gateway) -> None:
     ("method", "path", "allowed"),
     [
         ("DELETE", "/agents", "GET, HEAD"),
-        ("DELETE", "/agents/demo", "GET, HEAD, POST"),
+        ("PATCH", "/agents/demo", "DELETE, GET, HEAD, POST, PUT"),
         ("POST", "/agents/demo/capabilities", "GET, HEAD"),
         ("GET", "/runs/r1/cancel", "POST"),
         ("GET", "/copilotkit/agent/demo/run", "POST"),
-        ("OPTIONS", "/agents/demo", "GET, HEAD, POST"),
+        ("OPTIONS", "/agents/demo", "DELETE, GET, HEAD, POST, PUT"),
     ],
 )
 def test_405_names_what_is_allowed(gateway: Gateway, method: str, path: str, allowed: str) -> None:
