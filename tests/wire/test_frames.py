@@ -10,6 +10,7 @@ from gateway.wire.frames import Frames, frame
 from gateway.wire.sse import Events
 
 LIMIT = 100_000
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=60), max_size=6), st.data())
@@ -48,7 +49,7 @@ def test_a_header_that_never_ends_is_not_kept_for_ever() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-@given(messages=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1), max_size=5), data=st.data())
+@given(messages=st.lists(WORDS, max_size=5), data=st.data())
 def test_events_are_the_same_however_the_bytes_are_cut(end: str, messages: list[str], data: st.DataObject) -> None:
     stream = "".join(f": comment{end}event: x{end}data: {text}{end}{end}" for text in messages).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
