@@ -23,7 +23,7 @@ from gateway.cli.failing import CANCELLED, complain, fail
 from gateway.cli.foliage import in_colours, show_all, show_one
 from gateway.cli.leaves import leaves, side_by_side
 from gateway.cli.run import MEMORY, client_for
-from gateway.cli.talk import ANSWER_LIMIT, CONNECT_LIMIT, _check, _told
+from gateway.cli.talk import ANSWER_LIMIT, CONNECT_LIMIT, check_answer, telling
 from gateway.cli.terminal import console
 from gateway.errors import ConfigError, GatewayError
 
@@ -108,9 +108,9 @@ def progress(names: Sequence[str]) -> AbstractContextManager[Any]:
 def fetch(client: httpx.Client, name: str, asked: dict[str, str]) -> bytes:
     limit = httpx.Timeout(PROBE_LIMIT if "probe" in asked else ANSWER_LIMIT, connect=CONNECT_LIMIT)
     try:
-        with _told():
+        with telling():
             answer = client.get(f"/agents/{quote(name, safe='')}/capabilities", params=asked, timeout=limit)
-        _check(answer)
+        check_answer(answer)
     except GatewayError as exc:
         raise GatewayError(f"{name}: {exc.detail}", code=exc.code) from exc
     if not _is_ours(answer, explained="explain" in asked):

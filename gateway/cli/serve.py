@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gateway import __version__
-from gateway.cli.choosing import catalog_for
+from gateway.catalog.definition import AgentDefinition
 from gateway.cli.failing import fail
 from gateway.drivers.probe import find
 from gateway.errors import GatewayError
@@ -58,7 +59,11 @@ def command(config: Path | None, verbose: bool, **given: Any) -> None:
         settings = load(flags, os.environ, config)
         app = create_app(settings)
         sock = bind(settings)
-        started = serve(app, settings, sock, lambda: greet(settings, sock))
+
+        def ready() -> None:  # by now it has the registered agents too, and every file was read once
+            greet(settings, sock, [agent.definition for agent in app.state.house.agents])
+
+        started = serve(app, settings, sock, ready)
     except GatewayError as exc:
         fail(exc)
     if not started:
@@ -70,12 +75,11 @@ def url_of(settings: Settings, sock: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host and '[' not in host else host}:{sock.getsockname()[1]}"
 
 
-def greet(settings: Settings, sock: socket.socket) -> None:
+def greet(settings: Settings, sock: socket.socket, known: Sequence[AgentDefinition]) -> None:
     """What a person wants to know first: where it is, what it has, what to try."""
     url = url_of(settings, sock)
-    catalog = catalog_for(settings).values()
-    here = [agent.id for agent in catalog if agent.command is None or find(agent, os.environ)]
-    missing = len(catalog) - len(here)
+    here = [agent.id for agent in known if agent.command is None or find(agent, os.environ)]
+    missing = len(known) - len(here)
     agents = ", ".join(here) + (f"; {missing} more when installed: {url}/agents" if missing else "")
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""
     body = '{"threadId":"t1","runId":"r1","messages":[{"id":"1","role":"user","content":"think"}]}'

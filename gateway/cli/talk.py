@@ -36,11 +36,11 @@ class Talk:
 
     def thread(self, thread_id: str) -> Thread:
         """Empty for one that is new."""
-        with _told():
+        with telling():
             answer = self._client.get(f"{self._path}/threads/{quote(thread_id, safe='')}")
         if answer.status_code == NotFound.status and answer.json().get("code") == "UNKNOWN_THREAD":
             return Thread([], [])
-        _check(answer)
+        check_answer(answer)
         known = answer.json()
         return Thread(known["messages"], known["interrupts"])
 
@@ -49,10 +49,10 @@ class Talk:
         # Silence is no fault: an agent may think for long, and the gateway has a bound of its own.
         limit = httpx.Timeout(ANSWER_LIMIT, connect=CONNECT_LIMIT, read=None)
         ended = False
-        with _told(), self._client.stream("POST", self._path, json=body, timeout=limit) as answer:
+        with telling(), self._client.stream("POST", self._path, json=body, timeout=limit) as answer:
             if answer.status_code != 200:
                 answer.read()
-                _check(answer)
+                check_answer(answer)
             for line in answer.iter_lines():
                 if line.startswith("data:"):
                     event = orjson.loads(line[5:])
@@ -71,7 +71,7 @@ class Talk:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def telling() -> Iterator[None]:
     try:
         yield
     except httpx.ConnectError as exc:
@@ -80,7 +80,7 @@ def _told() -> Iterator[None]:
         raise GatewayError(f"the connection to the gateway broke: {exc or type(exc).__name__}") from exc
 
 
-def _check(answer: httpx.Response) -> None:
+def check_answer(answer: httpx.Response) -> None:
     """A refusal: `application/problem+json`, from a gateway; something else, from something else."""
     if answer.is_success:
         return
