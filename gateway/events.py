@@ -257,6 +257,14 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """The agent has taken up a message of the user's that reached it during the turn (`LiveTurn.steer`)."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Used:
     """Tokens of one (provider, model), by AG-UI's accounting: totals include their parts. Added up over the run."""
 
@@ -313,6 +321,7 @@ Event: TypeAlias = (
     | Native
     | Asked
     | Called
+    | Heard
     | Used
     | Ended
     | Broke

@@ -58,6 +58,12 @@ class Translator:
         delta = {"type": "REASONING_MESSAGE_CONTENT", "messageId": lane.reasoning, "delta": event.text}
         return [*opened, with_metadata(lane.tag(delta), event.metadata)]
 
+    def _heard(self, event: e.Heard) -> list[Wire]:
+        closed, lane = self.main.close(), Lane(None)
+        self.main.assistant = None  # what the agent says now answers the new message
+        delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": event.message_id, "delta": event.text}
+        return [*closed, *lane.open_text(event.message_id, "user"), delta, *lane.close()]
+
     def _text_end(self, event: e.TextEnd) -> list[Wire]:
         lane = self._lane(event.subagent)
         return lane.close_text() if event.message_id in (None, lane.text) else []
@@ -190,6 +196,7 @@ NAMES_OF_THEIR_OWN = {"STREAM_FALLBACK": "stream_fallback"}
 HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {
     e.TextDelta: Translator._text,
     e.TextEnd: Translator._text_end,
+    e.Heard: Translator._heard,
     e.ReasoningDelta: Translator._reasoning,
     e.ReasoningEnd: Translator._reasoning_end,
     e.Encrypted: Translator._encrypted,

@@ -37,7 +37,7 @@ class Opening:
 
 
 class LiveTurn(Protocol):
-    """One turn under way. Calls come from one task at a time, but for `cancel`."""
+    """One turn under way. Calls come from one task at a time, but for `steer` and `cancel`."""
 
     async def next(self) -> list[Event]:
         """What has come since the last call, at least one event; an empty list when the turn is over.
@@ -46,6 +46,12 @@ class LiveTurn(Protocol):
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         """The answers to all that was asked (`Asked`), and what the client's own tools gave back (`Called`): under the
         call's id, with AG-UI's `tool` message as the payload; `cancelled` where there is none."""
+
+    async def steer(self, message_id: str, text: str) -> bool:
+        """One more message of the user's while the turn is under way: for the agent's next step, after the tools that
+        run now. `Heard` comes by `next` when the agent has taken it up; a turn that ends without it has not, and will
+        not. False: the agent has no way for it, or this turn is past it; then nothing was said. Only where the
+        handshake layer has `custom.gateway.steering`."""
 
     async def cancel(self) -> None:
         """Ask the agent to stop; what it still says comes by `next`, then the end."""

@@ -136,6 +136,9 @@ class PythonTurn:
         self._answers = answers
         self._answered.set()
 
+    async def steer(self, message_id: str, text: str) -> bool:
+        return False
+
     async def cancel(self) -> None:
         self._stopped = True
         self._task.cancel()

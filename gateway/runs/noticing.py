@@ -107,6 +107,9 @@ class Telling:
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         await self._live.answer(answers)
 
+    async def steer(self, message_id: str, text: str) -> bool:
+        return await self._live.steer(message_id, text)
+
     async def cancel(self) -> None:
         await self._live.cancel()
 

@@ -54,6 +54,9 @@ class AcpTurn:
             self._answers[question_id] = answers[question_id]
             self._questions[question_id].set()
 
+    async def steer(self, message_id: str, text: str) -> bool:
+        return False
+
     async def cancel(self) -> None:
         """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
         self.cancelled = True

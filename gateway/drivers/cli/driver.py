@@ -36,7 +36,7 @@ class CliDriver:
         self._links: list[Link] = []
         self._starting = anyio.Lock()
         self._failure: str | None = None
-        self._announced: dict[str, Any] = {}
+        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.steers else {}
         self._sessions: list[CliSession] = []
         self._spoken = False
 

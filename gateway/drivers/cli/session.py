@@ -340,6 +340,13 @@ class CliSession:
         self.dialect.answer(question_id, answer)
         self._flush()
 
+    def steer(self, message_id: str, text: str) -> bool:
+        if not self.dialect.busy or self.dialect.cancelled or self._link is None:
+            return False
+        taken = self.dialect.steer(message_id, text)
+        self._flush()
+        return taken
+
     def cancel(self) -> None:
         if not self.dialect.busy or self._link is None:
             return

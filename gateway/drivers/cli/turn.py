@@ -46,6 +46,9 @@ class CliTurn:
             self._questions.discard(question_id)
             self._session.answer(question_id, answers[question_id])
 
+    async def steer(self, message_id: str, text: str) -> bool:
+        return not self._ended and self._session.steer(message_id, text)
+
     async def cancel(self) -> None:
         """The agent's own way first; every question that waits is answered `cancelled`."""
         await self.answer({question_id: Answer(question_id, "cancelled") for question_id in self._questions})

@@ -44,6 +44,9 @@ class RemoteTurn:
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         return None  # a remote run that asks has ended: the answers go with the next one's input
 
+    async def steer(self, message_id: str, text: str) -> bool:
+        return False
+
     async def cancel(self) -> None:
         """Closing the connection is AG-UI's way to stop a run."""
         self._cancelled = True

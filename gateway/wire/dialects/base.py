@@ -95,6 +95,9 @@ class Dialect:
     """Its agent can be offered the client's own tools: a call of one is told by `Called`, and waits for `answer`. What
     came of it is told as any result; whoever has it from the client drops it."""
 
+    steers: ClassVar[bool] = False
+    """A message can be put into the turn under way: `steer`."""
+
     strays: ClassVar[bool] = False
     """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
     own. For agents whose subagents have sessions that nobody was told of."""
@@ -140,6 +143,11 @@ class Dialect:
     def answer(self, question_id: str, answer: Answer) -> None:
         """To one question of an `Asked`, or with what one call of a `Called` gave back: AG-UI's `tool` message is the
         payload then. `cancelled` approves of nothing, and is no result."""
+
+    def steer(self, message_id: str, text: str) -> bool:
+        """Words of the user's for the turn under way. `Heard` is read once the agent has taken them up; a turn must not
+        end with words that its agent still holds and would act upon later. False: not now, and nothing was sent."""
+        return False
 
     def cancel(self) -> bool:
         """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends
