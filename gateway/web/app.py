@@ -21,7 +21,19 @@ from gateway.runs.roster import Shelf
 from gateway.runs.watching import Folder
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web import agents, capabilities, copilotkit, health, matrix, models, registration, runs, schemas, threads
+from gateway.web import (
+    agents,
+    capabilities,
+    console,
+    copilotkit,
+    health,
+    matrix,
+    models,
+    registration,
+    runs,
+    schemas,
+    threads,
+)
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
 from gateway.web.problems import HANDLERS
@@ -44,7 +56,8 @@ ONE_AGENT = by_method(GET=agents.show, POST=runs.start, PUT=registration.put, DE
 ONE_THREAD = by_method(GET=threads.show, DELETE=threads.delete)
 
 ROUTES: list[BaseRoute] = [
-    Route("/", agents.index),
+    Route("/", console.index),
+    Route("/console/{path:path}", console.file),
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),

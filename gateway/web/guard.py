@@ -58,7 +58,7 @@ class Guard:
         return await self._app(scope, receive, send)
 
     def _principal(self, scope: Scope, headers: Headers) -> str:
-        if not self._tokens or scope["path"] in OPEN_PATHS:
+        if not self._tokens or scope["path"] in OPEN_PATHS or _is_console(scope, headers):
             return LOCAL
         principal = self._tokens.principal(headers.get("authorization"))
         self._tokens.require(principal, _needs(scope))
@@ -83,6 +83,12 @@ class Guard:
             f"pages of {origin} may not call this gateway. If they should, start it with --allow-origin {origin}",
             code="ORIGIN_NOT_ALLOWED",
         )
+
+
+def _is_console(scope: Scope, headers: Headers) -> bool:
+    """The page and its files hold no secret. Whoever has no token gets no further than these."""
+    path: str = scope["path"]
+    return path.startswith("/console/") or (path == "/" and "text/html" in headers.get("accept", ""))
 
 
 def _needs(scope: Scope) -> str:
