@@ -31,7 +31,7 @@ class Command(Section):
     """How an agent's process is started. Lists, never a shell."""
 
     run: tuple[str, ...] = Field(min_length=1)
-    """The program and its arguments."""
+    """The program and its arguments. cli: `{agents}` is the folder of this file, `{cwd}` the session's."""
     version: tuple[str, ...] = ()
     """Prints the version; asked by the probe."""
     env: dict[str, str] = Field(default_factory=dict)
@@ -150,9 +150,10 @@ class Cli(Section):
     """How long one process serves: one turn, one thread, or all threads."""
     alone: bool = False
     """agent: no second process can work beside the first, so a turn that will not stop is left to it."""
-    door: Literal["lines", "frames", "whole", "http", "websocket"] = "lines"
-    """How messages are framed: `lines` of stdout, `frames` with a Content-Length, the `whole` stdout as one message,
-    events and calls over `http`, a `websocket`. For the last two the process listens on a port of loopback."""
+    door: Literal["lines", "raw", "frames", "whole", "http", "websocket"] = "lines"
+    """How messages are framed: `lines` of stdout, stdout `raw` as it comes, `frames` with a Content-Length, the `whole`
+    stdout as one message, events and calls over `http`, a `websocket`. For the last two the process listens on a port
+    of loopback."""
     url: str | None = None
     """http, websocket: where it listens. `{port}` is a free port, `{token}` a secret made for it; both may stand in the
     command's arguments and environment too."""

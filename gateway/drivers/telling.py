@@ -19,9 +19,9 @@ UNSERVED = "the agent has no way to call tools of the application's own: it was 
 
 
 class Telling:
-    def __init__(self, known: Iterable[str], *, serves_tools: bool = False) -> None:
-        """`serves_tools`: the agent is offered the client's own tools."""
-        self._known, self._serves_tools = set(known), serves_tools
+    def __init__(self, known: Iterable[str], *, serves_tools: bool = False, forgets: bool = False) -> None:
+        """`serves_tools`: the agent is offered the client's own tools. `forgets`: it never knows what was before."""
+        self._known, self._serves_tools, self._forgets = set(known), serves_tools, forgets
         self.owed: set[str] = set()
         """Calls of the client's tools that ended without a result: one that comes later is news."""
         self._keys: set[str] = set()
@@ -54,12 +54,14 @@ class Telling:
             self._serves_tools = True  # said once
             self.warned.append(Warned("TOOLS_DROPPED", UNSERVED, {"pointer": "/tools"}))
         anew, before, self.anew, self.warned = self.anew, self.warned, False, []
+        if self._forgets:
+            self._known, own, anew = set(), set(), False
         if anew and len(turn.messages) > 1:
             before.append(Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))
         elif anew:
             before.append(Warned("SESSION_LOST", "the agent's session was gone; it knows nothing of what was before"))
         news = new_messages(turn, self._known | own) or [one for one in turn.messages[-1:] if one["role"] == "user"]
-        blocks, warned = prompt_blocks(turn, handshake, new_messages=news, retell=anew)
+        blocks, warned = prompt_blocks(turn, handshake, new_messages=news, retell=anew or self._forgets)
         if not news:
             raise BadInput("there is nothing to tell the agent: it knows all of these messages", pointer="/messages")
         self._known.update(message["id"] for message in turn.messages)

@@ -42,7 +42,7 @@ class Door(Protocol):
 class PipeDoor:
     """Over stdin and stdout. With `whole` all of stdout is one message, when it is at its end."""
 
-    def __init__(self, process: Process, framing: Literal["lines", "frames", "whole"]) -> None:
+    def __init__(self, process: Process, framing: Literal["lines", "raw", "frames", "whole"]) -> None:
         self.process = process
         self._framing = framing
         self._lines = Lines(LIMIT)
@@ -62,6 +62,8 @@ class PipeDoor:
         match self._framing:
             case "lines":
                 return _kept(self._lines.feed(data))
+            case "raw":
+                return [data]
             case "frames":
                 return self._frames.feed(data)
             case "whole":
@@ -81,7 +83,7 @@ class PipeDoor:
                 data = b"".join(message + b"\n" for message in messages)
             case "frames":
                 data = b"".join(map(frame, messages))
-            case "whole":
+            case "raw" | "whole":
                 data = b"".join(messages)
         await self.process.write(data)
 

@@ -57,7 +57,7 @@ class Launcher:
 
     async def _door(self, process: Process, values: Mapping[str, str]) -> Door:
         cli = self.cli
-        if cli.door in ("lines", "frames", "whole"):
+        if cli.door in ("lines", "raw", "frames", "whole"):
             return PipeDoor(process, cli.door)
         if cli.url is None:
             raise AgentFault(f"{self.definition.source.name}: cli.url is missing", code="CONFIG")

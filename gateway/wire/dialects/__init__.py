@@ -12,10 +12,13 @@ from gateway.wire.dialects.hermes import Hermes
 from gateway.wire.dialects.openclaw import OpenClaw, OpenClawExec
 from gateway.wire.dialects.opencode import OpenCode, OpenCodeRun
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
+from gateway.wire.dialects.plain import AguiLines, PlainText
 
 __all__ = ["DIALECTS", "Begin", "Block", "Dialect", "Prompt", "Reply"]
 
 DIALECTS: dict[str, type[Dialect]] = {
+    "text": PlainText,
+    "ag-ui": AguiLines,
     "claude": ClaudeDialect,
     "claude-print": ClaudePrint,
     "codex": Codex,
