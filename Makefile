@@ -17,6 +17,7 @@ serve: $(VENV)/.serve
 test: lint types
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE)
+	@$(BIN)/python -m tests.browser.install
 	@$(BIN)/pytest -n auto --dist worksteal $(ARGS)
 
 test-agents: $(VENV)/.test
