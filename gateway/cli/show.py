@@ -1,7 +1,7 @@
 """A run, shown to a person as it goes: AG-UI events in, words on a console out.
 
-Text as it comes, thinking dimmed, tool calls and their results shortened, plans, warnings, and at the end what it took.
-It asks nothing and knows nothing of HTTP; how the words are set (Markdown, one day) is decided here alone.
+Text as it comes, set as Markdown, thinking dimmed, tool calls and their results shortened, plans, warnings, and at the
+end what it took. It asks nothing and knows nothing of HTTP; how the words are set is decided here alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from gateway.cli.bill import Bill
 from gateway.cli.calls import Calls, arguments_shown, shortened
+from gateway.cli.markdown import Flow
 from gateway.cli.plans import Plans
 from gateway.cli.terminal import harmless
 
@@ -35,6 +36,9 @@ class Show:
         self._last_call = ""
         self._plans = Plans()
         self._bill = Bill()
+        self._flow = Flow()
+        self._sets = console.color_system is not None
+        """Without styles the marks are all that is left of them."""
         self._began = time.monotonic()
 
     def feed(self, event: Event) -> None:
@@ -45,12 +49,14 @@ class Show:
 
     def close(self) -> None:
         """The last line: what it took."""
+        self._end_text()
         self._end_line()
         seconds = time.monotonic() - self._began
         self._console.print(Text(" · ".join([*self._bill.words(), f"{seconds:.1f} s"]), QUIET))
 
     def tell(self, words: str) -> None:
         """Something that is not the agent's."""
+        self._end_text()
         self._end_line()
         self._console.print(Text(words, QUIET))
 
@@ -58,7 +64,8 @@ class Show:
 
     def _text(self, event: Event) -> None:
         self._begin("text", event, event["messageId"])
-        self._write(event["delta"], "")
+        for text, style in self._flow.feed(event["delta"]) if self._sets else [(event["delta"], "")]:
+            self._write(text, style)
 
     def _thinking(self, event: Event) -> None:
         self._begin("thinking", event, event["messageId"])
@@ -124,6 +131,7 @@ class Show:
             case {"result": {"stopReason": str(reason)}}:
                 self._line(event, f"it stopped: {reason}", WARNING)
             case _:
+                self._end_text()
                 self._end_line()
 
     # -- the console
@@ -138,12 +146,19 @@ class Show:
         block = (kind, lane, part)
         if block == self._block:
             return
+        self._end_text()
         self._end_line()
         if self._block and (kind != self._block[0] or part != self._block[2]):
             self._console.print()
         self._block = block
         if lane and kind in ("text", "thinking"):
             self._write(f"{self._names.get(lane, 'helper')}: ", TOOL)
+
+    def _end_text(self) -> None:
+        """What was held back of it, until more would have come."""
+        pieces, self._flow = self._flow.close(), Flow()
+        for text, style in pieces:
+            self._write(text, style)
 
     def _write(self, text: str, style: str) -> None:
         if text:
