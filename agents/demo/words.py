@@ -22,6 +22,7 @@ from .sharing import custom, plan, state
 from .talking import long, slow, think
 from .tools import tool, tools
 from .voice import say
+from .working import edit, markdown
 
 Play: TypeAlias = Callable[[Turn], AsyncIterator[Event]]
 
@@ -84,6 +85,8 @@ SCENES: dict[tuple[str, ...], Scene] = {
     ("approve", "delete"): Scene(approve, "a tool call that waits for your yes, your no or your corrections"),
     ("two approvals",): Scene(two_approvals, "two such calls, both waiting"),
     ("form",): Scene(form, "a question with a form to fill in"),
+    ("markdown",): Scene(markdown, "an answer with a heading, lists, a table and code"),
+    ("edit", "diff"): Scene(edit, "a change with its diff, and a command that prints as it runs"),
     ("frontend", "color"): Scene(frontend, "a call of a tool that your page brings along"),
     ("state",): Scene(state, "state shared with your page: a snapshot, then patches"),
     ("plan", "activity"): Scene(plan, "a plan beside the conversation, ticked off entry by entry"),

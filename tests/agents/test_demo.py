@@ -201,6 +201,22 @@ def test_an_image_that_no_event_could_carry_is_described_but_not_echoed(gateway:
     assert "9,000,000 bytes" in text_of(events)
 
 
+def test_markdown_is_an_answer_of_many_shapes(gateway: Gateway) -> None:
+    said = text_of(gateway.run("demo", "markdown"))
+    assert all(mark in said for mark in ("## ", "**", "- [x]", "|---|", "> ", "```python", "<img src=x"))
+
+
+def test_an_edit_has_its_diff_and_a_command_prints_while_it_runs(gateway: Gateway) -> None:
+    events = gateway.run("demo", "edit")
+    results = {event["toolCallId"]: event for event in events if event["type"] == "TOOL_CALL_RESULT"}
+    changed, tested = results.values()
+    assert changed["metadata"]["acp"]["diffs"][0]["path"] == "greet.py"
+    kinds = [event["type"] for event in events if event["type"].startswith("ACTIVITY") or event is tested]
+    assert kinds == ["ACTIVITY_SNAPSHOT", *["ACTIVITY_DELTA"] * 6, "TOOL_CALL_RESULT"]
+    shown = next(event for event in events if event["type"] == "ACTIVITY_SNAPSHOT")
+    assert shown["content"]["toolCallId"] == tested["toolCallId"]
+
+
 def test_usage_is_told_for_two_models_with_totals_that_include_their_parts(gateway: Gateway) -> None:
     events = play(gateway, "usage")
     large, small = events[-1]["usage"]

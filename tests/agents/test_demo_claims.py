@@ -102,7 +102,7 @@ def test_every_tool_that_it_calls_is_listed_and_called_as_its_schema_says(gatewa
 
 def test_the_tools_and_the_subagents_that_are_listed_are_the_ones_that_appear(gateway: Gateway) -> None:
     body = snapshot(gateway)
-    seen = [play(gateway, prompt) for prompt in ("tool", "approve", "image", "subagent")]
+    seen = [play(gateway, prompt) for prompt in ("tool", "approve", "edit", "image", "subagent")]
     tools = {name for events in seen for name, _ in calls(events).values()}
     assert tools == {item["name"] for item in body["tools"]["items"]}
     subagents = {start["name"] for events in seen for start in of(events, "SUBAGENT_STARTED")}

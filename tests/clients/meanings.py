@@ -113,6 +113,17 @@ def shows_a_plan(step: Step, older: bool) -> None:
     assert "ACTIVITY_DELTA" in step.types
 
 
+def sets_markdown(step: Step, older: bool) -> None:
+    assert step.said.startswith("## What a frontend may be given")
+    assert "```python" in step.said
+
+
+def edits_and_tests(step: Step, older: bool) -> None:
+    assert step.calls == [("edit", {"path": "greet.py"}), ("shell", {"command": "pytest"})]
+    assert step.results == ["greet.py was changed", "3 passed"]
+    assert "activity" in roles(step)
+
+
 def delegates(step: Step, older: bool) -> None:
     assert roles(step) == ["assistant", "tool", "assistant", "assistant"]
     [started], [finished] = step.of("SUBAGENT_STARTED"), step.of("SUBAGENT_FINISHED")
@@ -186,6 +197,8 @@ MEANINGS: dict[str, Check] = {  # the last prompt has none of the demo's words
     "approve": asks_for_approval,
     "two approvals": asks_twice,
     "form": asks_for_a_form,
+    "markdown": sets_markdown,
+    "edit": edits_and_tests,
     "frontend": misses_a_tool,
     "state": shares_state,
     "plan": shows_a_plan,
