@@ -20,6 +20,7 @@ from gateway.catalog.load import load_folder
 from gateway.cli import COMMANDS, main
 from gateway.cli.serve import command as serve_command
 from gateway.settings import ENV_PREFIX, Settings
+from tests.cli.typing import Terminal
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of
 from tests.support.project import ROOT, copy_project, environ, make_serve, run, served_clone
 from tests.support.routes import endpoints
@@ -71,6 +72,22 @@ def test_the_picture_the_commands_and_the_first_curl_are_on_the_first_screen() -
     ]
     assert order == sorted(order)
     assert f"prints {ADDRESS}" in screen[order[1]]
+
+
+# -- at the terminal
+
+
+def test_what_a_run_looks_like_is_what_one_sees(tmp_path: Path) -> None:
+    [recorded] = [block for block in blocks("text") if block.startswith("$ agui-gateway run")]
+    command, _, expected = recorded.partition("\n")
+    with Terminal(tmp_path, *shlex.split(command)[2:]) as terminal:
+        assert terminal.end() == 0
+    seen = terminal.screen.partition("go on: ")[0]
+    assert [without_time(line) for line in seen.splitlines()] == [without_time(line) for line in expected.splitlines()]
+
+
+def without_time(line: str) -> str:
+    return re.sub(r"^[0-9.]+ s$", "… s", line.rstrip())
 
 
 # -- tables and files

@@ -24,8 +24,8 @@ class Bill:
         match event:
             case {"type": "CUSTOM", "name": "cost", "value": {"usd": int() | float() as dollars}}:
                 self._dollars = (self._dollars or 0.0) + dollars
-            case {"type": "CUSTOM", "name": "acp.usage", "value": {"cost": {"amount": amount, "currency": currency}}}:
-                self._so_far = f"{amount} {currency}"  # of the whole session, as the agent counts it
+            case {"type": "CUSTOM", "name": "session.usage", "value": {"cost": {"amount": amount, "currency": money}}}:
+                self._so_far = f"{amount} {money}"  # of the whole session, as the agent counts it
 
     def words(self) -> list[str]:
         found = [self._count(*part) for part in PARTS if part[0] in self._tokens]

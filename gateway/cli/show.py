@@ -15,6 +15,7 @@ from rich.text import Text
 
 from gateway.cli.bill import Bill
 from gateway.cli.calls import Calls, arguments_shown, shortened
+from gateway.cli.changes import Outputs, diff_lines
 from gateway.cli.markdown import Flow
 from gateway.cli.plans import Plans
 from gateway.cli.terminal import harmless
@@ -35,6 +36,7 @@ class Show:
         self._fresh = True
         self._last_call = ""
         self._plans = Plans()
+        self._outputs = Outputs(whole=whole)
         self._bill = Bill()
         self._flow = Flow()
         self._sets = console.color_system is not None
@@ -88,10 +90,25 @@ class Show:
         self._begin("tools", event)
         call = self._calls.get(event["toolCallId"])
         named = f"{call.name}: " if call is not None and event["toolCallId"] != self._last_call else ""
+        if diffs := diff_lines(event, whole=self._whole):
+            return self._diffs(diffs)
+        if self._outputs.shown(event["toolCallId"]):
+            return self._printed(self._outputs.rest(event["toolCallId"]))
         lines = content_text(event["content"]).strip("\n").splitlines() or ["(nothing)"]
         lines[0] = named + lines[0]
         for number, line in enumerate(lines if self._whole else self._cut(lines)):
             self._write(f"{'    ' if number else '  └ '}{line}\n", QUIET)
+        return None
+
+    def _diffs(self, lines: list[tuple[str, str]]) -> None:
+        for number, (line, style) in enumerate(lines):
+            self._write("    " if number else "  └ ", QUIET)
+            self._write(f"{line}\n", style)
+
+    def _printed(self, lines: list[str]) -> None:
+        """What a command says, below its call."""
+        for line in lines:
+            self._write(f"  │ {line}\n", QUIET)
 
     def _cut(self, lines: list[str]) -> list[str]:
         most, more = max(40, self._console.width - 5), len(lines) - RESULT_LINES
@@ -103,6 +120,9 @@ class Show:
     def _activity(self, event: Event) -> None:
         for line in self._plans.feed(event):
             self._line(event, line, QUIET)
+        if lines := self._outputs.feed(event):
+            self._begin("tools", event)
+            self._printed(lines)
 
     def _subagent(self, event: Event) -> None:
         self._names[event["subagentRunId"]] = event["name"]

@@ -164,10 +164,58 @@ def test_usage_is_added_up_over_runs_and_models() -> None:
 def test_cost_is_added_up_where_it_is_told() -> None:
     costs = [{"type": "CUSTOM", "name": "cost", "value": {"usd": usd}} for usd in (0.01, 0.0023)]
     assert bill(*costs) == "$0.0123"
-    session = {"type": "CUSTOM", "name": "acp.usage", "value": {"cost": {"amount": 0.5, "currency": "USD"}}}
+    session = {"type": "CUSTOM", "name": "session.usage", "value": {"cost": {"amount": 0.5, "currency": "USD"}}}
     assert bill(session) == "0.5 USD in this session"
     assert bill(finished()) == ""
 
 
 def test_columns_are_as_wide_as_they_must_be() -> None:
     assert aligned([("a", "b", ""), ("ccc", "d", "e")]) == ["a    b", "ccc  d  e"]
+
+
+# -- what tools do
+
+
+def terminal(*patch: Any, output: Any = ...) -> Event:
+    kind = {"messageId": "t1", "activityType": "terminal"}
+    if output is not ...:
+        return {"type": "ACTIVITY_SNAPSHOT", **kind, "content": {"toolCallId": "c1", "output": output}}
+    return {"type": "ACTIVITY_DELTA", **kind, "patch": list(patch)}
+
+
+def prints(words: str) -> Event:
+    return terminal({"op": "add", "path": "/output/-", "value": words})
+
+
+def test_a_command_is_shown_line_by_line_while_it_runs_and_its_output_not_again() -> None:
+    events = [*call("shell", '{"command": "make"}'), terminal(output=[]), prints("one\ntw"), prints("o\nthree")]
+    assert shown(*events) == ["● shell command=make", "  │ one", "  │ two"]
+    over = [*events, terminal({"op": "add", "path": "/exitCode", "value": 0}), result("one\ntwo\nthree")]
+    assert shown(*over) == ["● shell command=make", "  │ one", "  │ two", "  │ three"]
+
+
+def test_a_commands_colours_and_overwritten_lines_are_left_out() -> None:
+    assert shown(*call("shell", "{}"), terminal(output=["\x1b[32mgreen\x1b[0m\n 1%\r 2%\n"])) == [
+        "● shell",
+        "  │ green",
+        "  │  2%",
+    ]
+
+
+def test_of_a_long_output_the_rest_is_counted() -> None:
+    events = [*call("shell", "{}"), terminal(output=["x\n" * 25]), result("x")]
+    assert shown(*events)[-2:] == ["  │ x", "  │ … 5 more lines"]
+    assert len(shown(*events, whole=True)) == 26
+
+
+def test_an_edit_is_shown_as_its_diff() -> None:
+    diff = {"path": "a.py", "oldText": "one\ntwo\n", "newText": "one\n2\n3\n"}
+    edited = result("done") | {"metadata": {"acp": {"diffs": [diff]}}}
+    expected = ["● edit", "  └ a.py +2 -1", "     one", "    -two", "    +2", "    +3"]
+    assert shown(*call("edit", "{}"), edited) == expected
+
+
+@pytest.mark.parametrize("broken", [None, 7, "x", [None], [{}], [{"newText": 3}], {"a": 1}])
+def test_what_is_no_diff_and_no_output_is_left_out(broken: Any) -> None:
+    edited = result("done") | {"metadata": {"acp": {"diffs": broken}}}
+    assert shown(*call("edit", "{}"), terminal(output=broken), prints("ok\n"), edited)[0] == "● edit"
