@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.install import NoBrowser, chromium
 from tests.support.gateway import Gateway
@@ -20,6 +20,7 @@ from tests.support.project import ROOT
 
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
 LIMIT_MS = 20_000
+expect.set_options(timeout=LIMIT_MS)
 LOCAL = re.compile(r"^(https?://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:)")
 
 

@@ -1,8 +1,8 @@
 """What the browser tests need, installed where the machine allows it: `python -m tests.browser.install`.
 
 A Chromium: the one that `CHROMIUM` names or that stands on the PATH; else Debian's package, if this is Debian and we
-are root. And the example's CopilotKit app, built once for every change of its files, in a cache of its own. What cannot be
-had is said here, loudly, and the tests that need it are skipped with the same words.
+are root. And the example's CopilotKit app, built once for every change of its files, in a cache of its own. What cannot
+be had is said here, loudly, and the tests that need it are skipped with the same words.
 """
 
 from __future__ import annotations

@@ -1,0 +1,267 @@
+// One thread of one agent, as the page holds it: what it can do, what was said, what is under way, what may be done now.
+//
+// Everything the page shows comes from here; everything the reader does goes through here. Draws nothing.
+
+import { at, follow, getJson, postJson, Problem, send } from "../lib/api.js";
+import { toast } from "../lib/dom.js";
+import { signal } from "../lib/signal.js";
+import { deliveries, takesTools } from "./facts.js";
+import { Journal } from "./journal.js";
+import { Model } from "./model.js";
+import { OWN_TOOLS, ownPending } from "./owntools.js";
+import { Queue } from "./queue.js";
+import { Runner } from "./runner.js";
+
+/** The turn that asked is gone: its questions cannot be answered any more. */
+const LOST = new Set(["TURN_LOST", "INTERRUPT_EXPIRED"]);
+
+/** The gateway lists so many threads, the newest. */
+const LISTED = 200;
+
+/** After a run that was taken up again: by then one that was queued behind it has begun. */
+const SOON = 600;
+
+export class Session {
+  model = new Model();
+  journal = new Journal();
+  capabilities = signal({});
+  about = signal({});
+  models = signal([]);
+  /** "idle", "live", or "lost": live, but out of sight. */
+  run = signal("idle");
+  feed = signal("open");
+  wished = signal({});
+  /** Counts up whenever questions, pending calls or the thread itself may be others. */
+  moved = signal(0);
+  offersTools = signal(true);
+  format = signal("sse");
+  known = signal(false);
+
+  /** `shown()`: the model has news. */
+  constructor(agent, thread, abort, shown) {
+    Object.assign(this, { agent, thread, abort, shown });
+    this.runner = new Runner(agent, abort, { heard: (batch) => this.#heard(batch), state: (state) => (this.run.value = state), format: () => this.format.value });
+    this.queue = new Queue(this);
+  }
+
+  get path() { return at("agents", this.agent); }
+  get threadPath() { return `${this.path}/threads/${at(this.thread)}`; }
+  get live() { return this.run.value !== "idle"; }
+  get deliveries() { return deliveries(this.capabilities.value); }
+
+  /** What the page needs before it can be drawn; the rest follows by itself. */
+  async open() {
+    const [about, capabilities, thread] = await Promise.all([
+      getJson(this.path, { signal: this.abort }), getJson(`${this.path}/capabilities?thread=${at(this.thread)}`, { signal: this.abort }), this.look(),
+    ]);
+    this.about.value = about;
+    this.capabilities.value = capabilities;
+    this.#take(thread);
+    getJson(`${this.path}/models`, { signal: this.abort }).then((found) => (this.models.value = found.models ?? []), () => {});
+    follow(`${this.path}/capabilities?thread=${at(this.thread)}`, (frame) => this.#changed(frame), this.abort, (state, problem) => this.#feeding(state, problem));
+    if (thread?.runId) this.#followed(this.runner.attach(thread.runId)).then(() => setTimeout(() => this.refresh().catch(() => {}), SOON));
+  }
+
+  /** The thread as the gateway has it; null: it is new. Asked only if it is listed: a refusal is an error to a browser. */
+  async look() {
+    try {
+      if (!this.known.value) {
+        const listed = await listThreads(this.agent, this.abort);
+        if (listed.length < LISTED && !listed.some(({ threadId }) => threadId === this.thread)) return null;
+      }
+      return await getJson(this.threadPath, { signal: this.abort });
+    } catch (problem) {
+      if (problem.code === "UNKNOWN_THREAD") return null;
+      throw problem;
+    }
+  }
+
+  #take(thread) {
+    this.known.value = thread !== null;
+    this.model.load(thread?.messages, thread?.state);
+    this.model.interrupts = thread?.interrupts ?? [];
+    this.model.pending = ownPending(thread?.messages ?? []);
+    this.#show();
+  }
+
+  /** Another page, or a message that was queued there, may have gone on with the thread. */
+  async refresh() {
+    if (this.live || !this.known.value) return;
+    const thread = await this.look();
+    if (this.live || thread === null) return;
+    const news = thread.messages.some(({ id, role }) => role === "user" && !this.model.find("message", id));
+    if (news || thread.runId) this.#take(thread);
+    if (thread.runId) await this.#followed(this.runner.attach(thread.runId));
+  }
+
+  #show() {
+    this.moved.value += 1;
+    this.shown();
+  }
+
+  #changed({ event, data }) {
+    if (data.capabilities) this.capabilities.value = data.capabilities;
+    if (event === "gone") this.model.notice("bad", data.detail ?? "This agent is not there any more.");
+  }
+
+  #feeding(state, problem) {
+    this.feed.value = state;
+    if (state === "refused") toast(`What the agent can do is not followed any more: ${problem.message}`, "bad");
+  }
+
+  #started = Promise.resolve();
+  #begun = () => {};
+
+  #heard(batch) {
+    this.#begun();
+    for (const entry of batch) {
+      this.journal.add(entry);
+      this.model.feed(entry.event);
+    }
+    this.shown();
+  }
+
+  // -- what the reader does
+
+  async send(content) {
+    const message = { id: `user-${crypto.randomUUID()}`, role: "user", content };
+    if (this.live) {
+      await this.#started; // before the gateway knows of the run, a message would overtake it
+      if (this.live) return this.queue.put(message);
+    }
+    this.said(message);
+    return this.#go([message]);
+  }
+
+  said(message) {
+    this.model.message(message);
+    this.model.find("message", message.id).mine = true;
+    this.#show();
+  }
+
+  /** A run that the gateway began with a queued message: followed now, or behind the one that is still shown. */
+  follow(runId) {
+    if (runId === this.runner.runId || runId === this.upcoming) return;
+    if (this.live) this.upcoming = runId;
+    else this.#followed(this.runner.attach(runId));
+  }
+
+  /** `entries`: one for each open interrupt. */
+  async answer(entries) {
+    return this.#go([], { resume: entries });
+  }
+
+  /** `results`: tool call id → what the page's tool gives back. */
+  async giveBack(results) {
+    const messages = Object.entries(results).map(([toolCallId, content]) => ({ id: `tool-${crypto.randomUUID()}`, role: "tool", toolCallId, content }));
+    for (const message of messages) this.model.message(message);
+    this.#show();
+    return this.#go(messages);
+  }
+
+  async stop() {
+    const stopping = this.runner.cancel();
+    await stopping.catch((problem) => toast(problem.message, "bad"));
+  }
+
+  /** Gives up what is asked: the agent is told that it was cancelled. */
+  giveUp() {
+    return this.answer(this.model.interrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" })));
+  }
+
+  /** Questions that nobody can answer any more. */
+  async forget() {
+    const thread = await this.look().catch(() => null);
+    this.model.interrupts = (thread?.interrupts ?? []).filter(({ expiresAt }) => !(Date.parse(expiresAt) <= Date.now()));
+    this.#show();
+  }
+
+  async choose(picker, value) {
+    if (picker.set && !this.live) {
+      const body = picker.set === "config" ? { id: picker.config, value: picker.kind === "boolean" ? value === "true" : value } : { [picker.set]: value };
+      await postJson(`${this.threadPath}/${picker.set}`, body);
+    } else this.wished.value = { ...this.wished.value, [picker.id]: value };
+  }
+
+  async fork() {
+    return (await postJson(`${this.threadPath}/fork`, {})).threadId;
+  }
+
+  // -- runs
+
+  input(messages, more = {}) {
+    const wishes = Object.fromEntries(Object.entries(this.wished.value).filter(([, wish]) => wish !== ""));
+    return {
+      threadId: this.thread, runId: `run-${crypto.randomUUID()}`, protocolVersion: "1.0", state: this.model.state ?? {}, messages,
+      tools: this.offersTools.value && takesTools(this.capabilities.value) ? OWN_TOOLS.map(({ tool }) => tool) : [], context: [],
+      forwardedProps: { gateway: { onDisconnect: "continue", ...wishes } }, ...more,
+    };
+  }
+
+  async #go(fresh, more) {
+    if (this.live) return;
+    this.#started = new Promise((resolve) => (this.#begun = resolve));
+    this.run.value = "live";
+    try {
+      const thread = await this.look();
+      if (thread?.runId) return await this.#behind(thread.runId, fresh);
+      const before = (thread?.messages ?? []).filter(({ role, id }) => role !== "activity" && !fresh.some((one) => one.id === id));
+      const input = this.input([...before, ...fresh], more);
+      this.journal.began(input);
+      await this.#followed(this.runner.start(input));
+    } catch (problem) {
+      this.#refused(problem);
+    } finally {
+      this.#begun();
+      this.run.value = "idle";
+      this.#show();
+    }
+  }
+
+  /** Another page was quicker: its run is shown, and a message waits behind it, where that can be. */
+  async #behind(runId, fresh) {
+    const following = this.#followed(this.runner.attach(runId));
+    const message = fresh.find(({ role }) => role === "user");
+    if (message && this.deliveries.length) await this.queue.put(message);
+    else toast("This thread had a run under way: here it is. What you sent was not delivered.", "bad");
+    await following;
+  }
+
+  async #followed(running) {
+    try {
+      await running;
+      this.known.value = true;
+      this.#settle();
+    } catch (problem) {
+      this.#refused(problem);
+    }
+    this.#show();
+    const { upcoming } = this;
+    this.upcoming = undefined;
+    if (upcoming) await this.#followed(this.runner.attach(upcoming));
+  }
+
+  /** A choice that the session has taken up is the session's to tell. */
+  #settle() {
+    const { mode, ...rest } = this.wished.value;
+    this.wished.value = mode === undefined ? this.wished.value : rest;
+    const failed = this.model.items.at(-1);
+    if (this.model.interrupts.length && LOST.has(failed?.code)) {
+      this.look().then((thread) => { this.model.interrupts = thread?.interrupts ?? []; this.#show(); }, () => {});
+    }
+  }
+
+  #refused(problem) {
+    if (this.abort.aborted) return;
+    this.model.notice("bad", problem.message, { code: problem.code, failed: true, told: problem instanceof Problem ? problem.body : undefined });
+    this.#show();
+  }
+}
+
+export async function listThreads(agent, abort) {
+  return (await getJson(`${at("agents", agent)}/threads`, { signal: abort })).threads;
+}
+
+export async function deleteThread(agent, thread) {
+  await send(`${at("agents", agent)}/threads/${at(thread)}`, { method: "DELETE" });
+}

@@ -1,0 +1,90 @@
+"""Agents that would like to be more than text: whatever they say, in whatever place, no script of theirs runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chatting import ask, chat, log, say
+from tests.support.gateway import Gateway
+from tests.web.folder import write_agent
+
+HOSTILE = '''\
+import json
+from gateway.events import *
+
+BAD = ["<script>window.pwned=1</script>", "<img src=x onerror=window.pwned=1>", "<svg onload=window.pwned=1>",
+       "[x](javascript:window.pwned=1)", "[x](JaVa\\tScRiPt:window.pwned=1)", "[x](data:text/html,<script>1</script>)",
+       "![x](javascript:window.pwned=1)", "<a href='javascript:window.pwned=1'>x</a>", "<javascript:window.pwned=1>",
+       "```\\n</code><script>window.pwned=1</script>\\n```", "`</code><img src=x onerror=window.pwned=1>`",
+       "| <img src=x onerror=window.pwned=1> |\\n|---|\\n| <script>window.pwned=1</script> |",
+       "# <img src=x onerror=window.pwned=1>", "> <iframe srcdoc='<script>parent.pwned=1</script>'>"]
+ALL = "\\n\\n".join(BAD)
+
+async def agent(turn):
+    one = BAD[1]
+    yield TextDelta(ALL)
+    yield ReasoningDelta(ALL)
+    yield ToolStart("c" + turn.run_id, one, metadata={"acp": {"title": one, "kind": one, "locations": [{"path": one}]}})
+    yield ToolArgs("c" + turn.run_id, json.dumps({one: ALL, "path": one, "old_string": one, "new_string": ALL}))
+    yield ToolEnd("c" + turn.run_id)
+    yield ActivitySet("t" + turn.run_id, "terminal", {"toolCallId": "c" + turn.run_id, "command": one, "output": [ALL, "\\x1b]8;;javascript:window.pwned=1\\x07x"]})
+    yield ToolResult("c" + turn.run_id, ALL, metadata={"acp": {"diffs": [{"path": one, "oldText": one, "newText": ALL}]}})
+    yield ActivitySet("p" + turn.run_id, "plan", {"entries": [{"content": one, "status": one, "priority": one}]})
+    yield ActivitySet("x" + turn.run_id, one, {one: ALL})
+    yield StateSet({one: ALL, "__proto__": {"x": one}})
+    yield Custom(one, {one: ALL})
+    yield Unread({one: ALL})
+    yield Warned(one, ALL)
+    yield SubagentStart("s" + turn.run_id, one, description=one)
+    yield TextDelta(ALL, subagent="s" + turn.run_id)
+    yield SubagentEnd("s" + turn.run_id, result=ALL)
+    schema = {"type": "object", "title": one, "properties": {one: {"type": "string", "title": one, "description": ALL, "enum": BAD}}}
+    yield Asked((Question("q" + turn.run_id, one, one, response_schema=schema, metadata={"url": "javascript:window.pwned=1"}),))
+'''
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    home = tmp_path_factory.mktemp("hostile")
+    write_agent(home / "agents", "hostile", HOSTILE)
+    with Gateway(home / "gateway", "--agents", str(home / "agents")) as running:
+        yield running
+
+
+def untouched(page: Page) -> None:
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("#page script, #page iframe, #page [onerror], #page [onload]").count() == 0
+    links = page.locator("a").evaluate_all("nodes => nodes.map((node) => node.protocol)")
+    assert set(links) <= {"http:", "https:", "mailto:"}
+
+
+def test_nothing_that_an_agent_says_runs(page: Page, hostile: Gateway) -> None:
+    chat(page, hostile, "hostile")
+    say(page, "hello")
+    expect(page.get_by_test_id("interrupt")).to_be_visible()
+    expect(log(page)).to_contain_text("<script>window.pwned=1</script>")
+    for folded in page.locator("details:not([open]) > summary").all():
+        folded.click()
+    untouched(page)
+    page.reload()
+    expect(page.get_by_test_id("interrupt")).to_be_visible()
+    untouched(page)
+
+
+def test_nor_in_the_inspector(page: Page, hostile: Gateway) -> None:
+    chat(page, hostile, "hostile")
+    page.get_by_role("button", name="Inspector").click()
+    say(page, "hello")
+    expect(page.get_by_test_id("interrupt")).to_be_visible()
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        untouched(page)
+
+
+def test_nor_what_the_reader_says(page: Page, hostile: Gateway) -> None:
+    chat(page, hostile, "echo")
+    ask(page, "<img src=x onerror=window.pwned=1>")
+    untouched(page)

@@ -1,0 +1,147 @@
+"""The console's pages: agents, one agent, the matrix, the comparison."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from playwright.sync_api import Page, Response, expect
+
+from tests.browser.chatting import ask, chat
+from tests.support.gateway import Gateway
+
+Shot = Callable[[Page, str], Path]
+MOST = 150 * 1024
+PAGES = {
+    "agents": "#/",
+    "agent": "#/agents/demo",
+    "away": "#/agents/claude",
+    "matrix": "#/matrix",
+    "compare": "#/compare?a=demo&b=echo",
+    "chat": "#/agents/demo/chat",
+}
+
+
+def card(page: Page, name: str) -> object:
+    return page.get_by_role("article", name=name)
+
+
+def test_agents_are_cards_with_what_is_missing(page: Page, gateway: Gateway, shot: Shot) -> None:
+    page.goto(gateway.url)
+    demo = page.get_by_role("article", name="Demo")
+    expect(demo).to_contain_text("Ready")
+    expect(demo.get_by_role("link", name=re.compile("Try it"))).to_be_visible()
+    goose = page.get_by_role("article", name=re.compile("goose", re.I))
+    expect(goose).to_contain_text(re.compile("Not installed|Ready|sign", re.I))
+    shot(page, "agents")
+
+
+def test_a_newcomer_is_in_a_chat_after_one_click(page: Page, gateway: Gateway) -> None:
+    page.goto(gateway.url)
+    page.get_by_role("article", name="Demo").get_by_role("link", name=re.compile("Try it")).click()
+    ask(page, "tool")
+    expect(page.get_by_test_id("log")).to_contain_text("In Oslo it is snow")
+
+
+def test_agents_are_found_by_name_and_by_what_they_can(page: Page, gateway: Gateway) -> None:
+    page.goto(gateway.url)
+    cards = page.get_by_role("article")
+    expect(page.get_by_role("article", name="Demo")).to_be_visible()
+    every = cards.count()
+    page.get_by_label("Search agents").fill("echo")
+    expect(cards).to_have_count(1)
+    page.get_by_label("Search agents").fill("")
+    expect(cards).to_have_count(every)
+    page.get_by_role("button", name="subagents", exact=True).click()
+    expect(page.get_by_role("article", name="Demo")).to_be_visible()
+    expect(page.get_by_role("article", name="Echo")).to_have_count(0)
+
+
+def test_an_agents_page_explains_every_capability(page: Page, gateway: Gateway, shot: Shot) -> None:
+    page.goto(f"{gateway.url}/#/agents/demo")
+    expect(page.get_by_role("heading", name="Demo").first).to_be_visible()
+    row = page.locator("details", has_text="httpBinary").last
+    row.locator("summary").click()
+    expect(row).to_contain_text("gateway")
+    expect(row).to_contain_text("what this gateway carries")
+    shot(page, "agent")
+
+
+def test_the_matrix_has_every_agent_and_says_who_said_it(page: Page, gateway: Gateway, shot: Shot) -> None:
+    page.goto(f"{gateway.url}/#/matrix")
+    table = page.get_by_role("table").first
+    expect(table).to_contain_text("httpBinary")
+    for name in gateway.client.get("/capabilities/matrix").json()["agents"]:
+        assert name in table.inner_text()
+    table.get_by_role("row", name=re.compile("httpBinary")).get_by_role("button").first.click()
+    expect(page.get_by_text("what this gateway carries").first).to_be_visible()
+    shot(page, "matrix")
+
+
+def test_two_agents_are_compared(page: Page, gateway: Gateway, shot: Shot) -> None:
+    page.goto(f"{gateway.url}/#/compare?a=demo&b=echo")
+    table = page.get_by_role("table").first
+    expect(table).to_contain_text("reasoning")
+    expect(table).not_to_contain_text("httpBinary")
+    shot(page, "compare")
+
+
+def test_colours_follow_the_reader(page: Page, gateway: Gateway) -> None:
+    page.goto(gateway.url)
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark colours").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    page.reload()
+    expect(page.get_by_role("button", name="Light colours")).to_be_visible()
+
+
+def test_a_page_that_is_not_there_says_so(page: Page, gateway: Gateway) -> None:
+    page.goto(f"{gateway.url}/#/nowhere")
+    expect(page.get_by_role("alert")).to_contain_text("/nowhere")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_load_is_small(page: Page, gateway: Gateway, name: str) -> None:
+    loaded: dict[str, int] = {}
+
+    def note(response: Response) -> None:
+        if "/console/" in response.url or response.url.rstrip("/") == gateway.url:
+            loaded[response.url] = len(gzip.compress(response.body(), 9))
+
+    page.on("response", note)
+    page.goto(f"{gateway.url}/{PAGES[name]}")
+    page.wait_for_load_state("networkidle") if name in ("matrix", "compare") else expect(
+        page.locator("#page > *").first
+    ).to_be_visible()
+    assert loaded
+    assert sum(loaded.values()) < MOST
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(page: Page, gateway: Gateway, name: str, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+    if name == "chat":
+        chat(page, gateway)
+        ask(page, "everything")
+        ask(page, "approve")
+    else:
+        page.goto(f"{gateway.url}/{PAGES[name]}")
+        expect(page.locator("#page h1").first).to_be_visible()
+        page.get_by_text("Demo").first.wait_for()
+    found = Axe().run(page)["violations"]
+    told = [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], "\n".join(told)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_is_wider_than_a_phone(page: Page, gateway: Gateway, shot: Shot, name: str) -> None:
+    page.set_viewport_size({"width": 375, "height": 720})
+    page.goto(f"{gateway.url}/{PAGES[name]}")
+    expect(page.locator("#page > *").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    shot(page, f"phone-{name}")
