@@ -215,6 +215,15 @@ class Native:
     event: Any
 
 
+@dataclass(slots=True)
+class Written:
+    """Text of one message by an agent that speaks AG-UI itself: `TEXT_MESSAGE_CONTENT` events, each as the very line of
+    JSON that the gateway would write for it. They go on as they are wherever nothing has to be changed."""
+
+    message_id: str
+    lines: list[bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One thing the agent waits for. Becomes an AG-UI Interrupt; `id` must be unique in the thread."""
@@ -319,6 +328,7 @@ Event: TypeAlias = (
     | Unread
     | Warned
     | Native
+    | Written
     | Asked
     | Called
     | Heard

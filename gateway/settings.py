@@ -42,7 +42,11 @@ class Settings(BaseModel):
     watch: bool = True
     """Apply changes of agent files while it runs."""
     allow_private: bool = False
-    """Let agents that are registered by HTTP be at private addresses and on loopback; those of files always may."""
+    """Let agents that are registered by HTTP be at private addresses and on loopback; those of files always may. MCP
+    servers that clients name are asked for their tools there, too."""
+    mcp_stdio: bool = True
+    """Start the MCP servers over stdio that clients name, to ask them for their tools, as the agents themselves start
+    them. Turn it off where agents are shut in a sandbox and the gateway is not."""
     acp: tuple[str, ...] = ()
     """Command lines of ACP agents to try without a file: `"gemini --acp"` becomes the agent `gemini`."""
     store: str = Field(default_factory=default_store)
@@ -85,6 +89,10 @@ class Settings(BaseModel):
     """At SIGTERM: how long live runs may go on before they are ended with `GATEWAY_STOPPING`."""
     interrupt_ttl: float = Field(default=3600.0, gt=0)
     """A question that nobody answers within this is answered `cancelled`."""
+    max_deliveries: int = Field(default=100, gt=0)
+    """Messages that wait for one thread; one more is refused with 503 `QUEUE_FULL`."""
+    max_waiting: int = Field(default=10_000, gt=0)
+    """Messages that wait for all threads together; one more is refused with 503 `QUEUE_FULL`."""
 
     tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory; readers further behind are served from the store."""
@@ -98,6 +106,10 @@ class Settings(BaseModel):
     """Above this much log in the store, the oldest ended runs are deleted."""
     prune_interval: float = Field(default=600.0, gt=0)
     """How often old logs are looked for."""
+    feed_events: int = Field(default=2000, gt=0)
+    """Events of a thread's feed, receipts among them, that are kept; the oldest go first."""
+    retain_feed_events: int = Field(default=500_000, gt=0)
+    """The same for all threads together. `retain_seconds` holds for them too."""
 
     @field_validator("allow_origin")
     @classmethod

@@ -37,7 +37,10 @@ TABLE: dict[str, Row] = {
     "agui": row(EVERYBODYS, "ag_ui jsonpatch jsonpointer orjson pydantic pydantic_core"),
     "encode": row(EVERYBODYS, "google orjson"),
     "capabilities": row(f"{EVERYBODYS} catalog", "orjson"),
-    "drivers": row(f"{EVERYBODYS} catalog encode.protobuf_reader wire", "anyio httpx orjson pydantic websockets"),
+    "drivers": row(
+        f"{EVERYBODYS} catalog encode.protobuf_reader wire",
+        "anyio httpx httpx2 mcp mcp_types orjson pydantic websockets",
+    ),
     "store": row(EVERYBODYS, "anyio"),
     "runs": row(
         f"{EVERYBODYS} agui capabilities catalog drivers store", "anyio jsonschema orjson referencing watchfiles"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from zipfile import ZipFile
@@ -55,6 +56,7 @@ def test_it_holds_the_gateway_and_its_agents_and_nothing_else(built: Path, names
     code = tree(built / "project", "gateway")
     agents = {f"gateway/_{name}" for name in tree(built / "project", "agents")}
     assert {"gateway/_agents/demo.toml", "gateway/_agents/demo/__init__.py", "gateway/_agents/echo.py"} <= agents
+    assert {"gateway/console/index.html", "gateway/console/main.js", "gateway/console/css/base.css"} <= code
     info = {name for name in names if name.startswith(f"agui_gateway-{__version__}.dist-info/")}
     assert names - info == code | agents
 
@@ -77,7 +79,11 @@ def test_it_serves_its_agents_from_an_empty_folder(built: Path, tmp_path: Path) 
         httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client,
     ):
         agents = {agent["id"]: agent["availability"]["status"] for agent in client.get("/agents").json()["agents"]}
+        page = client.get("/", headers={"accept": "text/html"}).text
+        parts = [client.get(f"/{name}").status_code for name in re.findall(r'(?:href|src)="(console/[^"]+)"', page)]
         events = events_of(client.post("/agents/echo", json=run_input("Hello, wheel")).text)
     assert {"demo": "ready", "echo": "ready"}.items() <= agents.items()
     assert (types_of(events)[-1], text_of(events)) == ("RUN_FINISHED", "Hello, wheel ")
+    assert len(parts) > 3
+    assert set(parts) == {200}
     assert list(empty.iterdir()) == []  # what it keeps, it keeps in the data directory

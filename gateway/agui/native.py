@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from gateway.agui.chunks import Chunks
 from gateway.agui.order import Order, OutOfOrder
 from gateway.agui.validate import EVENT_TYPES, validate
-from gateway.events import Wire
+from gateway.events import Wire, Written
 
 OUT_OF_ORDER = "agent:out-of-order"
 UNKNOWN = "agent:unknown-event"
@@ -108,6 +110,12 @@ class Natives:
             return True
         known = DEFAULTS | self._begun.get((kind, event[IDS[kind]]), {})
         return all(known.get(key) == value for key, value in event.items())
+
+
+def unfolded(written: Written) -> list[Wire]:
+    """Its events, as if each had come by itself."""
+    events: list[Wire] = orjson.loads(b"[%b]" % b",".join(written.lines))
+    return events
 
 
 def raw(event: Wire) -> Wire:

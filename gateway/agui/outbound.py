@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gateway.agui.asking import calls_of, questions_of
 from gateway.agui.limits import DELTA_CHARS, check_size
 from gateway.agui.merging import merge, split
-from gateway.agui.native import Natives
+from gateway.agui.native import Natives, unfolded
 from gateway.agui.order import Order
 from gateway.agui.owners import tagged
 from gateway.agui.pairs import Pairs
@@ -35,6 +36,7 @@ from gateway.events import (
     ToolStart,
     Used,
     Wire,
+    Written,
 )
 
 PROTOCOL_VERSION = "1.0"
@@ -148,6 +150,15 @@ class Outbound:
         self._streaming, self._passing = streaming, passing
         return self._pack(out)
 
+    def passes(self, batch: Sequence[Event]) -> list[bytes] | None:
+        """The batch as lines, where all of it goes on as it was written; None: it must be fed."""
+        lines: list[bytes] = []
+        for event in batch:
+            if type(event) is not Written or event.message_id not in self._passing:
+                return None
+            lines += event.lines
+        return None if self._pairs.holding or (self._merging and len(lines) > 1) else lines
+
     def _say(self, message_id: str | None, words: list[str], out: list[Wire]) -> list[str]:
         """Deltas of the message that is streaming, as events. Returns an empty list, to collect the next."""
         if words:
@@ -236,10 +247,15 @@ class Outbound:
             case Native():
                 for wire in self._natives.read(event.event):
                     self._native(wire, out)
+            case Written() if event.message_id in self._natives.passing(ended=False):
+                out.extend(unfolded(event))
+            case Written():
+                for wire in unfolded(event):
+                    self._read(Native(wire), out)
             case Asked():
-                self.asked.extend(_questions(event.questions))
+                self.asked.extend(questions_of(event.questions))
             case Called():
-                self.called.extend(_calls(event.calls))
+                self.called.extend(calls_of(event.calls))
             case ToolResult() if event.id in self._theirs:
                 self._theirs.discard(event.id)
             case Used():
@@ -332,29 +348,6 @@ class Outbound:
                 result = {"toolCallId": call, "content": "The agent ended its turn without a result for this call."}
                 event = {"type": "TOOL_CALL_RESULT", "messageId": self._translator.new_id(), **result}
                 self._emit(tagged(event, self._calls[call].get("subagentRunId")), out)
-
-
-def _questions(given: Any) -> Sequence[Question]:
-    """An author's mistake here would leave the turn waiting for an answer that nobody is asked for."""
-    listed = isinstance(given, tuple | list) and given
-    if not listed or not all(isinstance(question, Question) for question in given):
-        raise AgentFault("Asked takes one question or more, as a tuple: Asked((Question(…),))")
-    for question in given:
-        if not isinstance(question.expires_in, int | float | None):
-            raise AgentFault(f"the question {question.id!r:.80} expires in {question.expires_in!r:.40}: not seconds")
-    found: Sequence[Question] = given
-    return found
-
-
-def _calls(given: Any) -> Sequence[ClientCall]:
-    listed = isinstance(given, tuple | list) and given
-    if not listed or not all(isinstance(call, ClientCall) and isinstance(call.id, str) for call in given):
-        raise AgentFault("Called takes one call or more, as a tuple: Called((ClientCall(…),))")
-    for call in given:
-        if not isinstance(call.expires_in, int | float | None):
-            raise AgentFault(f"the call {call.id!r:.80} expires in {call.expires_in!r:.40}: not seconds")
-    found: Sequence[ClientCall] = given
-    return found
 
 
 def shortened(message: str) -> str:

@@ -23,6 +23,9 @@ GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms")
 STANDS_FOR = {"outputFormat": "outputSchema"}
 """A wish that can be met by another one: JSON is an answer that fits a schema."""
 
+DROPPED = "PART_DROPPED"
+"""The notice of a part that the agent does not take."""
+
 MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
 
 
@@ -71,7 +74,7 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
         )
         if turn.options.strict:
             raise NotCapable(detail, capability=found.path, saidBy=found.said_by, pointer=pointer)
-        notices.append(Notice("PART_DROPPED", detail, pointer))
+        notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "saidBy": found.said_by}))
     if not notices:
         return turn
     messages = [*turn.messages]

@@ -5,11 +5,12 @@ AG-UI's own names have no dots. An author's key below `custom` may: there `~1` s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from gateway.capabilities.tools import ITEMS, SERVERS, folded, sources
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
 from gateway.catalog.models import Model
@@ -131,10 +132,24 @@ def _yes(takes: tuple[int, int] | bool | None) -> bool | None:
     return None if takes is None else takes is not False
 
 
+TOLD_BY = {"agent": "what the agent lists", "mcp": "tools/list of its MCP servers", "seen": "calls that were seen"}
+
+
+def session_layers(definition: AgentDefinition, learned: Layer, below: Iterable[Said]) -> list[Said]:
+    """What a thread's session has and is set to. `below`: the layers that it stands over."""
+    shown = folded(learned, [said.values for said in below], definition.mcp_tool_names)
+    items = shown.pop(ITEMS, None)
+    servers = {path: shown.pop(path) for path in [*shown] if path.startswith(SERVERS)}
+    layers = [Said("session", "what the session told", shown)]
+    if servers:
+        layers.append(Said("session", "what became of its MCP servers", servers))
+    if items is not None:
+        told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
+        layers.append(Said("session", told_by, {ITEMS: items}))
+    return layers
+
+
 def current_model(learned: Layer) -> str | None:
-    """The model that a session is set to, under whichever name its agent's protocol has for it:
-    `custom.acp.models.current`, `custom.otter.model`."""
-    for path, value in learned.items():
-        if path.startswith("custom.") and path.endswith((".models.current", ".model")) and isinstance(value, str):
-            return value
-    return None
+    """The model that a session is set to."""
+    name = learned.get("custom.session.models.current")
+    return name if isinstance(name, str) else None

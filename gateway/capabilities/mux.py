@@ -1,7 +1,8 @@
 """The snapshot as agent-mux's `AgentCapabilities`: `?view=mux`.
 
 In: a snapshot and the agent's definition. Out: the JSON object, in the interface's own names and order. What nobody
-knows is absent: the interface has no word for that, and a `false` would be a claim.
+knows is absent where the interface lets it be. A field that it requires is always there; as the interface has no word
+for unknown, it is then the emptiest value there is, and `unknown` names the field: a bare `false` would be a claim.
 """
 
 from __future__ import annotations
@@ -62,6 +63,30 @@ FIELDS = (
     "installMethods",
 )
 
+OPTIONAL = frozenset(
+    (
+        "maxParallelTasks",
+        "pluginInstallCmd",
+        "pluginListCmd",
+        "pluginUninstallCmd",
+        "pluginMarketplaceUrl",
+        "pluginSearchCmd",
+    )
+)
+
+EMPTIEST: dict[str, Any] = {
+    "sessionPersistence": "none",
+    "approvalModes": [],
+    "thinkingEffortLevels": [],
+    "skillsFormat": None,
+    "pluginFormats": [],
+    "pluginRegistries": [],
+    "supportedPlatforms": [],
+    "authMethods": [],
+    "authFiles": [],
+}
+"""What stands in a required field that nobody knows; of all others it is `false`."""
+
 UNKNOWN: Any = object()
 """Absent; `null` is a value of `skillsFormat`."""
 
@@ -79,7 +104,10 @@ AUTH_NAMES = {
 
 def view(snapshot: Snapshot, definition: AgentDefinition) -> dict[str, Any]:
     told = {name: _told(name, snapshot, definition) for name in FIELDS}
-    return {name: value for name, value in told.items() if value is not UNKNOWN}
+    unknown = [name for name, value in told.items() if value is UNKNOWN and name not in OPTIONAL]
+    told |= {name: EMPTIEST.get(name, False) for name in unknown}
+    shown = {name: value for name, value in told.items() if value is not UNKNOWN}
+    return shown | ({"unknown": unknown} if unknown else {})
 
 
 def _told(name: str, snapshot: Snapshot, definition: AgentDefinition) -> Any:

@@ -3,13 +3,16 @@
 In: a snapshot, and where the thread is. Out: the JSON object, in the interface's own names. Only what works is
 declared; what nobody knows is absent.
 
-- A run is how a message comes. An idle thread takes one at once; a busy one refuses it with the reason. So the one
-  boundary is `on-idle`, and nothing is queued.
+- A message comes by a run, or by `POST …/threads/{t}/messages`, which begins one: `on-idle` when the thread is idle, or
+  `immediate`, which interrupts; what cannot be delivered yet is queued. `next-tool-call` is there where the agent takes
+  a message while its turn is under way (`custom.gateway.steering`).
+- Events come on the thread's own feed, `GET …/threads/{t}/events`. `status.idle` and its like are the values of
+  `status.changed`, by the names that Relay's predicates have for them.
 - `send` and `expose` are false: an agent answers in its runs, and speaks to nobody by itself.
 - `release` is `POST …/threads/{t}/close`; the next message brings the session back. So a thread is never `released`: it
   is `idle`, ready for more work. Nothing here is `paused`, and no session is caught `releasing`.
-- `blocked` is a thread with an open question: it takes nothing but the answer. One that is `waiting`, for a tool of the
-  client's, takes a message too, and goes on without.
+- `blocked` is a thread with an open question: a run that brings no answer is refused, a message waits, or, where it is
+  `immediate`, gives the question up. One that is `waiting`, for a tool of the client's, goes on without it.
 """
 
 from __future__ import annotations
@@ -24,9 +27,12 @@ from gateway.capabilities.merge import Snapshot
 NAME = "relay"
 AVAILABILITY = "custom.gateway.availability.status"
 
+STEERING = "custom.gateway.steering"
+"""The agent takes a message while its turn is under way."""
+
 CARRIED: dict[str, dict[str, Any]] = {
     "messaging": {"receive": True, "send": False},
-    "delivery": {"modes": ["on-idle"], "queue": False},
+    "delivery": {"modes": ["immediate", "on-idle"], "queue": True},
     "events": {
         "emits": [
             "status.changed",
@@ -35,19 +41,27 @@ CARRIED: dict[str, dict[str, Any]] = {
             "status.blocked",
             "status.waiting",
             "status.offline",
+            "message.received",
+            "delivery.accepted",
+            "delivery.delivered",
+            "delivery.deferred",
+            "delivery.failed",
             "transcript.chunk",
+            "usage.updated",
             "error",
         ]
     },
     "actions": {"expose": False},
     "lifecycle": {"release": True, "pause": False, "snapshot": False},
 }
-"""The same for every session: the gateway's doing. Status is told by this view's feed, the rest by AG-UI's events."""
+"""The same for every session: the gateway's doing."""
 
 LAYER = flatten({"custom": {NAME: CARRIED}})
 """As a part of the gateway's layer."""
 
 TOOL_EVENTS = ["tool.called", "tool.completed"]
+SESSION_EVENTS = ["session.started", "session.released"]
+"""Of an agent that has sessions to come back to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +84,7 @@ def view(snapshot: Snapshot, standing: Standing | None = None) -> dict[str, Any]
     """`standing`: None without a thread; then the status is the agent's."""
     told = {
         "messaging": CARRIED["messaging"] | {"attachments": _attachments(snapshot)},
-        "delivery": CARRIED["delivery"],
+        "delivery": CARRIED["delivery"] | {"modes": _modes(snapshot)},
         "events": {"emits": _emits(snapshot)},
         "actions": _known({"invoke": _invokes(snapshot)}) | CARRIED["actions"],
         "lifecycle": CARRIED["lifecycle"] | _comes_back(snapshot),
@@ -101,9 +115,17 @@ def _attachments(snapshot: Snapshot) -> list[str]:
     return ["text", "image"] if snapshot.get("multimodal.input.image") is True else ["text"]
 
 
+def _modes(snapshot: Snapshot) -> list[str]:
+    modes: list[str] = CARRIED["delivery"]["modes"]
+    return [*modes, "next-tool-call"] if snapshot.get(STEERING) is True else modes
+
+
 def _emits(snapshot: Snapshot) -> list[str]:
-    emits: list[str] = CARRIED["events"]["emits"]
-    return [*emits, *TOOL_EVENTS] if snapshot.get("tools.supported") is True else emits
+    emits: list[str] = [*CARRIED["events"]["emits"]]
+    emits += TOOL_EVENTS if snapshot.get("tools.supported") is True else []
+    comes_back = _comes_back(snapshot)
+    emits += SESSION_EVENTS if comes_back.get("resume") else []
+    return [*emits, "session.forked"] if comes_back.get("fork") else emits
 
 
 def _invokes(snapshot: Snapshot) -> bool | None:

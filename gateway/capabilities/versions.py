@@ -30,6 +30,8 @@ class Key(NamedTuple):
     """Whose thread it is; None without a thread: then all see the same."""
     model: str | None = None
     view: str = "agui"
+    explain: bool = False
+    """With who said each leaf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Shown:
     body: bytes
     """JSON."""
     version: str
+    explain: bytes | None = None
+    """Who said each leaf, as JSON; None: that was not asked for."""
 
     def patch_from(self, known: Shown) -> Patch:
         return diff(orjson.loads(known.body), orjson.loads(self.body))
@@ -66,7 +70,7 @@ class Versions:
 
     def publish(self, shown: Shown) -> bool:
         """False: nothing is new."""
-        if self._ring and self._ring[-1][1].version == shown.version:
+        if self._ring and _same(self._ring[-1][1], shown):
             return False
         self._ring.append((self._next_number(), shown))
         self._told = {}
@@ -93,9 +97,16 @@ class Versions:
         return max(last + 1, int(self._clock() * 1000))
 
 
+def _same(one: Shown, other: Shown) -> bool:
+    """The version is a digest of the body."""
+    return one.version == other.version and one.explain == other.explain
+
+
 def _told(number: int, shown: Shown, known: Shown | None) -> Told:
-    version = orjson.dumps(shown.version)
+    version, whole = orjson.dumps(shown.version), b'"capabilities":%b' % shown.body
+    if shown.explain is not None:
+        whole += b',"explain":%b' % shown.explain
     if known is None:
-        return Told(number, "snapshot", b'{"version":%b,"capabilities":%b}' % (version, shown.body))
+        return Told(number, "snapshot", b'{"version":%b,%b}' % (version, whole))
     patch = orjson.dumps(shown.patch_from(known))
-    return Told(number, "change", b'{"version":%b,"patch":%b,"capabilities":%b}' % (version, patch, shown.body))
+    return Told(number, "change", b'{"version":%b,"patch":%b,%b}' % (version, patch, whole))

@@ -55,6 +55,8 @@ class AgentDefinition(Section):
     """The models that it is known to offer."""
     options: tuple[str, ...] = ()
     """Which of `forwardedProps.gateway`'s wishes it takes (`model`, `effort`, …); any other is refused."""
+    mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
+    """What it calls a tool of an MCP server: `mcp__{server}__{tool}`; left out: nobody knows."""
     merge: bool = True
     """Join adjacent deltas that arrive together. remote: false where it is left out, for events pass as they are."""
     merge_window_ms: float = Field(default=0.0, ge=0, le=1000)

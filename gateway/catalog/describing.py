@@ -1,8 +1,8 @@
 """A model as agent-mux's `ModelCapabilities`.
 
 In: an agent's definition and one of its models. Out: the JSON object, every field of the interface. The model's word
-stands before the agent's; what neither knows is absent, also where the interface would have a value: a number or a
-`false` that nobody said would be a lie.
+stands before the agent's; what neither knows is absent where the interface lets it be. A field that it requires is
+always there: it is then `false`, 0 or the beginning of time, and `unknown` names the field.
 """
 
 from __future__ import annotations
@@ -22,6 +22,25 @@ Source = Literal["bundled", "remote"]
 OWN_WORDS = {"acp": ("session/set_model", "{model}")}
 """Drivers whose protocol has a word of its own for the choice of a model; in the others it is a field called so."""
 OWN_WORD = ("model", "{model}")
+
+# fmt: off
+FIELDS = (
+    "agent", "modelId", "modelAlias", "displayName", "deprecated", "deprecatedSince", "successorModelId",
+    "contextWindow", "maxOutputTokens", "maxThinkingTokens", "inputPricePerMillion", "outputPricePerMillion",
+    "thinkingPricePerMillion", "cachedInputPricePerMillion", "supportsThinking", "thinkingEffortLevels",
+    "thinkingBudgetRange", "supportsToolCalling", "supportsParallelToolCalls", "supportsToolCallStreaming",
+    "supportsJsonMode", "supportsStructuredOutput", "supportsTextStreaming", "supportsThinkingStreaming",
+    "supportsImageInput", "supportsImageOutput", "supportsFileInput", "provider", "providerModelId", "protocol",
+    "deployment", "supportsLocalModels", "cliArgKey", "cliArgValue", "lastUpdated", "source",
+)
+OPTIONAL = frozenset((
+    "modelAlias", "deprecatedSince", "successorModelId", "maxThinkingTokens", "inputPricePerMillion",
+    "outputPricePerMillion", "thinkingPricePerMillion", "cachedInputPricePerMillion", "thinkingEffortLevels",
+    "thinkingBudgetRange", "provider", "providerModelId", "protocol", "deployment", "supportsLocalModels",
+))
+# fmt: on
+EMPTIEST = {"contextWindow": 0, "maxOutputTokens": 0, "lastUpdated": "1970-01-01T00:00:00Z"}
+"""What stands in a required field that nobody knows; of all others it is `false`."""
 
 
 def describe(definition: AgentDefinition, model: Model, source: Source, updated: str | None) -> dict[str, Any]:
@@ -49,7 +68,10 @@ def describe(definition: AgentDefinition, model: Model, source: Source, updated:
         "lastUpdated": updated,
         "source": source,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    unknown = [name for name in FIELDS if told[name] is None and name not in OPTIONAL]
+    told |= {name: EMPTIEST.get(name, False) for name in unknown}
+    shown = {name: told[name] for name in FIELDS if told[name] is not None}
+    return shown | ({"unknown": unknown} if unknown else {})
 
 
 def model_argument(definition: AgentDefinition, model: Model) -> tuple[str, str]:

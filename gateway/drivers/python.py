@@ -26,10 +26,11 @@ from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
 from gateway.drivers.probe import Availability
 from gateway.errors import AgentFault, ConfigError
-from gateway.events import Asked, Called, Event, Layer, Native, TextDelta
+from gateway.events import Asked, Called, Event, Layer, Native, TextDelta, Written
 from gateway.turn import Answer, Turn
 
-EVENTS = frozenset(get_args(Event))
+EVENTS = frozenset(get_args(Event)) - {Written}
+"""What an author may yield: lines that are written already are taken unread, so only from a driver that has looked."""
 WAITING = (Asked, Called)
 """The agent goes on when it is sent what came of it."""
 CLOSE_LIMIT = 2.0

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.errors import BadInput
-from gateway.events import Warned
+from gateway.events import Event, Heard, Warned
 from gateway.turn import NO_RESULT, Turn
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
@@ -34,6 +34,10 @@ class Telling:
     def forget(self) -> None:
         self.anew, self._known = True, set()
 
+    def heard(self, events: Iterable[Event]) -> None:
+        """What the user said during a turn is known to the agent by then."""
+        self._known.update(event.message_id for event in events if isinstance(event, Heard))
+
     def _late(self, turn: Turn) -> set[str]:
         """Calls whose results have come after all; that there is none, the agent knows."""
         results = (message for message in turn.messages if message.get("toolCallId") in self.owed)
@@ -49,7 +53,7 @@ class Telling:
         """Only what the session has not seen; if that is nothing, the newest message once more: its client tries it
         again."""
         told = {message.get("toolCallId", "") for message in turn.messages}
-        own = {call for call in told - self._late(turn) if call.partition(":")[0] in self._keys}
+        own = {call for call in told - self._late(turn) if call.partition(":")[0].partition("/")[0] in self._keys}
         if turn.tools and not self._serves_tools:
             self._serves_tools = True  # said once
             self.warned.append(Warned("TOOLS_DROPPED", UNSERVED, {"pointer": "/tools"}))

@@ -39,6 +39,7 @@ def through(definition: AgentDefinition, door: Door) -> AgentDefinition:
         "cli": door.cli,
         "otherwise": (),
         "options": definition.options if door.options is None else door.options,
+        "capabilities": _over(definition.capabilities, door.capabilities),
     }
     return definition.model_copy(update=changed)
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import orjson
+
 from gateway import jsontext
 from gateway.encode import protobuf, sse
 from gateway.events import Wire
@@ -61,7 +63,16 @@ def _sse(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
 
 
 def _protobuf(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
-    return protobuf.frames([jsontext.loads(line) for line in lines] if events is None else events)
+    return protobuf.frames(_objects(lines) if events is None else events)
+
+
+def _objects(lines: list[bytes]) -> list[Wire]:
+    """Each line was written here, so that all of them make a list."""
+    try:
+        events: list[Wire] = orjson.loads(b"[%b]" % b",".join(lines))
+    except orjson.JSONDecodeError:  # half a pair, or a number beyond 64 bits
+        return [jsontext.loads(line) for line in lines]
+    return events
 
 
 ENCODERS: dict[str, Encoder] = {

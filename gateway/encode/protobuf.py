@@ -25,7 +25,11 @@ from gateway.jsontext import Unfit
 CONTENT_TYPE = "application/vnd.ag-ui.event+proto"
 """Exactly so: with a parameter or a capital letter AG-UI's client takes the body for SSE and finds nothing in it."""
 
-_IDS = {"TEXT_MESSAGE_CONTENT": "messageId", "REASONING_MESSAGE_CONTENT": "messageId", "TOOL_CALL_ARGS": "toolCallId"}
+DELTA_IDS = {
+    "TEXT_MESSAGE_CONTENT": "messageId",
+    "REASONING_MESSAGE_CONTENT": "messageId",
+    "TOOL_CALL_ARGS": "toolCallId",
+}
 """The delta events, and what says whose text it is."""
 
 _LONGEST_CACHED_ID = 256
@@ -47,9 +51,9 @@ def frames(events: list[Wire]) -> bytes:
             kind = event["type"]
             delta = event["delta"].encode()
             if len(event) == 3:
-                out += _around(kind, event[_IDS[kind]], None, len(delta))[0], delta
+                out += _around(kind, event[DELTA_IDS[kind]], None, len(delta))[0], delta
             elif len(event) == 4:
-                head, tail = _around(kind, event[_IDS[kind]], event["subagentRunId"], len(delta))
+                head, tail = _around(kind, event[DELTA_IDS[kind]], event["subagentRunId"], len(delta))
                 out += head, delta, tail
             else:
                 out.append(frame(event))
@@ -63,9 +67,9 @@ def _alike(events: list[Wire]) -> bytes | None:
     """Plain deltas of one message, in ASCII, as most batches are: in one go, at half the cost. None: another batch."""
     try:
         kind = events[0]["type"]
-        key = _IDS[kind]
+        key = DELTA_IDS[kind]
         thing = events[0][key]
-        texts = [e["delta"] for e in events if len(e) == 3 and e["type"] is kind and e[key] is thing]
+        texts = [e["delta"] for e in events if len(e) == 3 and e["type"] == kind and e[key] == thing]
         if len(texts) != len(events) or not "".join(texts).isascii():
             return None
         sizes = [len(text) for text in texts]
@@ -165,7 +169,7 @@ def _nested(field: Field, value: Any) -> bytes:
 @lru_cache(maxsize=1024)
 def _fixed(kind: str, of: str, subagent: str | None) -> tuple[bytes, bytes]:
     """The fields before a delta, its tag included, and those after it."""
-    event = {"type": kind, _IDS[kind]: of, "subagentRunId": subagent}
+    event = {"type": kind, DELTA_IDS[kind]: of, "subagentRunId": subagent}
     fields = MESSAGES[EVENTS[kind].type_name]
     at = [field.key for field in fields].index("delta")
     before = b"".join([_field(field, event) for field in fields[:at]]) + fields[at].tag

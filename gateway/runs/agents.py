@@ -19,6 +19,7 @@ from gateway.catalog.registry import ModelRegistry
 from gateway.drivers import Driver, make_driver
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
+from gateway.runs.probing import Probes
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +105,7 @@ class Agents:
     def __init__(self, tasks: TaskGroup, let_go: LetGo, touch: Touch = lambda agent_id: None) -> None:
         """`let_go`: closes a driver's sessions, each when its turn is over. `touch`: is told of every change."""
         self._tasks, self._let_go, self._touch = tasks, let_go, touch
+        self._probes = Probes(tasks)
         self._probing: set[tuple[Driver, bool]] = set()
         self._leaving: list[Driver] = []
         self._agents: dict[str, Agent] = {}
@@ -172,11 +174,17 @@ class Agents:
             self._probing.add((agent.driver, ready))
             self._tasks.start_soon(self._probe, agent, agent.driver, ready)
 
+    async def spoken(self, agent: Agent) -> None:
+        """Until the agent itself has told what it can do. Raises `AgentFault` when it cannot."""
+        if agent.driver is not None:
+            with agent.held():
+                await self._probes.spoken(agent.driver)
+
     async def _probe(self, agent: Agent, driver: Driver, ready: bool) -> None:
         try:
             with agent.held():
                 if ready or (await agent.look()).status == "ready":
-                    await driver.probe()
+                    await self._probes.spoken(driver)
         except GatewayError as exc:
             log.info("agent %s could not be probed: %s", agent.definition.id, exc.detail)
         finally:

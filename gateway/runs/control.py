@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from gateway.capabilities.layers import unflatten
-from gateway.capabilities.relay import Standing
 from gateway.drivers import Controls, Session
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
+from gateway.runs.delivering import Delivering
 from gateway.runs.engine import Engine
-from gateway.runs.phase import Phase
+from gateway.runs.feeds import Feeds
 from gateway.runs.questions import Book
+from gateway.runs.standings import Standings
 from gateway.runs.threads import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.turn import Turn
@@ -28,8 +28,11 @@ LISTED = 200
 
 
 class Control:
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._engine, self._store = engine, store
+    def __init__(
+        self, engine: Engine, store: Store, standings: Standings, feeds: Feeds, delivering: Delivering
+    ) -> None:
+        self._engine, self._store, self._feeds, self._delivering = engine, store, feeds, delivering
+        self.standing, self.under_way = standings.of, standings.under_way
 
     async def threads(self, agent: Agent, principal: str) -> list[dict[str, Any]]:
         threads = await self._store.threads(agent.definition.id, principal, LISTED)
@@ -48,28 +51,20 @@ class Control:
             "session": {"id": record.session, "open": session is not None, **_learned(session)},
         }
 
-    async def standing(self, thread: ThreadKey) -> Standing:
-        """Where the thread is: what the store knows first, for what is under way may change meanwhile."""
-        known = await self._store.thread(*thread) is not None
-        asked = known and bool(await self._engine.open_interrupts(thread))
-        return replace(self.under_way(thread), known=known, asked=asked)
-
-    def under_way(self, thread: ThreadKey) -> Standing:
-        """As much of it as is known without the store."""
-        run = self._engine.live_run(thread)
-        if run is None:
-            return Standing(parked=self._engine.waiting_run(thread) is not None)
-        starting = run.phase is Phase.QUEUED and self._engine.session(thread) is None
-        return Standing(live=True, starting=starting)
-
     async def close(self, thread: ThreadKey) -> bool:
         """Frees the agent's session; the thread brings it back when it is used."""
-        await self._known(thread)
+        record = await self._known(thread)
         self._idle(thread)
-        return await self._engine.close_session(thread)
+        closed = await self._engine.close_session(thread)
+        if closed and record.session is not None:
+            await self._feeds.tell(thread, {"type": "session.released", "sessionId": record.session})
+        return closed
 
     async def delete(self, agent: Agent, thread: ThreadKey) -> None:
-        """The thread and its logs, and the session at the agent where it can delete one."""
+        """The thread and its logs, and the session at the agent where it can delete one. What waits for it fails."""
+        if await self._store.thread(*thread) is None and self._delivering.waits(thread):
+            await self._delivering.forget(thread, lambda: self._store.delete_thread(*thread))
+            return
         record = await self._known(thread)
         self._idle(thread)
         if record.session is not None:
@@ -80,7 +75,7 @@ class Control:
             except AgentFault as exc:  # an agent that is gone must not keep its threads from being deleted
                 log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
         await self._engine.close_session(thread)
-        await self._store.delete_thread(*thread)
+        await self._delivering.forget(thread, lambda: self._store.delete_thread(*thread))
 
     async def fork(self, agent: Agent, thread: ThreadKey, new_id: str) -> str:
         """A second thread that begins where this one is."""
@@ -95,6 +90,9 @@ class Control:
         book = Book(session=session_id)
         now = time.time()
         await self._store.save_thread(ThreadRecord(*forked, updated=now, session=session_id, interrupts=book.dumps()))
+        parent = (await self._known(thread)).session
+        told = {"type": "session.forked", "sessionId": session_id, "parentSessionId": parent, "threadId": new_id}
+        await self._feeds.tell(thread, {key: value for key, value in told.items() if value is not None})
         return session_id
 
     async def set(self, agent: Agent, thread: ThreadKey, what: str, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +131,7 @@ class Control:
             session = await self._engine.open_session(thread, turn, agent.ready)
         if session.controls is None:
             detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
-            raise NotCapable(detail, capability="custom.acp", saidBy=f"driver ({agent.definition.driver})")
+            raise NotCapable(detail, capability="custom.session", saidBy=f"driver ({agent.definition.driver})")
         return session.controls
 
     async def _begin_with(self, thread: ThreadKey, messages: list[dict[str, Any]]) -> None:
@@ -154,5 +152,5 @@ class Control:
 
 def _learned(session: Session | None) -> dict[str, Any]:
     told: dict[str, Any] = {} if session is None else unflatten(session.learned)
-    found: dict[str, Any] = told.get("custom", {}).get("acp", {})
+    found: dict[str, Any] = told.get("custom", {}).get("session", {})
     return found

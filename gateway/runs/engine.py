@@ -1,40 +1,37 @@
 """All runs of this gateway: admits, starts, follows, cancels, drains, recovers.
 
-A thread has one live run at most. Claims are taken without awaiting, so two requests cannot both have one; everything
-that waits comes after.
+A thread has one live run at most (`runs.admission`). Whoever must know that a thread is busy, or free again, is told.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
-from uuid import uuid4
 
 import anyio
 from anyio import CancelScope
 from anyio.abc import TaskGroup
 
-from gateway.agui import inbound
 from gateway.agui.history import History
-from gateway.agui.outbound import Outbound
 from gateway.capabilities.feed import Sight
 from gateway.drivers import Driver, LiveTurn, Opening, Session
-from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
+from gateway.errors import Conflict, GatewayError, NotFound, StoreError
 from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
-from gateway.jsontext import dumps
+from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
 from gateway.runs.agents import Agent, Touch
+from gateway.runs.boundary import Calm, Obstacle, hold, obstacle
 from gateway.runs.history import has_news, read_history
-from gateway.runs.log import Log, Reader, Replay
+from gateway.runs.log import Reader, Replay
 from gateway.runs.noticing import notice, telling
 from gateway.runs.parking import Parked, parked_by, without_result
 from gateway.runs.phase import Phase
 from gateway.runs.questions import Book, Settled
 from gateway.runs.recovery import prune_for_ever, recover
-from gateway.runs.run import Pace, Run, Stop
+from gateway.runs.run import Run, Stop
 from gateway.runs.sessions import Sessions
 from gateway.runs.threads import ThreadKey, Threads
 from gateway.runs.workspaces import Workspaces
@@ -44,44 +41,45 @@ from gateway.turn import Turn
 
 log = logging.getLogger(__name__)
 
-STOPPING = ("GATEWAY_STOPPING", "the gateway is shutting down; send the message again when it is back")
-HAND_OVER = 0.25
-"""How long a second run of a thread waits for the first one's client to be seen leaving, before it is refused."""
-LAST_WORDS = 2.0
-"""How long a run may take to write its end when the gateway itself is being torn down."""
-
 
 class Engine:
     def __init__(self, settings: Settings, store: Store, tasks: TaskGroup, touch: Touch = lambda agent: None) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._store, self._tasks = settings, store, tasks
-        self._sessions = Sessions(settings, touch)
-        self._threads = Threads(settings, store, tasks, self._sessions.give_back)
+        self._sessions = Sessions(settings, touch, tasks)
+        self._threads = Threads(settings, store, tasks, self._give_back)
         self._workspaces = Workspaces(settings.workspace)
         tasks.start_soon(self._sessions.close_idle_for_ever)
-        self._claims: dict[ThreadKey, str] = {}
-        """Threads with a live run → its id."""
-        self._live: dict[tuple[str, str], Run] = {}
-        """(principal, run id) → run."""
-        self.draining = False
+        self._runs = Admission(settings, store)
         self.sight: Sight | None = None
         """By which runs notice that what they can do has changed; None: they do not look."""
+        self.heed: Callable[[ThreadKey], None] = lambda thread: None
+        """Is told of every thread that may be busy now, or free, or waiting. Must not wait."""
 
     @property
     def live_runs(self) -> int:
-        return len(self._live)
+        return len(self._runs)
+
+    @property
+    def draining(self) -> bool:
+        return self._runs.draining
 
     # -- starting
 
-    async def start(self, agent: Agent, turn: Turn, principal: str) -> Run:
-        """Admits the run and starts it; from here on everything is told by its log."""
+    async def start(self, agent: Agent, turn: Turn, principal: str, calm: Calm | None = None) -> Run:
+        """Admits the run and starts it; from here on everything is told by its log. `calm`: or else `Conflict`."""
         driver = agent.ready
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
-        await self._hand_over(thread)
-        run = self._claim(thread, turn, agent)
+        await self._runs.hand_over(thread)
+        run = self._runs.claim(thread, turn, agent)
         parked: Parked | None = None
         try:
+            if calm is not None:
+                await self._expect(thread, calm.latest)
+                run.handing = calm.handing
             book = await self._threads.book(thread)
+            if calm is not None:
+                hold(self._threads.parked_run(thread), book, time.time(), calm)
             settled = self._threads.settle(thread, book, turn)
             # At once: while the store writes, the question may expire, and the turn would be gone.
             parked = self._threads.unpark(thread) if settled.parked or settled.given_up else None
@@ -92,8 +90,14 @@ class Engine:
             self._release(thread, run)
             run.over.set()
             raise
+        self.heed(thread)
         self._tasks.start_soon(self._play, thread, run, driver, book, settled, parked)
         return run
+
+    async def _expect(self, thread: ThreadKey, latest: str | None) -> None:
+        newest = await self._store.thread_runs(*thread, 1)
+        if newest and newest[0].key != latest:
+            raise Conflict("the thread has gone on meanwhile", code="THREAD_BUSY", runId=newest[0].run_id)
 
     async def _note(self, thread: ThreadKey, run: Run, book: Book) -> None:
         """Both wait for one commit."""
@@ -110,59 +114,14 @@ class Engine:
         with CancelScope(shield=True), suppress(StoreError):
             await self._threads.save(thread, parked.book)
 
-    async def _hand_over(self, thread: ThreadKey) -> None:
-        """A client that stops a run by closing its connection sends the next one at once: often before the close is
-        seen, always before the agent has stopped. So a run that is ending is waited for; any other is not."""
-        if (run := self.live_run(thread)) is None:
-            return
-        with anyio.move_on_after(HAND_OVER):
-            await run.ending.wait()
-        if run.ending.is_set():
-            with anyio.move_on_after(self._settings.cancel_grace + LAST_WORDS):
-                await run.over.wait()
-
-    def _claim(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
-        if self.draining:
-            raise Busy(STOPPING[1], code=STOPPING[0])
-        if (live := self._claims.get(thread)) is not None:
-            way_out = f"wait for it, follow it (GET /runs/{live}/events) or cancel it (POST /runs/{live}/cancel)"
-            raise Conflict(f"the thread has a live run, {live!r}: {way_out}", code="RUN_LIVE", runId=live)
-        if (thread.principal, turn.run_id) in self._live:
-            raise Conflict(f"a live run has the id {turn.run_id!r}", code="RUN_ID_IN_USE", runId=turn.run_id)
-        if len(self._live) >= self._settings.max_runs:
-            raise Busy(f"{self._settings.max_runs} runs are live (max_runs); try again when one has ended")
-        run = self._new_run(thread, turn, agent)
-        self._claims[thread] = turn.run_id
-        self._live[thread.principal, turn.run_id] = run
-        agent.busy_until(run.over)
-        return run
-
     def _release(self, thread: ThreadKey, run: Run) -> None:
-        """Twice does no harm, though the next run may have the thread by then."""
-        if self._live.get((thread.principal, run.record.run_id)) is run:
-            del self._live[thread.principal, run.record.run_id]
-            del self._claims[thread]
-        run.ending.set()
+        if self._runs.release(thread, run):
+            self.heed(thread)
 
-    def _new_run(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
-        settings, definition, options = self._settings, agent.definition, turn.options
-        key = uuid4().hex
-        body = dumps(inbound.dump(turn))
-        record = RunRecord(
-            key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
-        )
-        outbound = Outbound(
-            turn.thread_id,
-            turn.run_id,
-            key[:12],
-            merging=definition.merge if options.merge is None else options.merge,
-            client_tools=[tool["name"] for tool in turn.tools],
-            event_bytes=settings.event_bytes,
-        )
-        window = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
-        stall = definition.stall_timeout or settings.stall_timeout
-        pace = Pace(stall, settings.cancel_grace, window / 1000, agent.ready.together)
-        return Run(record, turn, outbound, Log(key, self._store, settings.tail_bytes, settings.run_bytes), pace)
+    async def _give_back(self, thread: ThreadKey) -> None:
+        """After a turn that ended between two runs."""
+        await self._sessions.give_back(thread)
+        self.heed(thread)
 
     # -- playing
 
@@ -202,10 +161,11 @@ class Engine:
                 return await self._tell_again(thread, run, book, settled.waits)
             if live is None:
                 with run.opening:  # an agent that takes its time to start can be stopped meanwhile
-                    live = await self._begin_turn(thread, run.turn, driver, book)
+                    live = await self._begin_turn(thread, run, driver, book)
             if live is None:
                 run.give_up()
             else:
+                self.heed(thread)
                 await run.drive(live, settled.answers if parked else {})
             if live is not None and run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
@@ -218,11 +178,13 @@ class Engine:
                     await self._sessions.give_back(thread)
         return await self._conclude(thread, run, book)
 
-    async def _begin_turn(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> LiveTurn:
+    async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book) -> LiveTurn:
         before = await notice(self.sight, thread)
-        session = await self._open(thread, turn, driver, book)
+        session = await self._open(thread, run.turn, driver, book)
         try:
-            return telling(await session.start(turn), before)
+            if run.handing is not None:
+                await run.handing()
+            return telling(await session.start(run.turn), before)
         except BaseException:
             with CancelScope(shield=True):
                 await self._sessions.give_back(thread)
@@ -329,31 +291,42 @@ class Engine:
 
     async def follow(self, run_id: str, principal: str, after: int) -> tuple[RunRecord, Reader]:
         """The run's events above `after`: replayed, then followed to the end."""
-        if (run := self._live.get((principal, run_id))) is not None:
+        if (run := self._runs.named(run_id, principal)) is not None:
             return run.record, run.log.follow(after)
         record = await self._find(run_id, principal)
         return record, Replay(record, self._store, after)
 
     async def cancel(self, run_id: str, principal: str) -> Literal["cancelling", "cancelled", "over"]:
         """Stops a live run, or the turn that an interrupted run left waiting."""
-        if (run := self._live.get((principal, run_id))) is not None:
+        if (run := self._runs.named(run_id, principal)) is not None:
             await run.stop(Stop())
             return "cancelling"
         record = await self._find(run_id, principal)
         thread = ThreadKey(record.agent, record.thread_id, principal)
-        gave_up = thread not in self._claims and await self._threads.cancel(thread, run_id)
-        return "cancelled" if gave_up else "over"
+        return "cancelled" if await self.give_up(thread, run_id) else "over"
+
+    async def give_up(self, thread: ThreadKey, run_id: str) -> bool:
+        """The questions that a run left open, and the turn that waits. False if there are none."""
+        if self._runs.claim_on(thread) is not None or not await self._threads.cancel(thread, run_id):
+            return False
+        self.heed(thread)
+        return True
 
     async def stop(self, run: Run) -> None:
         """For whoever holds the run itself: its id may be another's by now."""
         await run.stop(Stop())
 
     def live_run(self, thread: ThreadKey) -> Run | None:
-        return self._live.get((thread.principal, self._claims.get(thread, "")))
+        return self._runs.run_on(thread)
 
     def waiting_run(self, thread: ThreadKey) -> str | None:
         """The thread's live run, or the one whose turn waits for an answer."""
-        return self._claims.get(thread) or self._threads.parked_run(thread)
+        return self._runs.claim_on(thread) or self._threads.parked_run(thread)
+
+    async def obstacle(self, thread: ThreadKey) -> Obstacle | None:
+        """What keeps the thread from taking a message now."""
+        book = await self._threads.book(thread)
+        return obstacle(self._runs.claim_on(thread), self._threads.parked_run(thread), book, time.time())
 
     async def open_interrupts(self, thread: ThreadKey) -> list[dict[str, Any]]:
         book = await self._threads.book(thread)
@@ -379,8 +352,8 @@ class Engine:
 
     async def drain(self) -> None:
         """No new runs; live ones may finish within the grace, then are ended with `GATEWAY_STOPPING`."""
-        self.draining = True
-        runs = list(self._live.values())
+        self._runs.draining = True
+        runs = list(self._runs)
         with anyio.move_on_after(self._settings.shutdown_grace):
             for run in runs:
                 await run.over.wait()

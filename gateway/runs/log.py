@@ -76,6 +76,10 @@ class Log:
         if events:
             await self._keep(self._number(events))
 
+    async def append_lines(self, lines: list[bytes]) -> None:
+        """Events that are written already, at least one."""
+        await self._keep(Chunk(self._last + 1, lines))
+
     async def seal(self, events: list[Wire], status: Status) -> Callable[[], None]:
         """The terminal events. They are durable before any reader sees them: what a client knows to be over stays so.
         Returns what shows them, so that the caller can first let go of whatever the next run needs."""

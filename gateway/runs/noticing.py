@@ -31,7 +31,7 @@ LOOK_EVERY = 0.25
 LIMIT = 0.05
 """An agent whose own word on what it can do takes longer is not asked in its runs."""
 LAST = (Ended, Broke, Asked, Called)
-QUIET = re.compile(r"custom\.\w+\.(?:usage|sessionInfo)\.")
+QUIET = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\.")
 """Facts of a session that change all the time, have events of their own, and are no abilities."""
 
 

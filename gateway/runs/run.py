@@ -6,7 +6,7 @@ The run's task is the only one that writes to its log. `stop` may be called by a
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -62,6 +62,10 @@ class Run:
         """Around whatever must be opened before the run can drive its turn."""
         self.ending = anyio.Event()
         """Asked to stop, or over."""
+        self.handing: Callable[[], Awaitable[None]] | None = None
+        """To be waited for right before the agent is given the turn."""
+        self.driven = anyio.Event()
+        """The agent has been given the turn."""
         self.over = anyio.Event()
 
     async def begin(self, suspended: Suspended | None) -> None:
@@ -73,6 +77,7 @@ class Run:
         `asked` and `called` say which."""
         self._live = live
         self.phase = move(self.phase, Signal.START)
+        self.driven.set()
         try:
             with self._scope:
                 self._wait_at_most(self._pace.stall)
@@ -96,6 +101,16 @@ class Run:
             self.phase = move(self.phase, Signal.CANCEL)
             self._wait_at_most(self._pace.grace)
             await self._live.cancel()
+
+    async def steer(self, message_id: str, text: str) -> bool:
+        """One more message of the user's, for the agent's next step; see `LiveTurn.steer`. False: nothing was said."""
+        if not self.steerable or self._live is None:
+            return False
+        return await self._live.steer(message_id, text)
+
+    @property
+    def steerable(self) -> bool:
+        return self.phase is Phase.RUNNING and self._stop is None
 
     def give_up(self) -> None:
         """Stopped before there was a turn."""
@@ -121,8 +136,10 @@ class Run:
         if self._stop is not None:
             return
         while batch := await self._batch(live):
-            events = outbound.feed(batch)
-            await self.log.append(events)
+            if (lines := outbound.passes(batch)) is not None:
+                await self.log.append_lines(lines)
+            else:
+                await self.log.append(outbound.feed(batch))
             if outbound.waits and self._stop is None:
                 await self._gather(live)
             if outbound.ended is not None or (outbound.waits and self._stop is None):

@@ -8,11 +8,15 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
+from anyio.abc import TaskGroup
 
 from gateway.drivers import Driver, Opening, Session
+from gateway.drivers.mcp import McpServers
 from gateway.errors import GatewayError
+from gateway.runs.seeing import Watched
 from gateway.runs.threads import ThreadKey
 from gateway.settings import Settings
 
@@ -24,14 +28,14 @@ LOOK_EVERY = 0.1
 
 @dataclass(slots=True)
 class Held:
-    session: Session
+    session: Watched
     driver: Driver
     opening: Opening
     used: float
     users: int = 1
 
     def idle(self, since: float) -> bool:
-        return not self.users and self.used < since
+        return not self.users and (self.used < since or not self.session.alive)
 
     def fits(self, wanted: Opening) -> bool:
         """It is as this run wants it. What a run does not say stays as it is."""
@@ -50,9 +54,10 @@ class Held:
 
 
 class Sessions:
-    def __init__(self, settings: Settings, touch: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, touch: Callable[[str], None], tasks: TaskGroup) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._touch = settings, touch
+        self._servers = McpServers(tasks, private=settings.allow_private, stdio=settings.mcp_stdio)
         self._held: dict[ThreadKey, Held] = {}
         self._changing: dict[ThreadKey, anyio.Event] = {}
         """Threads whose session is being opened or closed: whoever comes meanwhile waits for that."""
@@ -78,11 +83,15 @@ class Sessions:
                 held = self._held[thread]
                 held.users += 1
                 return held.session
-            if (old := self._held.pop(thread, None)) is not None and old.session.alive:
-                await self._end(old)
+            if (old := self._held.pop(thread, None)) is not None:
+                old.session.leave()
+                if old.session.alive:
+                    await self._end(old)
             session = await driver.open(opening)
-            self._held[thread] = Held(session, driver, opening, time.monotonic())
-            return session
+            # After that, for the agent starts its own: what there can be only one of must be the agent's.
+            servers = self._servers.use(opening.mcp_servers, opening.cwd, partial(self._touch, thread.agent))
+            held = self._held[thread] = Held(Watched(session, servers), driver, opening, time.monotonic())
+            return held.session
 
     async def give_back(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is not kept."""
@@ -117,6 +126,7 @@ class Sessions:
             return True
 
     async def _end(self, held: Held) -> None:
+        held.session.leave()
         try:
             await held.session.aclose()
         except GatewayError as exc:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gateway.errors import ConfigError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, Store, ThreadRecord
+from gateway.store.mail import DeliveryRecord, DeliveryStatus, Mail, Notes
 from gateway.store.memory import MemoryStore
 from gateway.store.sqlite import BACKLOG, SqliteStore
 
@@ -21,7 +22,11 @@ __all__ = [
     "STORES",
     "AgentRecord",
     "AuditRecord",
+    "DeliveryRecord",
+    "DeliveryStatus",
+    "Mail",
     "MemoryStore",
+    "Notes",
     "Piece",
     "RunRecord",
     "SqliteStore",

@@ -1,4 +1,4 @@
-"""What must outlive a process: run logs, threads, open interrupts, registered agents. One small protocol, one suite.
+"""What must outlive a process: run logs, threads, open interrupts, registered agents, mail. One protocol, one suite.
 
 A run's log is a row of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
 from 1 without gaps. The store never looks inside an event.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from gateway.store.mail import Mail
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: it was live when its gateway died. All but `live` are final."""
@@ -85,6 +87,10 @@ class AuditRecord:
 class Store(Protocol):
     """Every method may raise `errors.StoreError`. Concurrent calls are allowed."""
 
+    @property
+    def mail(self) -> Mail:
+        """Messages that wait for threads, and threads' feeds."""
+
     async def start(self) -> None:
         """Open, migrate, take the lock that keeps a second gateway out."""
 
@@ -122,8 +128,8 @@ class Store(Protocol):
         """Insert or replace. Durable on return."""
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
-        """The thread, its runs (live ones too: their next `append` is refused) and their logs. False if there was
-        neither the thread nor a run of it."""
+        """The thread, its runs (live ones too: their next `append` is refused), their logs, its mail. False if there
+        was neither the thread nor a run of it."""
 
     async def agents(self) -> list[AgentRecord]:
         """Those that are registered, oldest first."""

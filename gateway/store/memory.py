@@ -10,14 +10,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
+from gateway.store.mail import ThreadName
+from gateway.store.memory_mail import MemoryMail
 from gateway.store.rows import gather, pack, weight
-
-ThreadName: TypeAlias = tuple[str, str, str]
-"""Agent, thread, principal."""
 
 Name = TypeVar("Name")
 
@@ -47,6 +46,7 @@ class MemoryStore:
         self._threads: dict[ThreadName, ThreadRecord] = {}
         self._agents: dict[str, AgentRecord] = {}
         self._audit: list[AuditRecord] = []
+        self.mail = MemoryMail(self._check)
         self._open = False
 
     def __repr__(self) -> str:
@@ -123,6 +123,7 @@ class MemoryStore:
         runs = list(self._by_thread.get(name, []))
         gone = self._threads.pop(name, None)
         self._drop(runs)
+        self.mail.forget(name)
         return bool(gone or runs)
 
     async def agents(self) -> list[AgentRecord]:

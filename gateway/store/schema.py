@@ -50,6 +50,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             number integer primary key, at real not null, registered_by text not null, action text not null,
             agent text not null)""",
     ),
+    (
+        """create table deliveries (
+            id integer primary key, agent text not null, thread_id text not null, principal text not null,
+            delivery_id text not null, message_id text not null, mode text not null, status text not null,
+            digest text not null, content blob not null, at real not null, run_id text, reason text,
+            handed integer not null,
+            unique (agent, thread_id, principal, delivery_id))""",
+        "create index deliveries_by_age on deliveries (at)",
+        # `last` is the number of the newest note there ever was: numbers go on when notes are gone.
+        """create table feeds (
+            id integer primary key, agent text not null, thread_id text not null, principal text not null,
+            last integer not null, updated real not null, unique (agent, thread_id, principal))""",
+        """create table notes (
+            feed integer not null, number integer not null, at real not null, body blob not null,
+            primary key (feed, number)) without rowid""",
+        "create index notes_by_age on notes (at)",
+    ),
 )
 
 

@@ -24,6 +24,7 @@ from gateway.store import lock, schema, statements, sweep
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.readers import Readers
 from gateway.store.rows import gather, pack, weight
+from gateway.store.sqlite_mail import SqliteMail
 from gateway.store.transaction import Row
 from gateway.store.writer import Writer
 
@@ -53,6 +54,7 @@ class SqliteStore:
         self._open: tuple[Writer, Readers, int] | None = None
         self._logs: dict[str, Log] = {}
         self._last_number = 0
+        self.mail = SqliteMail(lambda work: self._writer.do(work), self._ask)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from gateway.errors import StoreError
-from gateway.store import sweep
+from gateway.store import sqlite_mail, sweep
 from gateway.store.base import AgentRecord, RunRecord, Status, ThreadRecord
 from gateway.store.schema import MIGRATIONS
 
@@ -59,15 +59,14 @@ def save_thread(connection: sqlite3.Connection, thread: ThreadRecord) -> None:
     )
 
 
-def delete_thread(
-    connection: sqlite3.Connection, agent: str, thread_id: str, principal: str
-) -> tuple[bool, list[str]]:
+def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, principal: str) -> tuple[bool, list[str]]:
     """Whether there was one, and the keys of its runs."""
     name = agent, thread_id, principal
     where = "where agent = ? and thread_id = ? and principal = ?"
     runs = connection.execute(f"select id, key from runs {where}", name).fetchall()
     gone = connection.execute(f"delete from threads {where}", name).rowcount
     sweep.drop(connection, [number for number, _ in runs])
+    sqlite_mail.forget(connection, name)
     return bool(gone or runs), [key for _, key in runs]
 
 

@@ -28,6 +28,7 @@ from gateway.web import (
     copilotkit,
     health,
     matrix,
+    messages,
     models,
     registration,
     runs,
@@ -76,7 +77,10 @@ ROUTES: list[BaseRoute] = [
     Route("/agents/{agent}/models/{model:path}/cost", models.show_cost),
     Route("/agents/{agent}/models/{model:path}", models.show),
     Route("/agents/{agent}/threads", threads.list_threads),
+    # Before the thread itself, whose id may have slashes in it.
+    Route("/agents/{agent}/threads/{thread:path}/events", messages.events),
     Route("/agents/{agent}/threads/{thread:path}", ONE_THREAD, methods=["GET", "DELETE"]),
+    Route("/agents/{agent}/threads/{thread:path}/messages", messages.post, methods=["POST"]),
     Route("/agents/{agent}/threads/{thread:path}/close", threads.close, methods=["POST"]),
     Route("/agents/{agent}/threads/{thread:path}/fork", threads.fork, methods=["POST"]),
     Route("/agents/{agent}/threads/{thread:path}/mode", threads.set_mode, methods=["POST"]),
@@ -129,6 +133,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with open_house(settings, store, shelves, carried(ROUTES)) as house:
             app.state.house = house
+            await messages.take_up(house)
             yield
 
     return Starlette(

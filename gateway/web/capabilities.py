@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import anyio
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from gateway.capabilities.versions import Key, Shown
 from gateway.encode.sse import CONTENT_TYPE
-from gateway.errors import AgentFault, BadRequest
 from gateway.runs.agents import Agent
 from gateway.web.feed import Feeding, wants_feed
 from gateway.web.house import House
+from gateway.web.leaving import while_there
 from gateway.web.snapshots import Current, known_model
 from gateway.web.views import shown, view_named
 
-PROBE_LIMIT = 60.0
-"""Of `?probe=1`: agents take seconds to start, and some wait for a network that is not there."""
 NOT_KEPT = {"cache-control": "no-store"}
 
 
@@ -26,21 +25,20 @@ async def show(request: Request) -> ASGIApp:
     house: House = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     query = request.query_params
-    await _probe(house, agent, wait=yes(query.get("probe")))
+    if agent.driver is not None and not agent.driver.probed:
+        await _probe(house, agent, request)
     if wants_feed(request):
         return _feed(house, agent, request)
     if not query:
         return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
     key = _key(agent, request)
     current = await house.eyes.current(key)
-    if yes(query.get("explain")) and query.get("view", "agui") == "agui":
+    if key.explain:
         return _explained(current)
     return answer(request, shown(key.view, current, agent.definition))
 
 
 def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:
-    if yes(request.query_params.get("explain")):
-        raise BadRequest("the feed does not explain: ask again without ?explain, or without text/event-stream")
     key = _key(agent, request)
     if request.method == "HEAD":
         return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
@@ -49,26 +47,22 @@ def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:
 
 def _key(agent: Agent, request: Request) -> Key:
     query = request.query_params
-    thread, name = query.get("thread"), query.get("model")
+    thread, name, view = query.get("thread"), query.get("model"), query.get("view") or "agui"
     return Key(
         agent.definition.id,
         thread,
         None if thread is None else request.state.principal,
         None if name is None else known_model(agent, name).id,
-        view_named(query.get("view"), query.get("protocol")),
+        view_named(view, query.get("protocol")),
+        explain=view == "agui" and yes(query.get("explain")),
     )
 
 
-async def _probe(house: House, agent: Agent, *, wait: bool) -> None:
-    if agent.driver is None or agent.driver.probed:
-        return None
-    if not wait:
-        return house.agents.probe_soon(agent)
-    try:
-        with anyio.fail_after(PROBE_LIMIT):
-            await agent.driver.probe()
-    except TimeoutError:
-        raise AgentFault(f"the agent did not answer within {PROBE_LIMIT:g} seconds", code="AGENT_STALLED") from None
+async def _probe(house: House, agent: Agent, request: Request) -> None:
+    if yes(request.query_params.get("probe")):
+        await while_there(request, partial(house.agents.spoken, agent))
+    else:
+        house.agents.probe_soon(agent)
 
 
 def yes(value: str | None) -> bool:

@@ -143,4 +143,3 @@ def _agent(house: House, request: Request) -> Agent:
             raise NotFound("there is no agent for 'default' to stand for", code="UNKNOWN_AGENT")
         name = default
     return house.agents[name]
-

@@ -2,6 +2,7 @@
 
     event: snapshot   {"version", "capabilities"}
     event: change     {"version", "patch", "capabilities"}: a JSON Patch from the last one, and the whole
+                      with `?explain=1` both have `explain` too: who said each leaf
     event: gone       why there is nothing more to see (`application/problem+json`), then the end
 
 Numbered, so that `Last-Event-ID` brings the difference; where that is not known any more, a snapshot comes.

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.errors import Busy, GatewayError
-from gateway.runs.engine import STOPPING
+from gateway.runs.admission import STOPPING
 from gateway.web.house import House
 from gateway.web.problems import problem
 

@@ -16,10 +16,13 @@ from gateway.errors import GatewayError
 from gateway.events import Layer
 from gateway.runs.agents import Agent, Agents
 from gateway.runs.control import Control
+from gateway.runs.delivering import Delivering
 from gateway.runs.engine import Engine
+from gateway.runs.feeds import Feeds
 from gateway.runs.mounting import Mounts
 from gateway.runs.registering import Registering, registered
 from gateway.runs.roster import Roster, Shelf
+from gateway.runs.standings import Standings
 from gateway.runs.threads import ThreadKey
 from gateway.runs.watching import Folder, Watch
 from gateway.settings import Settings
@@ -28,6 +31,9 @@ from gateway.web.sight import Eyes
 from gateway.web.snapshots import Snapshots
 
 log = logging.getLogger(__name__)
+
+LAST_NOTES = 2.0
+"""How long it may take to note what became of messages, once all runs are over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +49,20 @@ class House:
     eyes: Eyes
     feed: Feed
     registering: Registering
+    feeds: Feeds
+    delivering: Delivering
     id: str
     """Of this process, among gateways that are mounted in each other."""
 
     async def drain(self) -> None:
-        """No new runs and watchers; streams end, runs within the grace."""
+        """No new runs, messages and watchers; streams end, runs within the grace. What waits stays in the store."""
         self.feed.close()
+        self.delivering.close()
+        self.feeds.close()
         await self.engine.drain()
+        with anyio.move_on_after(LAST_NOTES):
+            await self.feeds.settled()
+            await self.delivering.settled()
 
     def learned(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
         """What the thread's session has told; None: it has none open."""
@@ -78,11 +91,28 @@ async def open_house(
             own_id = uuid4().hex
             roster = Roster(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
             watch = Watch([shelf for shelf in shelves if isinstance(shelf, Folder)], roster.apply)
-            control = Control(engine, store)
+            standings = Standings(engine, store)
+            feeds = Feeds(settings, store, tasks, engine, agents, standings)
+            delivering = Delivering(settings, store, tasks, engine, agents, feeds)
+            control = Control(engine, store, standings, feeds, delivering)
             engine.sight = eyes = Eyes(agents, engine, control, snapshots, pulse)
             feed = Feed(eyes, pulse, tasks, settings.max_watchers)
             registering = Registering(roster, store, settings)
-            house = House(settings, store, agents, engine, control, snapshots, pulse, eyes, feed, registering, own_id)
+            house = House(
+                settings,
+                store,
+                agents,
+                engine,
+                control,
+                snapshots,
+                pulse,
+                eyes,
+                feed,
+                registering,
+                feeds,
+                delivering,
+                own_id,
+            )
             if left := await engine.recover():
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", left)
             tasks.start_soon(engine.prune_for_ever)

@@ -12,6 +12,7 @@ from gateway.catalog.prices import Tokens, cost
 from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.runs.agents import Agent
 from gateway.web.house import House
+from gateway.web.leaving import while_there
 from gateway.web.snapshots import known_model
 
 REFRESH_LIMIT = 90.0
@@ -63,7 +64,7 @@ async def refresh(request: Request) -> Response:
     agent = _agent(request)
     try:
         with anyio.fail_after(REFRESH_LIMIT):
-            listed = await agent.ready.models()
+            listed = await while_there(request, agent.ready.models)
     except TimeoutError:
         detail = f"the agent did not list its models within {REFRESH_LIMIT:g} seconds"
         raise AgentFault(detail, code="AGENT_STALLED") from None

@@ -80,13 +80,14 @@ def choose(request: Request, legacy: bool) -> Encoder:
 async def attach(request: Request) -> ASGIApp:
     """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
     house: House = request.app.state.house
-    after = _after(request)
+    after = after_number(request)
     record, reader = await house.engine.follow(request.path_params["run"], request.state.principal, after)
     legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
     return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
 
 
-def _after(request: Request) -> int:
+def after_number(request: Request) -> int:
+    """Of the last event that a reader has."""
     name, text = "after", request.query_params.get("after")
     if text is None:
         name, text = "Last-Event-ID", request.headers.get("last-event-id") or "0"

@@ -54,7 +54,7 @@ class Eyes:
 
     async def look(self, key: Key) -> Shown:
         agent = self._agents[key.agent]
-        return shown(key.view, await self.current(key), agent.definition)
+        return shown(key.view, await self.current(key), agent.definition, explain=key.explain)
 
     async def current(self, key: Key) -> Current:
         agent = self._agents[key.agent]

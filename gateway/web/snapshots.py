@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from gateway.capabilities.layers import Said, current_model, flatten, model_layer, profile_layer
+from gateway.capabilities.layers import Said, current_model, flatten, model_layer, profile_layer, session_layers
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.capabilities.relay import Standing
 from gateway.catalog.definition import AgentDefinition
@@ -132,7 +132,7 @@ class Snapshots:
 def _with(known: Known, model: Model | None, learned: Layer | None) -> Current:
     layers = [*known.layers]
     if learned:
-        layers.append(Said("session", "what the session told", dict(learned)))
+        layers += session_layers(known.definition, learned, known.layers)
     if model is not None:
         layers.append(model_layer(known.definition, model, known.handshake))
     return _current(layers, model)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.agui import legacy
-from gateway.capabilities import mux, relay
+from gateway.capabilities import acp, mux, relay
 from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Shown
 from gateway.catalog.definition import AgentDefinition
@@ -24,11 +24,13 @@ def view_named(name: str | None, protocol: str | None = None) -> str:
     return OLDER if name == "agui" and protocol == "0" else name
 
 
-def shown(view: str, current: Current, definition: AgentDefinition) -> Shown:
+def shown(view: str, current: Current, definition: AgentDefinition, *, explain: bool = False) -> Shown:
+    """`explain`: with who said each leaf; of AG-UI's own."""
+    who = to_json(current.snapshot.explain()) if explain else None
     if view == "agui":
-        return Shown(current.body, current.etag.strip('"'))
+        return Shown(current.body, current.etag.strip('"'), who)
     body = to_json((VIEWS | {OLDER: _older})[view](current, definition))
-    return Shown(body, etag(body).strip('"'))
+    return Shown(body, etag(body).strip('"'), who)
 
 
 def _agui(current: Current, definition: AgentDefinition) -> Any:
@@ -39,16 +41,12 @@ def _older(current: Current, definition: AgentDefinition) -> Any:
     return legacy.capabilities(current.snapshot.tree())
 
 
-def _acp(current: Current, definition: AgentDefinition) -> Any:
-    return current.snapshot.tree().get("custom", {}).get("acp", {})
-
-
 OLDER = "agui/0"
 """AG-UI's, as clients from before 1.0 read it."""
 
 VIEWS: dict[str, View] = {
     "agui": _agui,
-    "acp": _acp,
+    "acp": lambda current, definition: acp.view(current.snapshot, definition),
     "mux": lambda current, definition: mux.view(current.snapshot, definition),
     relay.NAME: lambda current, definition: relay.view(current.snapshot, current.standing),
 }

@@ -21,6 +21,8 @@ class Events:
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         found: list[bytes | TooLong] = []
         self._held += data
+        if b"\n" not in data and len(self._held) <= self._limit:
+            return found  # no line is complete: a long one comes in many pieces, and is looked at when it is whole
         if not self._data and len(self._held) <= self._limit:
             self._take_plain(found)
         *lines, rest = bytes(self._held).split(b"\n")

@@ -72,19 +72,19 @@ def test_a_threads_view_has_what_its_session_has_and_is_set_to(stage: Stage) -> 
     first.say("hello")
     second.say("hello")
     stage.asks(f"{first.path}/mode", {"mode": "auto"})
-    mine = stage.asks(f"/agents/full/capabilities?view=acp&thread={first.id}")
-    other = stage.asks(f"/agents/full/capabilities?view=acp&thread={second.id}")
-    assert [mode["id"] for mode in mine["modes"]["available"]] == ["ask", "auto"]
-    assert (mine["modes"]["current"], other["modes"]["current"]) == ("auto", "ask")
-    assert told(mine) == answers(True)
-    assert mine["sessionInfo"]["cwd"] == str(stage.workspace)
+    mine, other = (stage.asks(f"/agents/full/capabilities?thread={talk.id}")["custom"] for talk in (first, second))
+    assert [mode["id"] for mode in mine["session"]["modes"]["available"]] == ["ask", "auto"]
+    assert (mine["session"]["modes"]["current"], other["session"]["modes"]["current"]) == ("auto", "ask")
+    assert mine["session"]["cwd"] == str(stage.workspace)
+    assert told(mine["acp"]) == answers(True)
+    assert mine["acp"] == stage.asks("/agents/full/capabilities")["custom"]["acp"]  # a session adds nothing there
 
 
 @pytest.mark.parametrize("thread", ["", "?thread=nobody-knows"])
 def test_without_a_session_the_view_is_the_agents(stage: Stage, thread: str) -> None:
     stage.asks("/agents/full/capabilities?probe=1")
     found = stage.asks(f"/agents/full/capabilities{thread}")
-    assert "modes" not in found["custom"]["acp"]
+    assert "session" not in found["custom"]
 
 
 def test_an_unknown_view_is_refused_with_those_there_are(stage: Stage) -> None:

@@ -26,7 +26,7 @@ def test_the_first_run_of_a_thread_tells_what_its_session_has(stage: Stage) -> N
     version, after = snapshot(talk)
     assert change["version"] == version
     assert jsonpatch.apply_patch(before, change["patch"]) == after
-    assert after["custom"]["acp"]["modes"]["current"] == "ask"
+    assert after["custom"]["session"]["modes"]["current"] == "ask"
 
 
 def test_a_run_that_changes_nothing_tells_of_nothing(stage: Stage) -> None:
@@ -39,7 +39,7 @@ def test_a_run_that_is_to_have_another_mode_tells_that_it_has(stage: Stage) -> N
     talk = Talk(stage, "full")
     talk.say("hello")
     [change] = custom(talk.say("hello", forwardedProps={"gateway": {"mode": "auto"}}), NAME)
-    assert change["patch"] == [{"op": "replace", "path": "/custom/acp/modes/current", "value": "auto"}]
+    assert change["patch"] == [{"op": "replace", "path": "/custom/session/modes/current", "value": "auto"}]
 
 
 def test_a_mode_that_the_agent_itself_switches_is_told_while_the_run_goes_on(stage: Stage) -> None:
@@ -53,8 +53,8 @@ def test_a_mode_that_the_agent_itself_switches_is_told_while_the_run_goes_on(sta
         talk.cancel()
         list(events)
     [change] = custom(told, NAME)
-    assert (change["version"], after["custom"]["acp"]["modes"]["current"]) == (version, "auto")
-    assert change["patch"] == [{"op": "replace", "path": "/custom/acp/modes/current", "value": "auto"}]
+    assert (change["version"], after["custom"]["session"]["modes"]["current"]) == (version, "auto")
+    assert change["patch"] == [{"op": "replace", "path": "/custom/session/modes/current", "value": "auto"}]
 
 
 def test_an_agent_without_sessions_of_its_own_has_nothing_to_tell(stage: Stage) -> None:

@@ -77,16 +77,16 @@ def test_what_is_set_shows(stage: Stage) -> None:
     talk = begun(stage, "full")
     assert stage.asks(f"{talk.path}/mode", {"mode": "auto"})["modes"]["current"] == "auto"
     assert stage.asks(f"{talk.path}/model", {"model": "large"})["models"]["current"] == "large"
-    options = stage.asks(f"{talk.path}/config", {"id": "effort", "value": "high"})["configOptions"]
+    options = stage.asks(f"{talk.path}/config", {"id": "effort", "value": "high"})["config"]
     assert [option["value"] for option in options] == ["high", False]
 
 
 @pytest.mark.parametrize(
     ("what", "body", "capability"),
     [
-        ("mode", {"mode": "auto"}, "custom.acp.modes"),
-        ("model", {"model": "large"}, "custom.acp.models"),
-        ("config", {"id": "effort", "value": "high"}, "custom.acp.configOptions"),
+        ("mode", {"mode": "auto"}, "custom.session.modes.available"),
+        ("model", {"model": "large"}, "custom.session.models.available"),
+        ("config", {"id": "effort", "value": "high"}, "custom.session.config"),
         ("fork", {"threadId": "copy"}, "custom.acp.forkSession"),
         ("acp", {"method": "session/list"}, "custom.acp.listSessions"),
         ("acp", {"method": "session/delete"}, "custom.acp.deleteSession"),

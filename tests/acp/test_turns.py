@@ -172,7 +172,7 @@ def test_version_two_ends_its_turns_by_an_update_and_goes_on(stage: Stage) -> No
     talk = Talk(stage, "second")
     events = talk.say("hello")
     assert (text_of(events), outcome_of(events)) == ("You said: hello", "success")
-    eventually(lambda: stage.asks(talk.path)["session"].get("sessionInfo", {}).get("title"))
+    eventually(lambda: stage.asks(talk.path)["session"].get("info", {}).get("title"))
     session = talk.session
     assert text_of(talk.say("again")) == "You said: again"
     assert talk.session == session
@@ -215,5 +215,5 @@ def test_an_image_reaches_an_agent_that_takes_images(stage: Stage) -> None:
 def test_facts_of_a_session_that_change_are_told(stage: Stage) -> None:
     talk = Talk(stage, "second")
     talk.say("hello")
-    eventually(lambda: stage.asks(talk.path)["session"].get("sessionInfo", {}).get("title"))
-    assert custom(talk.say("hello"), "acp.info") == [{"title": "Two lines in one write"}]
+    eventually(lambda: stage.asks(talk.path)["session"].get("info", {}).get("title"))
+    assert custom(talk.say("hello"), "session.info") == [{"title": "Two lines in one write"}]

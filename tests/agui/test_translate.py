@@ -255,5 +255,5 @@ def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, says: str)
 
 
 def test_every_event_of_the_house_has_its_handler() -> None:
-    elsewhere: set[Any] = {e.Native, e.Asked, e.Called, e.Used, e.Ended, e.Broke}
+    elsewhere: set[Any] = {e.Native, e.Written, e.Asked, e.Called, e.Used, e.Ended, e.Broke}
     assert set(HANDLERS) | elsewhere == set(e.Event.__args__)

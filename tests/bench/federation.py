@@ -18,6 +18,8 @@ TWO, TWO_BINARY = "gateway over gateway, SSE", "gateway over gateway, protobuf"
 TWO_MIXED = "gateway over gateway, protobuf between, SSE out"
 ENOUGH = 0.5
 """Of a single gateway's events: what two must keep."""
+MIXED = 0.3
+"""…with protobuf between: every frame is read and written anew, for its bytes are not those of any client's line."""
 
 
 def measure(bench: Bench) -> Report:
@@ -44,6 +46,7 @@ def measure(bench: Bench) -> Report:
         [
             Target("two gateways against one, SSE", rates[TWO] / rates[ONE], "≥", ENOUGH),
             Target("two gateways against one, protobuf", rates[TWO_BINARY] / rates[ONE_BINARY], "≥", ENOUGH),
+            Target("two gateways against one, protobuf between", rates[TWO_MIXED] / rates[ONE], "≥", MIXED),
         ],
     )
 

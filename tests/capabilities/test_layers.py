@@ -133,13 +133,11 @@ def test_who_lists_a_model_is_its_source() -> None:
     ("learned", "name"),
     [
         ({}, None),
-        ({"custom.acp.models.current": "x"}, "x"),
-        ({"custom.acp.models.available": [], "custom.otter.model": "y"}, "y"),
-        ({"custom.acp.models.current": None, "custom.otter.model": 3}, None),
-        ({"identity.model": "z"}, None),
+        ({"custom.session.models.current": "x"}, "x"),
+        ({"custom.session.models.available": [{"id": "y"}]}, None),
+        ({"custom.session.models.current": 3}, None),
+        ({"custom.otter.model": "z"}, None),
     ],
 )
-def test_the_model_of_a_session_is_found_whatever_its_protocol_calls_it(
-    learned: dict[str, Any], name: str | None
-) -> None:
+def test_the_model_of_a_session_stands_in_one_place(learned: dict[str, Any], name: str | None) -> None:
     assert current_model(learned) == name

@@ -58,7 +58,7 @@ DECLARED = [
 
 
 def held_against_the_interface(told: dict[str, Any]) -> None:
-    assert set(told) <= {*REQUIRED, *OPTIONAL}
+    assert set(REQUIRED) <= set(told) <= {*REQUIRED, *OPTIONAL, "unknown"}
     for name, value in told.items():
         if name.startswith(("supports", "can", "requires")):
             assert isinstance(value, bool), name
@@ -67,7 +67,7 @@ def held_against_the_interface(told: dict[str, Any]) -> None:
     for way in told["installMethods"]:
         assert set(way) - {"notes", "prerequisiteCheck"} == {"platform", "type", "command"}
         assert way["type"] in INSTALL_TYPES and way["command"]
-    for method in told.get("authMethods", []):
+    for method in told["authMethods"]:
         assert set(method) == {"type", "name"}
 
 
@@ -91,10 +91,9 @@ UNKNOWN = {
 """Nobody could run it, and its documentation does not say."""
 
 
-def test_an_agent_that_agent_mux_knows_lacks_no_field() -> None:
+def test_of_an_agent_that_agent_mux_knows_no_field_is_open() -> None:
     told = {agent.id: mux.view(merge([profile_layer(agent)]), agent) for agent in DECLARED}
-    lacking = {name: sorted(set(REQUIRED) - set(fields) - UNKNOWN.get(name, set())) for name, fields in told.items()}
-    assert {name: fields for name, fields in lacking.items() if fields} == {}
+    assert {name: set(fields["unknown"]) for name, fields in told.items() if "unknown" in fields} == UNKNOWN
 
 
 # -- derived
@@ -129,15 +128,19 @@ def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None
     assert fact(found, name).path == path
 
 
-def test_what_nobody_knows_is_absent_and_not_false() -> None:
+def test_what_nobody_knows_is_absent_or_said_to_be_unknown() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
-    assert mux.view(snapshot(agent), agent) == {"agent": "otter", "installMethods": []}
+    told = mux.view(snapshot(agent), agent)
+    assert (told["agent"], told["installMethods"]) == ("otter", [])
+    assert set(told) == {*REQUIRED, "unknown"}
+    assert set(told["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
+    assert {repr(told[name]) for name in told["unknown"]} == {"False", "[]", "None", "'none'"}
 
 
 def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
     agent = otter()
     found = snapshot(agent, gateway={"transport.streaming": True})
-    assert "supportsTextStreaming" not in mux.view(found, agent)
+    assert "supportsTextStreaming" in mux.view(found, agent)["unknown"]
 
 
 def test_one_way_back_into_a_session_is_enough() -> None:
@@ -167,20 +170,21 @@ def test_who_does_not_think_has_no_levels() -> None:
 
 def test_who_has_no_skills_has_no_format_for_them() -> None:
     for manifest, shown in (
-        ({"supports_skills": False}, {"skillsFormat": None}),
-        ({"supports_skills": True}, {}),
-        ({"supports_skills": True, "skills_format": "file"}, {"skillsFormat": "file"}),
+        ({"supports_skills": False}, (None, False)),
+        ({"supports_skills": True}, (None, True)),
+        ({"supports_skills": True, "skills_format": "file"}, ("file", False)),
     ):
         agent = otter(manifest=manifest)
         told = mux.view(snapshot(agent), agent)
-        assert {name: value for name, value in told.items() if name == "skillsFormat"} == shown
+        assert (told["skillsFormat"], "skillsFormat" in told["unknown"]) == shown
 
 
 def test_who_has_no_plugins_has_no_places_for_them() -> None:
     agent = otter(manifest={"supports_plugins": False})
     told = mux.view(snapshot(agent), agent)
     assert (told["pluginFormats"], told["pluginRegistries"]) == ([], [])
-    assert "pluginFormats" not in mux.view(snapshot(otter()), otter())
+    assert "pluginFormats" not in told["unknown"]
+    assert "pluginFormats" in mux.view(snapshot(otter()), otter())["unknown"]
 
 
 # -- installing and signing in
@@ -222,6 +226,7 @@ def test_signing_in_is_told_by_the_manifest_or_by_its_signs() -> None:
 
 def test_a_file_does_not_tell_how_somebody_signed_in() -> None:
     signs = otter(auth=({"kind": "file", "name": "~/.otter/auth"},))
-    assert "authMethods" not in mux.view(snapshot(signs), signs)
+    assert "authMethods" in mux.view(snapshot(signs), signs)["unknown"]
     nobody = otter(auth=({"kind": "none"},))
-    assert mux.view(snapshot(nobody), nobody)["authMethods"] == []
+    told = mux.view(snapshot(nobody), nobody)
+    assert told["authMethods"] == [] and "authMethods" not in told["unknown"]

@@ -68,8 +68,16 @@ def test_every_agent_is_told_in_the_interface_s_own_names(name: str) -> None:
     held_against_the_interface(relay.view(snapshot(CATALOG[name])))
 
 
-def test_only_the_delivery_that_works_is_declared() -> None:
-    assert relay.view(saying())["delivery"] == {"modes": ["on-idle"], "queue": False}
+@pytest.mark.parametrize(("steers", "more"), [(True, ["next-tool-call"]), (False, []), (None, [])])
+def test_only_the_delivery_that_works_is_declared(steers: bool | None, more: list[str]) -> None:
+    told = relay.view(saying() if steers is None else saying(custom__gateway__steering=steers))
+    assert told["delivery"] == {"modes": ["immediate", "on-idle", *more], "queue": True}
+
+
+def test_sessions_are_told_of_an_agent_that_has_some_to_come_back_to() -> None:
+    without = relay.view(saying())["events"]["emits"]
+    able = relay.view(saying(custom__acp__loadSession=True, custom__acp__forkSession=True))["events"]["emits"]
+    assert set(able) - set(without) == {"session.started", "session.released", "session.forked"}
 
 
 @pytest.mark.parametrize(("takes", "attachments"), [(True, ["text", "image"]), (False, ["text"]), (None, ["text"])])

@@ -210,12 +210,12 @@ def test_where_the_model_is_silent_the_agent_speaks() -> None:
     assert told["supportsJsonMode"] and told["supportsTextStreaming"] and told["supportsStructuredOutput"]
 
 
-def test_what_nobody_knows_is_absent() -> None:
+def test_what_nobody_knows_is_absent_or_said_to_be_unknown() -> None:
     told = ModelRegistry(otter(models=({"id": "m"},), effort={}, checked=None)).catalog()[0]
-    assert set(told) == {
-        "agent", "modelId", "displayName", "deprecated", "thinkingEffortLevels", "cliArgKey", "cliArgValue", "source",
-        "isDefault",
-    }  # fmt: skip
+    known = {"agent", "modelId", "displayName", "deprecated", "cliArgKey", "cliArgValue", "source"}
+    assert set(told) == REQUIRED | {"thinkingEffortLevels", "isDefault", "unknown"}
+    assert set(told["unknown"]) == REQUIRED - known
+    assert {repr(told[name]) for name in told["unknown"]} == {"False", "0", "'1970-01-01T00:00:00Z'"}
     assert told["thinkingEffortLevels"] == []  # of an agent on the command line its file says it all
 
 
@@ -264,7 +264,7 @@ def test_the_models_of_a_bundled_agent_are_described_without_contradictions(defi
     assert len(set(names)) == len(names)
     for one in definition.models:
         told = otters.describe(one)
-        assert set(told) <= REQUIRED | OPTIONAL
+        assert set(told) <= REQUIRED | OPTIONAL | {"unknown"}
         assert otters.validate(one.id).model is one
         assert all(otters.validate(alias).status in ("alias", "deprecated", "ok") for alias in one.aliases)
         assert one.successor is None or one.successor in names

@@ -145,10 +145,10 @@ class Play:
                 talk.dialect.cancel()
                 self._take(talk)
                 self._match(number, "turn/interrupt")
-            case {"method": "model/list" | "thread/list" as method, "id": number}:
-                self.talks[0].dialect.do({"model/list": "models", "thread/list": "list"}[method])
+            case {"method": "model/list", "id": number}:
+                self.talks[0].dialect.do("models")
                 self._take(self.talks[0])
-                self._match(number, method)
+                self._match(number, "model/list")
             case {"id": number, "result": dict(result)}:
                 self._answer(number, result, line)
             case _:

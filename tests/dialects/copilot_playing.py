@@ -32,7 +32,6 @@ ANSWERS = {kind.method: kind.field for kind in KINDS.values()}
 WISHES = ("session.model.switchTo", "session.model.setReasoningEffort", "session.mode.set")
 ACTIONS = {
     "models.list": "models",
-    "sessions.list": "list",
     "sessions.fork": "fork",
     "session.model.switchTo": "set_model",
     "session.mode.set": "set_mode",

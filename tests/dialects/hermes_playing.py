@@ -21,7 +21,7 @@ CWD = "/workspace"
 STORED = "20261116_020418_cd929b"
 Json = dict[str, Any]
 
-OTHERS = ("session.title", "session.close")
+OTHERS = ("session.title", "session.close", "session.list")
 """Called by the recorder for its own sake."""
 
 
@@ -102,8 +102,6 @@ class Talk:
                 self._answer({"answer": params["answer"]})
             case "session.branch":
                 self.dialect.do("fork")
-            case "session.list":
-                self.dialect.do("list")
             case _:
                 self._prompt(number, params["session_id"])
         self._flush()

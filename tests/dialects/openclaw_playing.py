@@ -62,7 +62,7 @@ class Talk:
         if entry["dir"] == "out":
             if self.dialect.given.cwd:
                 self._feed(self._as_ours(line))
-        else:
+        elif line["method"] != "sessions.list":  # for the recorder's own sake
             self._does(number, line["method"], line["params"])
             self._match(line)
 
@@ -103,8 +103,8 @@ class Talk:
                 self._answer(params["id"], {"optionId": params["decision"]})
             case "question.resolve":
                 self._answer(params["id"], {name: told[0] for name, told in params["answers"]["answers"].items()})
-            case "models.list" | "sessions.list" | "sessions.delete":
-                self.dialect.do({"models.list": "models", "sessions.list": "list"}.get(method, "delete"))
+            case "models.list" | "sessions.delete":
+                self.dialect.do("models" if method == "models.list" else "delete")
             case _:
                 self._prompt(number)
         self._flush()

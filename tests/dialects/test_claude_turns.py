@@ -109,7 +109,7 @@ def test_every_turn_tells_what_it_works_with() -> None:
     assert [tool["name"] for tool in dialect.facts["tools.items"]] == ["Bash", "Read"]
     assert dialect.facts["custom.session.models.current"] == "claude-h"
     assert dialect.facts["custom.session.modes.current"] == "plan"
-    assert dialect.facts["custom.claude.mcpServers"] == [{"name": "crm", "status": "connected"}]
+    assert dialect.facts["custom.session.mcpServers"] == [{"name": "crm", "status": "connected"}]
 
 
 def test_a_plugin_that_does_not_load_is_told_once() -> None:

@@ -47,7 +47,7 @@ def test_a_session_is_opened_in_three_steps() -> None:
     dialect.read([b'{"id":"s:2","result":{"thread":{"id":"th"},"model":"gpt-5.5"}}'])
     assert dialect.ready and dialect.session_id == "th"
     assert dialect.announced == {"identity.version": "0.166.0"}
-    assert dialect.facts["custom.acp.models.current"] == "gpt-5.5"
+    assert dialect.facts["custom.session.models.current"] == "gpt-5.5"
 
 
 def test_a_second_session_of_a_process_does_not_introduce_itself_again() -> None:
@@ -144,15 +144,15 @@ def test_a_prompt_is_a_turn_with_all_that_was_wished_for() -> None:
 
 def test_a_mode_is_set_with_the_turn() -> None:
     dialect = ready(params={"modes": MODES, "mode": "agent"}, directories=("/more",))
-    assert dialect.facts["custom.acp.modes.current"] == "agent"
-    assert [mode["id"] for mode in dialect.facts["custom.acp.modes.available"]] == ["agent", "plan"]
+    assert dialect.facts["custom.session.modes.current"] == "agent"
+    assert [mode["id"] for mode in dialect.facts["custom.session.modes.available"]] == ["agent", "plan"]
     dialect.prompt(Prompt([], "t1", mode="plan", thinking={"effort": "low"}))
     [request] = sent(dialect)
     assert request["params"]["approvalPolicy"] == "on-request"
     assert request["params"]["sandboxPolicy"] == {"type": "readOnly", "networkAccess": False}
     settings = {"model": "gpt-5.5", "reasoning_effort": "low", "developer_instructions": None}
     assert request["params"]["collaborationMode"] == {"mode": "plan", "settings": settings}
-    assert dialect.facts["custom.acp.modes.current"] == "plan"
+    assert dialect.facts["custom.session.modes.current"] == "plan"
 
 
 def test_a_mode_that_there_is_not_is_told_and_changes_nothing() -> None:
@@ -223,7 +223,7 @@ def test_a_model_that_was_set_is_known_at_once() -> None:
     assert request["params"] == {"threadId": "th", "model": "gpt-6-sol"}
     dialect.read([compact({"id": ticket, "result": {}})])
     assert dialect.replies[ticket].error is None
-    assert dialect.facts["custom.acp.models.current"] == "gpt-6-sol"
+    assert dialect.facts["custom.session.models.current"] == "gpt-6-sol"
 
 
 def test_a_mode_is_set_between_turns() -> None:

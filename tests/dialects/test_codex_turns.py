@@ -129,7 +129,7 @@ def test_tokens_are_differences_of_the_total_so_that_none_counts_twice() -> None
     assert usage(dialect, 10, 10) == [], "told twice"
     [second] = usage(dialect, 25, 99)
     assert isinstance(second, Used) and second.input_tokens == 15
-    assert dialect.facts["custom.acp.usage.size"] == 1000
+    assert dialect.facts["custom.session.usage.size"] == 1000
 
 
 def test_what_a_thread_had_used_before_it_came_back_is_not_told_again() -> None:
@@ -169,6 +169,11 @@ def test_an_mcp_server_that_does_not_start_is_told_of() -> None:
     assert hear(dialect, "mcpServer/startupStatus/updated", name="a", status="ready") == []
     [warned] = hear(dialect, "mcpServer/startupStatus/updated", name="a", status="failed", error="no such file")
     assert isinstance(warned, Warned) and "no such file" in warned.message
+    hear(dialect, "mcpServer/startupStatus/updated", name="b", status="starting")
+    assert dialect.facts["custom.session.mcpServers"] == [
+        {"name": "a", "status": "failed", "error": "no such file"},
+        {"name": "b", "status": "starting"},
+    ]
 
 
 def test_settings_are_facts_of_the_session() -> None:
@@ -176,19 +181,19 @@ def test_settings_are_facts_of_the_session() -> None:
     permissions = {"approvalPolicy": {"granular": {}}, "sandboxPolicy": {"type": "readOnly"}}
     settings = {"model": "gpt-6-sol", "effort": "high", **permissions}
     assert hear(dialect, "thread/settings/updated", threadSettings=settings) == []
-    assert dialect.facts["custom.acp.models.current"] == "gpt-6-sol"
-    assert dialect.facts["custom.codex.approvalPolicy"] == "granular"
-    assert dialect.facts["custom.codex.sandbox"] == "readOnly"
+    assert dialect.facts["custom.session.models.current"] == "gpt-6-sol"
+    assert dialect.facts["custom.session.permissions.mode"] == "granular"
+    assert dialect.facts["custom.session.permissions.sandbox"] == "readOnly"
     hear(dialect, "thread/settings/updated", threadSettings={**settings, "effort": None})
-    assert "custom.codex.effort" not in dialect.facts
+    assert "custom.session.effort" not in dialect.facts
     hear(dialect, "thread/name/updated", threadName="A title")
-    assert dialect.facts["custom.acp.sessionInfo.title"] == "A title"
+    assert dialect.facts["custom.session.info.title"] == "A title"
 
 
 def test_another_model_than_asked_for_is_told_of() -> None:
     dialect = prompted()
     [warned] = hear(dialect, "model/rerouted", fromModel="a", toModel="b", reason="load")
-    assert isinstance(warned, Warned) and dialect.facts["custom.acp.models.current"] == "b"
+    assert isinstance(warned, Warned) and dialect.facts["custom.session.models.current"] == "b"
 
 
 def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:

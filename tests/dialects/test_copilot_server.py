@@ -68,9 +68,10 @@ def test_the_session_is_ready_when_it_has_an_id_and_says_what_it_is_set_to() -> 
     server.open(modelState={"modelId": "gpt-5.4", "reasoningEffort": "high"}, mode="plan")
     dialect = server.dialect
     assert dialect.ready and dialect.session_id == SESSION
-    assert dialect.facts["custom.acp.models.current"] == "gpt-5.4"
-    assert dialect.facts["custom.acp.modes.current"] == "plan"
-    assert [mode["id"] for mode in dialect.facts["custom.acp.modes.available"]] == ["interactive", "plan", "autopilot"]
+    assert dialect.facts["custom.session.models.current"] == "gpt-5.4"
+    assert dialect.facts["custom.session.modes.current"] == "plan"
+    modes = dialect.facts["custom.session.modes.available"]
+    assert [mode["id"] for mode in modes] == ["interactive", "plan", "autopilot"]
 
 
 def test_the_version_is_announced_once_for_the_process() -> None:
@@ -207,14 +208,6 @@ def test_models_want_somebody_who_is_signed_in() -> None:
             {"modelId": "m"},
             {"modelState": {"modelId": "m"}},
             None,
-        ),
-        (
-            "list",
-            {},
-            "sessions.list",
-            None,
-            {"sessions": [{"sessionId": "a", "name": "A", "context": {"cwd": "/w"}}, {"name": "nameless"}]},
-            [{"sessionId": "a", "title": "A", "cwd": "/w"}],
         ),
     ],
 )

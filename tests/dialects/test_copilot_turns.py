@@ -50,7 +50,7 @@ def test_settings_that_differ_are_made_one_after_the_other_before_the_prompt() -
     assert (mode["method"], mode["params"]["mode"]) == ("session.mode.set", "plan")
     server.reply(mode, {"modeApplied": True})
     assert [request["method"] for request in server.asked()] == ["session.send"]
-    assert server.dialect.facts["custom.acp.models.current"] == "gpt-5.5"
+    assert server.dialect.facts["custom.session.models.current"] == "gpt-5.5"
 
 
 def test_settings_that_are_as_wished_are_left_alone() -> None:

@@ -109,7 +109,7 @@ def test_the_prompt_is_all_of_stdin_and_the_session_is_named_at_once() -> None:
     assert dialect.outbox == [b"say hi with the shell"]
     tell(dialect, "system", subtype="init", session_id=SESSION, model="Auto", cwd="/workspace")
     assert dialect.session_id == SESSION
-    assert dialect.facts["custom.acp.models.current"] == "Auto"
+    assert dialect.facts["custom.session.models.current"] == "Auto"
 
 
 def test_without_partial_output_the_whole_is_the_text() -> None:

@@ -118,7 +118,7 @@ def test_the_session_is_the_one_that_it_says_it_is() -> None:
     dialect = begun()
     told(dialect, {"type": "init", "session_id": "11111111-2222-4333-8444-555555555555", "model": "auto"})
     assert dialect.session_id == "11111111-2222-4333-8444-555555555555"
-    assert dialect.facts == {"custom.gemini.model": "auto"}
+    assert dialect.facts["custom.session.models.current"] == "auto"
 
 
 def test_a_new_message_begins_after_every_tool() -> None:

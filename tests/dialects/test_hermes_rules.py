@@ -345,10 +345,3 @@ def test_a_model_is_set_between_turns() -> None:
     live.answers(value="gpt-5")
     assert live.dialect.replies[ticket].error is None
     assert [method for method, _ in live.prompt(model="gpt-5")] == ["prompt.submit"]
-
-
-def test_sessions_are_listed() -> None:
-    live = Live()
-    ticket = live.dialect.do("list")
-    live.answers(sessions=[{"id": "a", "title": "One"}, {"title": "no id"}])
-    assert live.dialect.replies[ticket].value == [{"id": "a", "title": "One"}]

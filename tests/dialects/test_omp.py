@@ -196,9 +196,10 @@ def test_what_it_sets_by_a_command_is_known() -> None:
     read(omp, {"type": "config_update", "model": {"id": "otter-2", "provider": "lab"}, "thinkingLevel": "low"})
     read(omp, {"type": "available_commands_update", "commands": [{"name": "model", "source": "builtin"}, {"x": 1}]})
     assert omp.facts == {
-        "custom.omp.model": "lab/otter-2",
-        "custom.omp.thinkingLevel": "low",
-        "custom.omp.commands": [{"name": "model"}],
+        "custom.session.cwd": "/workspace",
+        "custom.session.models.current": "lab/otter-2",
+        "custom.session.effort": "low",
+        "custom.session.commands": [{"name": "model"}],
     }
 
 

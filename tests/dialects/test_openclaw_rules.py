@@ -286,13 +286,6 @@ def test_input_includes_what_a_cache_gave_and_took() -> None:
         ("set_model", {"model": "a/b"}, ("sessions.patch", {"key": KEY, "model": "a/b"}), {}, None),
         ("set_mode", {"mode": "full"}, ("sessions.patch", {"key": KEY, "permissionMode": "full"}), {}, None),
         (
-            "list",
-            {},
-            ("sessions.list", {"limit": 200}),
-            {"sessions": [{"key": "k1", "displayName": "One"}, {"label": "no key"}]},
-            [{"id": "k1", "title": "One"}],
-        ),
-        (
             "models",
             {},
             ("models.list", {}),

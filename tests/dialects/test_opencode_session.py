@@ -173,14 +173,6 @@ def test_models_are_listed_without_their_keys() -> None:
     ]
 
 
-def test_sessions_are_listed_but_not_those_of_subagents() -> None:
-    dialect = idle()
-    ticket = dialect.do("list")
-    mine = {"id": SESSION, "title": "A talk", "directory": "/w", "time": {"updated": 5}, "cost": 0}
-    heard(dialect, [mine, {"id": "ses_c", "parentID": SESSION}, {"title": "no id"}])
-    assert dialect.replies[ticket].value == [{"id": SESSION, "title": "A talk", "cwd": "/w", "updatedAt": 5}]
-
-
 def test_a_session_is_copied_and_deleted() -> None:
     dialect = idle()
     ticket = dialect.do("fork")
@@ -209,7 +201,7 @@ def test_the_model_and_the_mode_go_with_the_next_prompt(action: str) -> None:
 
 def test_a_new_process_is_begun_with_nothing_of_the_one_before() -> None:
     server = working()
-    stale = server.dialect.do("list")
+    stale = server.dialect.do("models")
     server.dialect.closed(1, "")
     server.dialect.begin(Begin("/workspace", SESSION, tag="s"))
     assert server.read({"id": stale, "status": 200, "body": []}) == []
@@ -223,7 +215,8 @@ def test_the_session_knows_its_title_and_its_model_between_turns() -> None:
     told = {"id": "evt_1", "type": "session.updated", "properties": {"sessionID": SESSION, "info": info}}
     assert dialect.read([orjson.dumps(told)]) == []
     assert dialect.facts == {
-        "custom.opencode.title": "A talk",
-        "custom.opencode.agent": "plan",
-        "custom.opencode.model": "p/m",
+        "custom.session.cwd": "/workspace",
+        "custom.session.info.title": "A talk",
+        "custom.session.modes.current": "plan",
+        "custom.session.models.current": "p/m",
     }

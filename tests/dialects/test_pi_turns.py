@@ -58,12 +58,16 @@ def test_a_session_is_open_when_its_state_is_known() -> None:
     pi.read([reply(command, {**STATE, "sessionFile": "/home/user/secret.jsonl"})])
     assert (before, pi.ready) == (False, True)
     assert pi.session_id == STATE["sessionId"] and not pi.anew
-    assert pi.facts == {"custom.pi.model": "lab/fake-model", "custom.pi.thinkingLevel": "high"}
+    assert pi.facts == {
+        "custom.session.cwd": "/workspace",
+        "custom.session.models.current": "lab/fake-model",
+        "custom.session.effort": "high",
+    }
 
 
 def test_nobody_signed_in_is_no_model() -> None:
     pi = new_pi(model={"id": "unknown", "provider": "unknown"})
-    assert "custom.pi.model" not in pi.facts
+    assert "custom.session.models.current" not in pi.facts
 
 
 def test_an_agent_that_does_not_tell_its_state_is_never_ready() -> None:
@@ -130,7 +134,7 @@ def test_model_and_level_are_set_one_after_the_other_before_the_prompt() -> None
     pi.read([line({"type": "thinking_level_changed", "level": "high"}), reply(command)])
     [command] = sent(pi)
     assert command["type"] == "prompt"
-    assert pi.facts == {"custom.pi.model": "lab/otter-2", "custom.pi.thinkingLevel": "high"}
+    assert (pi.facts["custom.session.models.current"], pi.facts["custom.session.effort"]) == ("lab/otter-2", "high")
 
 
 def test_a_model_that_is_set_already_is_not_set_again() -> None:
@@ -454,7 +458,7 @@ def test_a_model_that_is_not_there_cannot_be_set() -> None:
     [
         ({"type": "notice", "level": "warning", "message": "hm", "source": "x"}, ("pi.notice", "hm")),
         ({"type": "extension_error", "extensionPath": "/home/user/x.ts", "error": "oh"}, ("pi.notice", "oh")),
-        ({"type": "session_info_changed", "name": "Otters"}, ("pi.title", "Otters")),
+        ({"type": "session_info_changed", "name": "Otters"}, ("session.info", "Otters")),
         ({"type": "retry_fallback_applied", "from": "a", "to": "b", "role": "x"}, ("pi.retry_fallback_applied", "b")),
         ({"type": "response", "command": "parse", "success": False, "error": "what?"}, ("pi.notice", "what?")),
         ({"type": "extension_ui_request", "id": "1", "method": "notify", "message": "psst"}, ("pi.notice", "psst")),

@@ -7,6 +7,7 @@
     --auth, --auth-late   wants `authenticate` before a session, or before a prompt
     --slow-start=SECONDS  answers `initialize` after so long; --never-initialize: never
     --deaf                reads nothing any more once it has a session
+    --deaf-tools          never asks an MCP server for tools that have changed
     --ignore-term         outlives its stdin, and SIGTERM
 """
 
@@ -21,13 +22,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.acp_scenes import Player, update_of
+from tests.fakes.acp_scenes import update_of
+from tests.fakes.acp_tools import ToolUser
 
 FLAGS = dict(flag.lstrip("-").partition("=")[::2] for flag in sys.argv[1:])
 STATE = Path(FLAGS["state"]) if "state" in FLAGS else None
 
 
-class Agent(Player):
+class Agent(ToolUser):
+    deaf_tools = "deaf-tools" in FLAGS
+
     def __init__(self) -> None:
         super().__init__()
         self.sessions = json.loads(STATE.read_text()) if STATE and STATE.exists() else {}
@@ -56,6 +60,8 @@ class Agent(Player):
             return self.refuse(number, -32000, "Authentication required")
         if (result := self.result(method, params)) is None:
             return self.refuse(number, -32601, "Method not found")
+        if method in OPENING:
+            self.serve(result.get("sessionId") or params["sessionId"], params["mcpServers"])
         self.send({"id": number, "result": result})
         while method == "session/new" and "deaf" in FLAGS:
             time.sleep(60)
@@ -91,7 +97,8 @@ class Agent(Player):
                 del self.sessions[session]
                 self.remember()
                 return {}
-            case "session/close", str():
+            case "session/close", str(session):
+                self.unserve(session)
                 return {}
             case ("session/set_mode" | "session/set_model" | "session/set_config_option"), str(session):
                 return self.set(method, params, self.settings_of(session))
@@ -168,6 +175,7 @@ def initialized(**capabilities: Any) -> dict[str, Any]:
     return {"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info, "authMethods": methods}
 
 
+OPENING = ("session/new", "session/load", "session/resume", "session/fork")
 PROMPT = {"image": True, "embeddedContext": True}
 ABILITIES = ("close", "list", "delete", "fork", "resume", "additionalDirectories")
 BARE = initialized()

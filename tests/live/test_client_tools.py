@@ -1,8 +1,13 @@
-"""The client's own tools, called by real command-line agents behind the gateway, answered by the official client."""
+"""The client's own tools, called by real agents behind the gateway, answered by the official client.
+
+Command-line agents are told of the tools by the gateway itself, and nobody is asked for leave. Agents that speak ACP
+reach them by MCP, and most of them ask first, as they do about any server's tools.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +23,15 @@ from tests.live.talks import in_order, yes
 from tests.models.server import ModelServer
 from tests.support.gateway import Gateway, text_of
 
-AGENTS = ("claude", "codex", "copilot", "omp")
+CLI = ("claude", "codex", "copilot", "omp")
+ACP = ("claude-agent-acp", "codex-acp", "gemini-cli", "opencode-acp", "qwen-code")
+AGENTS = (*CLI, *ACP)
+SEARCHING = ("qwen-code",)
+"""Their model has to search for such tools first, and the scripted one searches for one at a time."""
+SEARCHING_BESIDE = (*SEARCHING, "codex-acp")
+"""…or not beside another call."""
+UNASKED = (*CLI, "opencode-acp")
+"""Agents that call such a tool without asking."""
 CARD = {
     "name": "show_card",
     "description": "Shows a card on the page.",
@@ -52,7 +65,13 @@ def pending(step: Step) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+def card(agent: str) -> list[dict[str, Any]]:
+    """The steps until the agent has called for one."""
+    allowed: list[dict[str, Any]] = [] if agent in UNASKED else [{"answers": [yes(True)]}]
+    return [{"say": 'CALL show_card {"title": "Tea"}'}, *allowed]
+
+
+@pytest.mark.parametrize("agent", CLI)
 def test_a_real_agent_calls_a_tool_of_the_page(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         told = gateway.client.get(f"/agents/{agent}/capabilities").json()
@@ -75,6 +94,28 @@ def test_a_real_agent_calls_a_tool_of_the_page(agent: str, models: ModelServer, 
         assert not [event for event in warned if event["name"] == "gateway.warning"]
 
 
+@pytest.mark.parametrize("agent", ACP)
+def test_a_real_agent_over_acp_calls_a_tool_of_the_page(agent: str, models: ModelServer, tmp_path: Path) -> None:
+    with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
+        steps: list[dict[str, Any]] = [{"results": ["the card is on the page"]}, {"say": "and now?"}]
+        seen = played(gateway, agent, [*card(agent), *steps])
+        called, answered, after = seen[-3:]
+        told = gateway.client.get(f"/agents/{agent}/capabilities").json()
+        assert told["tools"]["clientProvided"] is True
+        cards = [event for event in seen[0].of("TOOL_CALL_START") if event["toolCallName"] == "show_card"]
+        assert len(cards) == 1, "by the client's own name"
+        [call] = {event["toolCallId"] for event in cards}
+        assert bool(seen[0].interrupts) is (agent not in UNASKED)
+        assert pending(called) == [call]
+        given = [event for step in seen for event in step.of("TOOL_CALL_ARGS") if event["toolCallId"] == call]
+        assert json.loads("".join(event["delta"] for event in given)) == {"title": "Tea"}
+        assert "the card is on the page" in answered.said, "the same turn went on"
+        assert not [event for event in answered.events if event["type"].startswith("TOOL_CALL")], "the page has it"
+        assert "You said: and now?" in after.said
+        warned = [event for step in seen for event in step.of("CUSTOM")]
+        assert not [event for event in warned if event["name"] == "gateway.warning"]
+
+
 class Page:
     """A client that keeps its conversation, answers every question with yes and does what its tools are called for."""
 
@@ -86,14 +127,19 @@ class Page:
     def say(self, words: str) -> list[Wire]:
         return self._add({"role": "user", "content": words})
 
+    def allow(self, events: list[Wire]) -> list[Wire]:
+        """The run in which nothing is asked any more."""
+        while "interrupts" in (outcome := events[-1].get("outcome", {})):
+            events = self._run(resume=[{"interruptId": one["id"], **yes(True)} for one in outcome["interrupts"]])
+        return events
+
     def settle(self, events: list[Wire], limit: int = 5) -> list[list[Wire]]:
         """The runs until nothing more is wanted of the page."""
         runs = [events]
         for _ in range(limit):
             match runs[-1][-1].get("outcome"):
-                case {"type": "interrupt", "interrupts": asked}:
-                    given = [{"interruptId": one["id"], **yes(True)} for one in asked]
-                    runs.append(self._run(resume=given))
+                case {"type": "interrupt"}:
+                    runs.append(self.allow(runs[-1]))
                 case {"pendingToolCallIds": calls}:
                     for call in calls[:-1]:
                         self._note({"role": "tool", "toolCallId": call, "content": f"shown {call}"})
@@ -120,16 +166,19 @@ class Page:
         return events
 
 
-def started(runs: list[list[Wire]]) -> list[Wire]:
-    return [event for events in runs for event in events if event["type"] == "TOOL_CALL_START"]
+def started(runs: list[list[Wire]]) -> dict[str, str]:
+    """Calls of the page's own tools, by their ids: one that is shown again counts once."""
+    starts = [event for events in runs for event in events if event["type"] == "TOOL_CALL_START"]
+    names = (CARD["name"], OTHER["name"])
+    return {event["toolCallId"]: event["toolCallName"] for event in starts if event["toolCallName"] in names}
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent not in SEARCHING])
 def test_two_calls_in_one_answer_are_both_done(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent, CARD)
         runs = page.settle(page.say('CALL show_card {"title": "one"}\nCALL show_card {"title": "two"}'))
-        calls = dict.fromkeys(event["toolCallId"] for event in started(runs))
+        calls = started(runs)
         assert len(calls) == 2
         assert "done: " in text_of(runs[-1])
         asked = [json.dumps(request["body"]) for request in models.requests()]
@@ -139,8 +188,8 @@ def test_two_calls_in_one_answer_are_both_done(agent: str, models: ModelServer, 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_new_message_instead_of_a_result_begins_a_new_turn(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
-        steps = [{"say": 'CALL show_card {"title": "Tea"}'}, {"say": f"never mind, {agent}"}, {"say": "and now?"}]
-        called, instead, after = played(gateway, agent, steps)
+        steps = [*card(agent), {"say": f"never mind, {agent}"}, {"say": "and now?"}]
+        called, instead, after = played(gateway, agent, steps)[-3:]
         [result] = [event for event in instead.of("TOOL_CALL_RESULT") if event["toolCallId"] in pending(called)]
         assert "gave no result" in result["content"]
         assert [request for request in models.requests() if f"never mind, {agent}" in json.dumps(request["body"])]
@@ -156,18 +205,18 @@ def test_a_page_may_offer_other_tools_later(agent: str, models: ModelServer, tmp
         for tool, words in ((CARD, 'CALL show_card {"title": "Tea"}'), (OTHER, "CALL page_title {}")):
             page.tools = [tool]
             runs = page.settle(page.say(words))
-            assert [event["toolCallName"] for event in started(runs)] == [tool["name"]]
-            assert "done: shown" in text_of(runs[-1])
+            assert list(started(runs).values()) == [tool["name"]]
+            assert re.search(r"done: .*shown", text_of(runs[-1]), re.DOTALL)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent not in SEARCHING_BESIDE])
 def test_a_question_and_a_tool_of_the_page_in_one_answer(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent, CARD)
         runs = page.settle(page.say('SHELL touch mixed.txt\nCALL show_card {"title": "Tea"}'))
         outcomes = [events[-1].get("outcome", {}).get("type") for events in runs]
         assert "interrupt" in outcomes, "it asked about the command"
-        assert "success" in outcomes, "and called the page's tool without asking"
+        assert "success" in outcomes, "and called the page's tool"
         assert "done: " in text_of(runs[-1])
         assert (tmp_path / "work" / "mixed.txt").exists()
 
@@ -178,11 +227,12 @@ def test_after_a_restart_a_late_result_is_told_and_the_tools_are_there(
 ) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent, CARD)
-        called = page.say('CALL show_card {"title": "Tea"}')
+        called = page.allow(page.say('CALL show_card {"title": "Tea"}'))
         [call] = called[-1]["outcome"]["pendingToolCallIds"]
         gateway.terminate()
         gateway.start()
-        told = page.settle(called)
-        assert f"shown {call}" in text_of(told[-1]), "the turn is gone, but its result is not lost"
+        page.settle(called)
+        asked = [json.dumps(request["body"]) for request in models.requests()]
+        assert [body for body in asked if f"shown {call}" in body], "the turn is gone, but its result is not lost"
         again = page.settle(page.say('CALL show_card {"title": "Milk"}'))
-        assert [event["toolCallName"] for event in started(again)] == ["show_card"]
+        assert list(started(again).values()) == ["show_card"]

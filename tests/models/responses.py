@@ -22,7 +22,7 @@ def read(body: Json) -> Asked:
     return Asked(
         words=words,
         results=results,
-        searched=bool(found),
+        searched=_searched(items),
         images=images,
         tools=tuple(_tools([*(body.get("tools") or ()), *late], None)),
         system=str(body.get("instructions") or ""),
@@ -47,6 +47,16 @@ def _newest(items: list[Json]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
             images = (part for part in _parts(item["content"]) if part["type"] == "input_image")
             return words, tuple(kind_of(part["image_url"]) for part in images), tuple(results)
     return "", (), tuple(results)
+
+
+def _searched(items: list[Json]) -> bool:
+    """Since the user's last words."""
+    for item in reversed(items):
+        if item.get("type") == "tool_search_output":
+            return True
+        if item.get("role") == "user" and own_words(_texts(item["content"])):
+            return False
+    return False
 
 
 def _parts(content: Any) -> list[Json]:

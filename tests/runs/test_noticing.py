@@ -23,7 +23,7 @@ from tests.capabilities.saying import shown
 pytestmark = pytest.mark.anyio
 
 THREAD = ThreadKey("otter", "t", "ann")
-MODE = Custom("acp.mode", {"mode": "auto"})
+MODE = Custom("session.mode", {"mode": "auto"})
 
 
 class World:
@@ -81,7 +81,7 @@ async def test_a_session_that_is_opened_is_told_with_the_first_batch() -> None:
     world = World()
     before = orjson.loads((await world.look(Key(*THREAD))).body)
     turn = await told(world, [TextDelta("hello")], [TextDelta(" you")])
-    world.session = {"custom.acp.modes.current": "ask"}
+    world.session = {"custom.session.modes.current": "ask"}
     news, word = await turn.next()
     assert isinstance(news, Custom)
     after = await world.look(Key(*THREAD))
@@ -101,7 +101,7 @@ async def test_text_is_not_looked_at_and_what_the_agent_tells_of_itself_is() -> 
     world = World()
     turn = await told(world, [TextDelta("one")], [TextDelta("two")], [TextDelta("three")], [MODE])
     await turn.next()
-    world.session = {"custom.acp.modes.current": "auto"}
+    world.session = {"custom.session.modes.current": "auto"}
     assert [len(await turn.next()) for _ in range(2)] == [1, 1]
     news, mode = await turn.next()
     assert (isinstance(news, Custom) and news.name, mode) == (NAME, MODE)
@@ -118,11 +118,11 @@ async def test_the_last_batch_tells_what_was_not_told_yet() -> None:
 
 async def test_what_changes_all_the_time_is_no_change() -> None:
     world = World()
-    world.session = {"custom.acp.usage.used": 1, "custom.acp.sessionInfo.title": "A"}
-    turn = await told(world, [TextDelta("word")], [Custom("acp.usage", {"used": 2})])
+    world.session = {"custom.session.usage.used": 1, "custom.session.info.title": "A"}
+    turn = await told(world, [TextDelta("word")], [Custom("session.usage", {"used": 2})])
     await turn.next()
-    world.session = {"custom.acp.usage.used": 2, "custom.acp.sessionInfo.title": "B", "custom.session.usage.size": 3}
-    assert await turn.next() == [Custom("acp.usage", {"used": 2})]
+    world.session = {"custom.session.usage.used": 2, "custom.session.info.title": "B", "custom.session.usage.size": 3}
+    assert await turn.next() == [Custom("session.usage", {"used": 2})]
 
 
 async def test_each_patch_leads_on_from_the_one_before() -> None:
@@ -130,7 +130,7 @@ async def test_each_patch_leads_on_from_the_one_before() -> None:
     turn = await told(world, [MODE], [MODE], [MODE])
     known = orjson.loads((await world.look(Key(*THREAD))).body)
     for mode in ("ask", "auto", "ask"):
-        world.session = {"custom.acp.modes.current": mode}
+        world.session = {"custom.session.modes.current": mode}
         news, _ = await turn.next()
         assert isinstance(news, Custom)
         known = jsonpatch.apply_patch(known, news.value["patch"])

@@ -43,6 +43,7 @@ def words():
 """
 SLOWLY_NO = ["/bin/sh", "-c", "sleep 3; exit 1"]
 AVAILABLE = "custom.gateway.availability.status"
+MODE = "custom.session.modes.current"
 
 
 @pytest.fixture(scope="module")
@@ -129,28 +130,29 @@ def test_a_mode_that_is_set_is_seen_soon_on_its_thread_and_on_no_other(stage: St
     mine, other = Talk(stage, "full"), Talk(stage, "full")
     mine.say("hello")
     other.say("hello")
-    paths = [f"/agents/full/capabilities?view=acp&thread={talk.id}" for talk in (mine, other)]
+    paths = [f"/agents/full/capabilities?thread={talk.id}" for talk in (mine, other)]
     modes = ("auto", "ask", "auto")
     with watching(stage, paths[0]) as feed, watching(stage, paths[1]) as beside:
         first = next(beside)
         soon(
             lambda number: stage.asks(f"{mine.path}/mode", {"mode": modes[number]}),
-            lambda number: seen(feed, "modes.current", modes[number]),
+            lambda number: seen(feed, MODE, modes[number]),
         )
         stage.asks(f"{other.path}/model", {"model": "large"})
         change = next(beside)
     assert change.follows(first)
-    assert (change.told["modes"]["current"], change.told["models"]["current"]) == ("ask", "large")
+    session = change.told["custom"]["session"]
+    assert (session["modes"]["current"], session["models"]["current"]) == ("ask", "large")
 
 
 def test_a_thread_is_watched_before_it_has_a_session_and_after(stage: Stage) -> None:
     talk = Talk(stage, "full")
     with watching(stage, f"/agents/full/capabilities?thread={talk.id}") as feed:
-        assert "modes" not in next(feed).told["custom"].get("acp", {})
+        assert "session" not in next(feed).told["custom"]
         talk.say("hello")
-        seen(feed, "custom.acp.modes.current", "ask")
+        seen(feed, MODE, "ask")
         stage.asks(f"{talk.path}/close", {})
-        assert "modes" not in seen(feed, "custom.acp.modes", {}).told["custom"]["acp"]
+        assert "session" not in seen(feed, "custom.session", {}).told["custom"]
 
 
 def test_each_view_has_its_own_feed(stage: Stage) -> None:
@@ -160,6 +162,25 @@ def test_each_view_has_its_own_feed(stage: Stage) -> None:
             assert next(feed).told == stage.asks(path)
     with watching(stage, "/agents/demo/capabilities?protocol=0") as feed:
         assert "subAgents" in next(feed).told["multiAgent"]
+
+
+def test_whoever_asks_is_told_who_said_so(stage: Stage) -> None:
+    talk = Talk(stage, "full")
+    talk.say("hello")
+    path = f"/agents/full/capabilities?explain=1&thread={talk.id}"
+    with watching(stage, path) as feed:
+        first = next(feed)
+        assert first.data == stage.asks(path)
+        stage.asks(f"{talk.path}/mode", {"mode": "auto"})
+        change = seen(feed, MODE, "auto")
+    assert change.follows(first)
+    assert change.data.keys() == {"version", "patch", "capabilities", "explain"}
+    assert (change.data["explain"][MODE]["layer"], change.data["explain"][MODE]["value"]) == ("session", "auto")
+
+
+def test_only_agui_s_own_is_explained(stage: Stage) -> None:
+    with watching(stage, "/agents/full/capabilities?explain=1&view=mux") as feed:
+        assert next(feed).data.keys() == {"version", "capabilities"}
 
 
 def test_a_model_s_own_limits_are_in_the_feed_of_that_model(stage: Stage) -> None:
@@ -174,7 +195,7 @@ def test_a_model_that_is_set_on_a_thread_brings_its_limits_along(stage: Stage) -
     with watching(stage, f"/agents/modelled/capabilities?thread={talk.id}") as feed:
         assert next(feed).told["custom"]["model"] == {"id": "small"}
         stage.asks(f"{talk.path}/model", {"model": "large"})
-        large = seen(feed, "custom.acp.models.current", "large")
+        large = seen(feed, "custom.session.models.current", "large")
     assert (large.told["custom"]["model"]["id"], large.told["reasoning"]["supported"]) == ("large", True)
 
 
@@ -264,7 +285,6 @@ def test_the_feed_is_for_whoever_names_it(stage: Stage, accept: str, kind: str) 
         ("/agents/ghost/capabilities", 404, "UNKNOWN_AGENT"),
         ("/agents/full/capabilities?view=panorama", 400, "UNKNOWN_VIEW"),
         ("/agents/modelled/capabilities?model=huge", 404, "UNKNOWN_MODEL"),
-        ("/agents/full/capabilities?explain=1", 400, "BAD_REQUEST"),
     ],
 )
 def test_what_cannot_be_watched_is_refused_before_the_first_byte(
@@ -295,8 +315,8 @@ def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
         stage.post("full", talk.input("hello"), **ann)
         path = f"/agents/full/capabilities?thread={talk.id}"
         with watching(stage, path, **ann) as hers, watching(stage, path, **bob) as his:
-            assert seen(hers, "custom.acp.modes.current", "ask")
-            assert "modes" not in next(his).told["custom"]["acp"]
+            assert seen(hers, MODE, "ask")
+            assert "session" not in next(his).told["custom"]
 
 
 # -- what it costs

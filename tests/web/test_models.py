@@ -184,7 +184,7 @@ def test_the_view_of_agent_mux_knows_the_model_too(own: Gateway) -> None:
     told = asks(own, path, view="mux")
     assert (told["agent"], told["supportsThinking"], told["supportsTextStreaming"]) == ("mine", True, False)
     assert told["supportsStructuredOutput"] is True and told["supportsSkills"] is False
-    assert "supportsMCP" not in told
+    assert told["supportsMCP"] is False and "supportsMCP" in told["unknown"]
     assert asks(own, path, view="mux", model="ann/otter:free")["supportsThinking"] is False
     tag = own.client.get(path, params={"view": "mux"}).headers["etag"]
     assert own.client.get(path, params={"view": "mux"}, headers={"if-none-match": tag}).status_code == 304
@@ -273,6 +273,6 @@ def test_what_a_live_agent_lists_is_merged_and_its_sessions_have_their_model_s_l
         }
         assert told["models"][0]["inputPricePerMillion"] == 2.0
         found = stage.asks(f"/agents/plain/capabilities?thread={talk.id}")
-        assert (found["custom"]["acp"]["models"]["current"], found["reasoning"]["supported"]) == ("small", False)
+        assert (found["custom"]["session"]["models"]["current"], found["reasoning"]["supported"]) == ("small", False)
         refused = stage.post("plain", talk.input("more", **wishing(effort="high")))
         assert "'small'" in problem_in(refused, 422, "CAPABILITY_ERROR")["detail"]

@@ -11,6 +11,7 @@ import pytest
 
 from tests.acp.support import Stage, Talk
 from tests.capabilities.test_relay import held_against_the_interface
+from tests.runs.stage import eventually
 from tests.support.gateway import Gateway
 from tests.web.conftest import Guarded
 from tests.web.folder import write_agent
@@ -51,7 +52,7 @@ def told(gateway: Gateway, thread: str | None = None, agent: str = "demo") -> di
 def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
     assert told(gateway) == {
         "messaging": {"receive": True, "send": False, "attachments": ["text", "image"]},
-        "delivery": {"modes": ["on-idle"], "queue": False},
+        "delivery": {"modes": ["immediate", "on-idle"], "queue": True},
         "events": {
             "emits": [
                 "status.changed",
@@ -60,7 +61,13 @@ def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
                 "status.blocked",
                 "status.waiting",
                 "status.offline",
+                "message.received",
+                "delivery.accepted",
+                "delivery.delivered",
+                "delivery.deferred",
+                "delivery.failed",
                 "transcript.chunk",
+                "usage.updated",
                 "error",
                 "tool.called",
                 "tool.completed",
@@ -74,7 +81,7 @@ def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
 
 def test_the_gateway_says_what_is_so_for_every_session(gateway: Gateway) -> None:
     answer = gateway.client.get(DEMO, params={"explain": "1"}).json()
-    assert answer["capabilities"]["custom"]["relay"]["delivery"] == {"modes": ["on-idle"], "queue": False}
+    assert answer["capabilities"]["custom"]["relay"]["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
     assert answer["explain"]["custom.relay.delivery.modes"]["layer"] == "gateway"
 
 
@@ -87,16 +94,19 @@ def test_who_knows_the_view_is_not_told_again(gateway: Gateway, thread: str) -> 
     assert gateway.client.get(DEMO, params=params, headers={"if-none-match": tag}).status_code == 200
 
 
-def test_a_busy_thread_refuses_as_its_view_declares(gateway: Gateway, thread: str) -> None:
-    """Neither `immediate` nor queued: the message is refused with the reason, not lost."""
+def test_a_busy_thread_takes_messages_as_its_view_declares(gateway: Gateway, thread: str) -> None:
+    """A run is refused with the reason; a message waits, or interrupts. Nothing is lost."""
     with gateway.stream("demo", "slow 600", threadId=thread) as events:
-        run = next(events)["runId"]
-        assert told(gateway, thread)["delivery"] == {"modes": ["on-idle"], "queue": False}
+        next(events)
+        assert told(gateway, thread)["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
         second = gateway.client.post("/agents/demo", json=_message(thread))
         assert (second.status_code, second.json()["code"]) == (409, "RUN_LIVE")
-        gateway.client.post(f"/runs/{run}/cancel")
+        for delivery, status in (("on-idle", "deferred"), ("immediate", "accepted")):
+            body = {"message": {"content": "and another thing"}, "delivery": delivery}
+            posted = gateway.client.post(f"/agents/demo/threads/{thread}/messages", json=body)
+            assert (posted.status_code, posted.json()["status"]) == (202, status)
         assert [event["type"] for event in events][-1] == "RUN_FINISHED"
-    assert told(gateway, thread)["status"] == "idle"
+    eventually(lambda: told(gateway, thread)["status"] == "idle")
     assert gateway.client.post("/agents/demo", json=_message(thread)).status_code == 200
 
 

@@ -6,7 +6,7 @@ const SHOWN = 12;
 
 /** From the answer of `/agents/{id}/models`. */
 export function modelsTable({ models, source, lastUpdated }) {
-  if (!models.length) return h("p", { class: "muted small" }, "None are known before a session is open.");
+  if (!models.length) return h("p", { class: "muted small" }, "None are known yet: some agents tell theirs with the first session.");
   const body = h("tbody", {}, models.slice(0, SHOWN).map(row));
   const all = () => { body.append(...models.slice(SHOWN).map(row)); more.remove(); };
   const more = h("button", { type: "button", class: "btn quiet", on: { click: all } }, `${models.length - SHOWN} more`);

@@ -13,7 +13,7 @@ export function statusTag({ status }) {
 }
 
 export function command(line, label = "Copy the command") {
-  return h("div", { class: "command" }, h("code", {}, line), copyButton(line, label));
+  return h("div", { class: "command" }, h("code", { title: line }, line), copyButton(line, label));
 }
 
 /** Why it cannot run, and what to do. A hint to install is a command; one to sign in is a sentence with commands in it. */
@@ -22,7 +22,7 @@ export function remedy({ status, reason, hint, missing = [], platform }) {
   const whole = status === "not-installed" || !hint?.includes(" ");
   const said = hint?.includes("`") ? [...hint.matchAll(/`([^`]+)`/g)].map((found) => found[1]) : [];
   return h("div", { class: "remedy" },
-    reason && h("p", { class: "small" }, reason),
+    reason && h("p", { class: "small" }, capital(reason)),
     platform === false && h("p", { class: "small muted" }, "It does not run on this system."),
     missing.length > 0 && h("p", { class: "small" }, "It also needs ", missing.map((one, at) => [at > 0 && ", ", h("code", {}, one.split(" ")[0])]), "."),
     hint && (whole && !said.length ? command(hint, "Copy how to install it") : [h("p", { class: "small md" }, inlineNodes(capital(hint))), said.map((one) => command(one))]));

@@ -61,8 +61,8 @@ class Branch {
     this.count = h("span", { class: "tree-count" });
     this.list = h("div", { class: "tree-list" });
     this.details = h("details", { open: this.depth < OPEN_DEPTH, on: { toggle: () => this.#members(false) } },
-      h("summary", { class: "tree-row" }, name, this.count, this.path.length > 0 && copy), this.list);
-    fill(this.node, this.details);
+      h("summary", { class: "tree-row" }, name, this.count), this.list);
+    fill(this.node, this.details, this.path.length > 0 && copy); // beside the summary: a button within a button cannot be said
   }
 
   #members(flash) {

@@ -6,25 +6,28 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
+from gateway.drivers.acp.hosting import serves_tools
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
+from gateway.drivers.serving import Folder
 from gateway.errors import AgentFault
 from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
+from gateway.wire.session import MODELS
 
 log = logging.getLogger(__name__)
 
@@ -49,12 +52,14 @@ class AcpDriver:
         self._told: tuple[Handshake, Mapping[str, Any]] | None = None
         """…and what it says in AG-UI's words, made once: it is asked for with every snapshot."""
         self._facts = Facts()
+        self._folder = Folder()
 
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
             return {}
         if self._told is None or self._told[0] is not self.handshake:
-            self._told = self.handshake, nested(agui_layer(self.handshake))
+            tools = {"tools.clientProvided": serves_tools(self._definition, self.handshake)}
+            self._told = self.handshake, nested({**agui_layer(self.handshake), **tools})
         return self._told[1]
 
     @property
@@ -63,7 +68,7 @@ class AcpDriver:
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         """As the newest session knows them: an agent tells them to nobody else."""
-        listed: list[Mapping[str, Any]] = layer(self._facts).get("custom.acp.models.available", [])
+        listed: list[Mapping[str, Any]] = layer(self._facts).get(MODELS, [])
         return listed or None
 
     async def availability(self) -> Availability:
@@ -78,12 +83,12 @@ class AcpDriver:
     async def open(self, opening: Opening) -> AcpSession:
         """A session: the thread's own if the agent can bring it back, else a new one."""
         connection = await self._connection()
-        session = AcpSession(connection, self._handshake_of(connection), self._definition, opening, self._tasks)
+        handshake = self._handshake_of(connection)
+        session = AcpSession(connection, handshake, self._definition, opening, self._folder, self._tasks)
         try:
-            await session.establish(self._authenticate, partial(self._freed, connection))
+            await session.establish(self)
         except BaseException:
-            connection.release()
-            self._tasks.start_soon(self._let_go, connection)
+            self.given_up(connection)
             raise
         connection.release()
         self._unauthenticated, self._facts = None, session.reader.facts
@@ -94,7 +99,7 @@ class AcpDriver:
         if self.handshake is None:
             connection = await self._connection()
             connection.release()
-            self._freed(connection)
+            self.freed(connection)
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -114,6 +119,18 @@ class AcpDriver:
             connection.reserve()
             return connection
 
+    async def another(self) -> Connection:
+        """A process of its own for one session, reserved for it."""
+        async with self._starting:
+            connection = await self._started()
+            connection.reserve()
+            return connection
+
+    def given_up(self, connection: Connection) -> None:
+        """What it was reserved for came to nothing."""
+        connection.release()
+        self._tasks.start_soon(self._let_go, connection)
+
     def _takes_more(self, connection: Connection) -> bool:
         return not connection.full and (self._definition.acp.sessions == "many" or connection.unused)
 
@@ -130,6 +147,7 @@ class AcpDriver:
     async def _start(self) -> Connection:
         command, acp = self._command, self._definition.acp
         env = trimmed(command.inherit, command.env, os.environ)
+        await to_thread.run_sync(self._folder.sweep)
         process = await spawn(command.run, cwd=Path.cwd(), env=env, tasks=self._tasks)
         connection = Connection(process, self._tasks)
         connection.start()
@@ -146,7 +164,7 @@ class AcpDriver:
         assert connection.handshake is not None
         return connection.handshake
 
-    async def _authenticate(self, connection: Connection, error: AgentFault) -> None:
+    async def authenticate(self, connection: Connection, error: AgentFault) -> None:
         """Only when the agent insists, and only by a method that needs no terminal."""
         handshake = self._handshake_of(connection)
         callable_ones = [method for method in handshake.auth_methods if method.type == "agent"]
@@ -161,7 +179,7 @@ class AcpDriver:
         method = "auth/login" if handshake.protocol_version == 2 else "authenticate"
         await connection.call(method, {"methodId": chosen.id}, AUTH_LIMIT)
 
-    def _freed(self, connection: Connection) -> None:
+    def freed(self, connection: Connection) -> None:
         """It has one session less."""
         if connection.unused:
             self._tasks.start_soon(self._retire, connection, connection.uses)

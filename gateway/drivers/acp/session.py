@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -14,10 +14,13 @@ from anyio.abc import TaskGroup
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.controls import AcpControls
-from gateway.drivers.acp.opening import Authenticate, Opener, where
+from gateway.drivers.acp.hosting import Hosting, Tools, serves_tools
+from gateway.drivers.acp.opening import Opener, where
 from gateway.drivers.acp.serve import Service
+from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
+from gateway.drivers.serving import Folder
 from gateway.drivers.telling import Telling
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Unread, Warned
@@ -38,6 +41,21 @@ LATE_KEPT = 1000
 PROMPT = "session/prompt"
 
 
+class Home(Protocol):
+    """The agent's driver, as a session sees it."""
+
+    async def authenticate(self, connection: Connection, error: AgentFault) -> None: ...
+
+    async def another(self) -> Connection:
+        """A process of its own, reserved until `release`."""
+
+    def given_up(self, connection: Connection) -> None:
+        """What it was reserved for came to nothing."""
+
+    def freed(self, connection: Connection) -> None:
+        """The session is gone from it, whichever way."""
+
+
 class AcpSession:
     kept = True
 
@@ -47,6 +65,7 @@ class AcpSession:
         handshake: Handshake,
         definition: AgentDefinition,
         opening: Opening,
+        folder: Folder,
         tasks: TaskGroup,
     ) -> None:
         self._connection, self._handshake, self._definition = connection, handshake, definition
@@ -55,12 +74,15 @@ class AcpSession:
         facts = Facts(version=handshake.protocol_version, cwd=str(opening.cwd))
         self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
         self._service = Service(self, opening, definition, tasks)
-        self._telling = Telling(opening.known)
+        serves = serves_tools(definition, handshake)
+        self._telling = Telling(opening.known, serves_tools=serves)
+        self._hosting = Hosting(self, self._telling, folder, tasks, serves=serves)
         self._late: list[Event] = []
         self._turn: AcpTurn | None = None
         self._usable = True
-        self._freed: Callable[[], None] = lambda: None
-        self._authenticate: Authenticate | None = None
+        self._spoken = opening.session_id is not None
+        """There is something to come back to."""
+        self._home: Home | None = None
         self.id = ""
 
     # -- as runs see it
@@ -79,15 +101,26 @@ class AcpSession:
         return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, place)
 
     async def start(self, turn: Turn) -> AcpTurn:
+        await self._offer(turn)
         await self._wishes(turn)
         blocks, warned = self._telling.blocks(turn, self._handshake)
         key = self._telling.key()
         live = self._turn = AcpTurn(self, turn, blocks)
+        self._spoken = True
         self.reader.begin_turn(key)
         late, self._late = self._late, []
         live.put([*warned, *late])
         self._tasks.start_soon(live.play)
         return live
+
+    async def _offer(self, turn: Turn) -> None:
+        """The client's own tools, before it is prompted."""
+        if await self._hosting.offer(turn.tools):
+            return
+        if self._handshake.resume or self._handshake.load:
+            await self._open_anew(turn)
+        else:
+            self._hosting.too_late()
 
     async def _wishes(self, turn: Turn) -> None:
         """What the run wants set, before it is prompted."""
@@ -107,6 +140,12 @@ class AcpSession:
 
     async def _free(self, *, cancel: bool = False) -> None:
         await self._service.aclose()
+        await self._close_at_agent(cancel=cancel)
+        await self._hosting.aclose()
+        if self._home is not None:
+            self._home.freed(self._connection)
+
+    async def _close_at_agent(self, *, cancel: bool = False) -> None:
         try:
             with anyio.move_on_after(CLOSE_LIMIT):
                 if cancel and self._connection.alive:
@@ -116,20 +155,45 @@ class AcpSession:
         except AgentFault as exc:
             log.info("session %s could not be closed: %s", self.id, exc.detail)
         self._connection.detach(self.id, self)
-        self._freed()
 
     # -- opening
 
-    async def establish(self, authenticate: Authenticate, freed: Callable[[], None]) -> None:
-        """`freed` is called when the session is gone, whichever way."""
-        self._authenticate = authenticate
-        if not await Opener(self._connection, self._handshake, self._opening, self).open(authenticate):
-            self._telling.forget()
+    async def establish(self, home: Home) -> None:
+        self._home = home
+        try:
+            await self._open(self._opening, home, self._opening.tools)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._hosting.aclose()
+            raise
         if self._opening.additional_directories and not self._handshake.additional_directories:
             names = ", ".join(str(folder) for folder in self._opening.additional_directories)
             detail = f"the agent takes no additional directories: {names}"
             self._telling.warned.append(Warned("DIRECTORIES_DROPPED", detail))
-        self._freed = freed
+
+    async def _open(self, opening: Opening, home: Home, tools: Tools) -> None:
+        wanted = await self._hosting.opening(opening, self._handshake, tools)
+        if not await Opener(self._connection, self._handshake, wanted, self).open(home.authenticate):
+            self._telling.forget()
+
+    async def _open_anew(self, turn: Turn) -> None:
+        """The same conversation, in a session that is told of these tools."""
+        home = self._home
+        assert home is not None  # it was open before
+        await self._close_at_agent()
+        await self._hosting.aclose()
+        opening = replace(self._opening, session_id=self.id if self._spoken else None, fork=False)
+        if self._handshake.close:
+            return await self._open(opening, home, turn.tools)
+        # One that cannot be closed goes on as it is in its process: it is brought back in another.
+        before, self._connection = self._connection, await home.another()
+        home.freed(before)
+        try:
+            await self._open(opening, home, turn.tools)
+        except BaseException:
+            home.given_up(self._connection)
+            raise
+        return self._connection.release()
 
     def attached(self, session_id: str) -> None:
         self.id = session_id
@@ -191,14 +255,21 @@ class AcpSession:
     async def _prompted(self, params: dict[str, Any]) -> Response:
         """Some agents ask for authentication only now."""
         response = await self._connection.ask(PROMPT, params)
-        if response.error is not None and response.error.code == AUTH_REQUIRED and self._authenticate is not None:
+        if response.error is not None and response.error.code == AUTH_REQUIRED and self._home is not None:
             try:
-                await self._authenticate(self._connection, agent_fault(response.error, PROMPT))
+                await self._home.authenticate(self._connection, agent_fault(response.error, PROMPT))
             except AgentFault:
                 self._give_up()  # whoever signs in now is seen by a new process only
                 raise
             response = await self._connection.ask(PROMPT, params)
         return response
+
+    def steering(self) -> Steering | None:
+        return Steering(self._connection.call, self._tasks) if self._handshake.steering else None
+
+    def heard(self, events: list[Event]) -> None:
+        """Of these the agent knows what the user said during the turn."""
+        self._telling.heard(events)
 
     @property
     def ends_by_update(self) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio import CancelScope
 
+from gateway.drivers.acp.steering import Steering
 from gateway.drivers.inbox import Inbox
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Ended, Event, Question
+from gateway.events import Asked, Broke, Called, ClientCall, Ended, Event, Heard, Question
 from gateway.turn import Answer, Turn
 
 if TYPE_CHECKING:
@@ -33,8 +34,11 @@ class AcpTurn:
     def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
         self._session, self._blocks, self.turn = session, blocks, turn
         self._inbox = Inbox()
+        self._steering: Steering | None = session.steering()
+        """None: the agent cannot be steered."""
         self._scope = CancelScope()
         self._questions: dict[str, anyio.Event] = {}
+        """What it waits for: questions, and calls of the client's own tools."""
         self._answers: dict[str, Answer] = {}
         self._withdrawn = False
         self._ended = anyio.Event()
@@ -55,7 +59,10 @@ class AcpTurn:
             self._questions[question_id].set()
 
     async def steer(self, message_id: str, text: str) -> bool:
-        return False
+        past = self.cancelled or self.answered or self.over.is_set() or self._ended.is_set()
+        if self._steering is None or past:
+            return False
+        return await self._steering.say(self._session.id, Heard(message_id, text))
 
     async def cancel(self) -> None:
         """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
@@ -83,6 +90,9 @@ class AcpTurn:
         if self._ended.is_set() or self._inbox.closed:
             return events
         late: list[Event] = []
+        if self._steering is not None and self._steering.words:
+            events = self._steering.placed(events, cancelled=self.cancelled)
+            self._session.heard(events)
         if self._session.ends_by_update:
             events, late = self._to_the_end(events)
         self._inbox.extend(events)
@@ -109,16 +119,27 @@ class AcpTurn:
 
     async def ask(self, question: Question) -> Answer:
         """Puts the question to the run and waits, however long it takes."""
-        waiting = self._questions[question.id] = anyio.Event()
-        self._inbox.put(Asked((question,)))
+        return await self._answer_to(question.id, Asked((question,)))
+
+    async def call(self, call: ClientCall) -> Answer:
+        """The same with a call of a tool of the client's own."""
+        return await self._answer_to(call.id, Called((call,)))
+
+    @property
+    def takes_calls(self) -> bool:
+        return not self.cancelled and not self.answered and not self.over.is_set() and not self._ended.is_set()
+
+    async def _answer_to(self, name: str, asked: Asked | Called) -> Answer:
+        waiting = self._questions[name] = anyio.Event()
+        self._inbox.put(asked)
         try:
             if self.cancelled:
-                return Answer(question.id, "cancelled")
+                return Answer(name, "cancelled")
             await waiting.wait()
-            return self._answers.pop(question.id)
+            return self._answers.pop(name)
         finally:
             self._withdrawn = not waiting.is_set()
-            del self._questions[question.id]
+            del self._questions[name]
 
     def fail(self, error: AgentFault) -> None:
         """The agent is gone. A turn that it had ended by then has ended well."""
@@ -131,7 +152,10 @@ class AcpTurn:
         error: AgentFault | None = None
         try:
             with self._scope:
-                self.put(await self._session.prompt(self._blocks, self))
+                last = await self._session.prompt(self._blocks, self)
+                if self._steering is not None:
+                    await self._steering.settled()
+                self.put(last)
                 if self._session.ends_by_update:
                     await self._ended.wait()
         except AgentFault as exc:
@@ -142,4 +166,3 @@ class AcpTurn:
         finally:
             self._inbox.close(error)
             self.over.set()
-

@@ -56,7 +56,8 @@ class CliDriver:
         if not self.probed:
             with tempfile.TemporaryDirectory(prefix="agui-gateway-") as folder:
                 session = await self.open(Opening("probe", cwd=Path(folder)))
-                await session.aclose()
+                with anyio.CancelScope(shield=True):  # whoever gave up waiting must not leave a process behind
+                    await session.aclose()
 
     async def availability(self) -> Availability:
         found = await look(self._definition)

@@ -26,7 +26,7 @@ from gateway.drivers.cli.link import Link
 from gateway.drivers.cli.turn import CliTurn, to_the_end
 from gateway.drivers.telling import Telling
 from gateway.errors import AgentFault
-from gateway.events import Broke, Ended, Event, Layer
+from gateway.events import Broke, Ended, Event, Heard, Layer
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt
 
@@ -57,7 +57,8 @@ class CliSession:
         self._fork = opening.session_id if opening.fork else None
         self._spoken = opening.session_id is not None
         """There is something to come back to."""
-        self._telling = Telling(opening.known, serves_tools=self.dialect.serves_tools)
+        forgets = self._cli.process == "turn" and self._cli.wishes.resume is None
+        self._telling = Telling(opening.known, serves_tools=self.dialect.serves_tools, forgets=forgets)
         self._tools = opening.tools if self.dialect.serves_tools else ()
         """The client's own, as the newest run offers them."""
         self._takes = takes(launcher.definition)
@@ -346,6 +347,9 @@ class CliSession:
         taken = self.dialect.steer(message_id, text)
         self._flush()
         return taken
+
+    def knows(self, words: Heard) -> None:
+        self._telling.heard([words])
 
     def cancel(self) -> None:
         if not self.dialect.busy or self._link is None:

@@ -10,7 +10,7 @@ import anyio
 
 from gateway.drivers.inbox import Inbox
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Called, Ended, Event
+from gateway.events import Asked, Broke, Called, Ended, Event, Heard
 from gateway.turn import Answer
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class CliTurn:
                 self._questions.update(question.id for question in event.questions)
             elif type(event) is Called:
                 self._questions.update(call.id for call in event.calls)
+            elif type(event) is Heard:
+                self._session.knows(event)
         self._inbox.extend(list(events))
         if len(self._inbox) > PARKED_LIMIT:
             self.fail(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))

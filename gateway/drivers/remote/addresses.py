@@ -9,7 +9,9 @@ look names up themselves.
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Iterable
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import anyio
@@ -19,6 +21,10 @@ LINK_LOCAL = tuple(map(ip_network, ("169.254.0.0/16", "fe80::/10")))
 METADATA = tuple(map(ip_network, ("fd00:ec2::254/128", "100.100.100.200/32", "192.0.0.192/32")))
 """Where clouds tell a machine its own secrets, beside 169.254.169.254."""
 NAT64 = ip_network("64:ff9b::/96")
+
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=3.0)
+"""A run has its connection at once: how many there may be is bounded elsewhere. One that is kept is given up before
+the other side does that, at five seconds or later: to find out only by a request is to lose the request."""
 
 Address = IPv4Address | IPv6Address
 
@@ -46,6 +52,12 @@ def meant(address: Address) -> Iterable[Address]:
             yield inner
 
 
+@cache
+def certificates() -> ssl.SSLContext:
+    """Whom to believe. One for all: to read them takes 50 ms, and a mounted gateway may have a hundred agents."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class NotConnected(httpx.TransportError):
     """By the policy."""
 
@@ -54,7 +66,7 @@ class Checked(httpx.AsyncHTTPTransport):
     """Connects to nothing but what `refusal` lets pass."""
 
     def __init__(self, *, private: bool) -> None:
-        super().__init__(trust_env=False)
+        super().__init__(verify=certificates(), trust_env=False, limits=LIMITS)
         self._private = private
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -68,15 +80,28 @@ class Checked(httpx.AsyncHTTPTransport):
 
     async def _addresses(self, request: httpx.Request) -> list[str]:
         host = request.url.host
+        if _is_address(host):
+            return self._allowed(host, [host], request)
         try:
             found = await anyio.getaddrinfo(host, request.url.port or 443, type=socket.SOCK_STREAM)
         except OSError as exc:
             raise httpx.ConnectError(f"{host} cannot be looked up: {exc}", request=request) from exc
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        return self._allowed(host, list(dict.fromkeys(str(each[4][0]) for each in found)), request)
+
+    def _allowed(self, host: str, addresses: list[str], request: httpx.Request) -> list[str]:
         for address in addresses:
             if (why := refusal(address, private=self._private)) is not None:
                 raise NotConnected(f"{host} ({address}) is not connected to: {why}", request=request)
         return addresses
+
+
+def _is_address(host: str) -> bool:
+    """Then there is nothing to look up, which would take a thread."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _pinned(request: httpx.Request, address: str) -> httpx.Request:

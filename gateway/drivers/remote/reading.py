@@ -1,18 +1,21 @@
 """The body of a remote run → AG-UI events, in whichever of the two formats it comes.
 
-In: bytes in any cut. Out: events as JSON objects, untouched. What is not readable is an `AgentFault`: a stream with a
-hole in it would be worse than one that ends.
+In: bytes in any cut. Out: events, untouched: as JSON objects, or as the lines they came as where that is what the
+gateway would write itself. What is not readable is an `AgentFault`: a stream with a hole in it would be worse than one
+that ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import orjson
 
+from gateway.drivers.remote.passing import written
 from gateway.encode.protobuf_reader import Frames
 from gateway.errors import AgentFault
-from gateway.events import Wire
+from gateway.events import Event, Native, Wire
 from gateway.wire.lines import TooLong
 from gateway.wire.sse import Events
 
@@ -23,7 +26,12 @@ ACCEPT = {"protobuf": f"{PROTOBUF}, text/event-stream;q=0.9", "sse": "text/event
 
 
 class Reader(Protocol):
-    def feed(self, data: bytes) -> list[Wire]: ...
+    @property
+    def fault(self) -> AgentFault | None:
+        """What came after the events that were given is not readable."""
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that are complete now, up to a fault."""
 
     def eof(self) -> None:
         """Raises `AgentFault` if the stream ended inside an event."""
@@ -32,17 +40,49 @@ class Reader(Protocol):
 class SseReader:
     def __init__(self) -> None:
         self._events = Events(LIMIT)
+        self.fault: AgentFault | None = None
 
-    def feed(self, data: bytes) -> list[Wire]:
+    def feed(self, data: bytes) -> list[Event]:
         messages = self._events.feed(data)
+        if (passing := written(messages)) is not None:
+            return [passing]
         try:
             events = list(map(orjson.loads, messages))  # type: ignore[arg-type]  # the long way says what is wrong
         except orjson.JSONDecodeError:
-            return [_event(message) for message in messages]
-        return events if set(map(type, events)) <= {dict} else [_event(message) for message in messages]
+            return self._up_to_the_fault(messages)
+        if not set(map(type, events)) <= {dict}:
+            return self._up_to_the_fault(messages)
+        return [Native(event) for event in events]
+
+    def _up_to_the_fault(self, messages: Sequence[bytes | TooLong]) -> list[Event]:
+        events: list[Event] = []
+        try:
+            for message in messages:
+                events.append(Native(_event(message)))
+        except AgentFault as fault:
+            self.fault = fault
+        return events
 
     def eof(self) -> None:
         return None
+
+
+class ProtobufReader:
+    def __init__(self) -> None:
+        self._frames = Frames()
+        self.fault: AgentFault | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        found: list[Wire] = []
+        try:
+            found = self._frames.feed(data)
+            self._frames.feed(b"")  # a fault waits there until all before it was taken
+        except AgentFault as fault:
+            self.fault = fault
+        return [Native(event) for event in found]
+
+    def eof(self) -> None:
+        self._frames.eof()
 
 
 def _event(message: bytes | TooLong) -> Wire:
@@ -60,7 +100,7 @@ def _event(message: bytes | TooLong) -> Wire:
 def reader_for(content_type: str) -> Reader:
     kind = content_type.partition(";")[0].strip().lower()
     if kind == PROTOBUF:
-        return Frames()
+        return ProtobufReader()
     if kind == "text/event-stream":
         return SseReader()
     raise AgentFault(f"the agent answered with {kind or 'no content type'}, not with events", code="AGENT_NONSENSE")

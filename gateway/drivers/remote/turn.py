@@ -13,13 +13,15 @@ from anyio import CancelScope
 from gateway.drivers.inbox import Inbox
 from gateway.drivers.remote.reading import reader_for
 from gateway.errors import AgentFault
-from gateway.events import Ended, Native
+from gateway.events import Ended, Event, Native
 from gateway.turn import Answer
 
 log = logging.getLogger(__name__)
 
-FULL = 4096
-"""Events that may wait for a run that reads; past this the remote waits."""
+LINGER = 1.0
+"""Seconds for the end of a body whose last event has come: a connection that is read to its end serves the next run."""
+FULL = 1024 * 1024
+"""Bytes whose events may wait for a run that reads; past this the remote waits."""
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
 SHOWN = 2000
 """Of a refusal that is no problem document."""
@@ -27,6 +29,29 @@ SHOWN = 2000
 
 Respond = Callable[[], Awaitable[httpx.Response]]
 """Sends the run; the answer's head, its body still to come. Raises `AgentFault`."""
+
+
+class _Answer:
+    """The remote's, while its body comes."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.content_type: str = response.headers.get("content-type", "")
+        self.body = response.aiter_raw()
+
+    async def let_go(self, *, read: bool) -> None:
+        """`read`: to its end, if that comes soon."""
+        with CancelScope(shield=True):
+            try:
+                with anyio.move_on_after(LINGER):
+                    while read and await anext(self.body, None) is not None:
+                        pass
+                with anyio.move_on_after(LINGER):
+                    await self._response.aclose()
+            except httpx.HTTPError:
+                pass  # the run is over: how its connection ends is nobody's concern
+            except Exception:  # likewise; but nothing else should come, and it must not take the whole gateway along
+                log.exception("the connection of a remote turn could not be closed")
 
 
 class RemoteTurn:
@@ -60,9 +85,11 @@ class RemoteTurn:
     async def play(self) -> None:
         """The turn's task."""
         error: AgentFault | None = None
+        answer: _Answer | None = None
         try:
             with self._scope:
-                await self._follow()
+                answer = _Answer(await self._respond())
+                await self._follow(answer)
         except AgentFault as exc:
             error = exc
         except httpx.HTTPError as exc:
@@ -76,23 +103,30 @@ class RemoteTurn:
                 error = None
             self._inbox.close(error)
             self._done.set()
+            if answer is not None:
+                await answer.let_go(read=self._ended)
 
-    async def _follow(self) -> None:
-        response = await self._respond()
-        try:
-            reader = reader_for(response.headers.get("content-type", ""))
-            async for data in response.aiter_raw():
-                events = reader.feed(data)
-                self._inbox.extend([Native(event) for event in events])
-                self._ended = self._ended or any(event.get("type") in ENDS for event in events)
-                if len(self._inbox) >= FULL:
-                    await self._inbox.room()
-            reader.eof()
-        finally:
-            with CancelScope(shield=True), anyio.move_on_after(1.0):
-                await response.aclose()
-        if not self._ended:
-            raise AgentFault("the agent's stream ended without RUN_FINISHED or RUN_ERROR", code="AGENT_DIED")
+    async def _follow(self, answer: _Answer) -> None:
+        """To the event that ends the run: what may come after it, no client would take."""
+        reader = reader_for(answer.content_type)
+        waiting = 0
+        async for data in answer.body:
+            events = reader.feed(data)
+            waiting = len(data) + (waiting if len(self._inbox) else 0)
+            self._inbox.extend(events)
+            self._ended = any(map(_ends, events))
+            if self._ended:
+                return
+            if reader.fault is not None:
+                raise reader.fault
+            if waiting >= FULL:
+                await self._inbox.room()
+        reader.eof()
+        raise AgentFault("the agent's stream ended without RUN_FINISHED or RUN_ERROR", code="AGENT_DIED")
+
+
+def _ends(event: Event) -> bool:
+    return type(event) is Native and event.event.get("type") in ENDS
 
 
 async def refusal(response: httpx.Response) -> AgentFault:

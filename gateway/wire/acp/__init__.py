@@ -35,11 +35,11 @@ The mapping, by what comes from the agent. Ids: a tool call's or a message's is 
 | `plan` | `ACTIVITY_*` | type `plan`: once in a turn, then patched |
 | `plan_update` | `ACTIVITY_*` | one activity per `planId` |
 | `plan_removed` | `ACTIVITY_*` | `removed: true`, for AG-UI takes no activity away |
-| `available_commands_update` | `CUSTOM acp.commands` | and a fact of the session; told when it changes |
-| `current_mode_update` | `CUSTOM acp.mode` | likewise |
-| `config_option_update` | `CUSTOM acp.config` | likewise |
-| `session_info_update` | `CUSTOM acp.info` | likewise |
-| `usage_update` | `CUSTOM acp.usage` | likewise: context used, its size, cost so far |
+| `available_commands_update` | `CUSTOM session.commands` | and a fact of the session; told when it changes |
+| `current_mode_update` | `CUSTOM session.mode` | likewise |
+| `config_option_update` | `CUSTOM session.config` | likewise |
+| `session_info_update` | `CUSTOM session.info` | likewise |
+| `usage_update` | `CUSTOM session.usage` | likewise: context used, its size, cost so far |
 | `notice` | `CUSTOM acp.notice` | |
 | `compaction_update` | `CUSTOM acp.compaction` | |
 | `compaction_summary_chunk` | `CUSTOM acp.compaction` | with `delta` |

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateway.wire.acp.lenient import count, items, obj, present, text, word
+from gateway.wire.session import HERE
 
 Fact = tuple[str, Any]
 """The name of the CUSTOM event that tells it, and its value."""
@@ -93,16 +94,16 @@ class Facts:
 
 
 def layer(facts: Facts) -> dict[str, Any]:
-    """Under `custom.acp`, by dotted path. Lists come from the config options where there are some."""
+    """Under `custom.session`, by dotted path. Lists come from the config options where there are some."""
     modes = _offered(facts.mode_option, facts.modes, facts.mode)
     models = _offered(facts.model_option, facts.models, facts.model)
-    info = {"title": facts.title, "updatedAt": facts.updated_at, "cwd": facts.cwd}
-    tree = {"modes": modes, "models": models, "sessionInfo": info, "usage": facts.usage}
+    info = {"title": facts.title, "updatedAt": facts.updated_at}
+    tree = {"modes": modes, "models": models, "info": info, "usage": facts.usage}
     flat = {f"{name}.{key}": value for name, leaves in tree.items() for key, value in leaves.items()}
     # An agent may tell a new mode, and not the option that shows it.
     shown = [one | {"value": facts.mode} if one is facts.mode_option and facts.mode else one for one in facts.options]
-    flat |= {"configOptions": shown, "commands": facts.commands}
-    return {f"custom.acp.{path}": value for path, value in present(flat).items()}
+    flat |= {"config": shown, "commands": facts.commands, "cwd": facts.cwd}
+    return {f"{HERE}.{path}": value for path, value in present(flat).items()}
 
 
 def _offered(option: dict[str, Any] | None, listed: list[dict[str, Any]], current: str | None) -> dict[str, Any]:
@@ -163,28 +164,28 @@ _Read = tuple[dict[str, Any], Fact]
 def _mode(update: dict[str, Any]) -> _Read | None:
     # The specification's own example calls it `modeId`.
     mode = word(update.get("currentModeId")) or word(update.get("modeId"))
-    return None if mode is None else ({"mode": mode}, ("acp.mode", {"mode": mode}))
+    return None if mode is None else ({"mode": mode}, ("session.mode", {"mode": mode}))
 
 
 def _config(update: dict[str, Any]) -> _Read | None:
     if not isinstance(update.get("configOptions"), list):
         return None
     options = _options(update["configOptions"])
-    return {"options": options}, ("acp.config", {"configOptions": options})
+    return {"options": options}, ("session.config", {"config": options})
 
 
 def _command_list(update: dict[str, Any]) -> _Read | None:
     if not isinstance(update.get("availableCommands"), list):
         return None
     commands = _commands(update["availableCommands"])
-    return {"commands": commands}, ("acp.commands", {"commands": commands})
+    return {"commands": commands}, ("session.commands", {"commands": commands})
 
 
 def _info(update: dict[str, Any]) -> _Read | None:
     """Absent: unchanged. Null: cleared."""
     names = {"title": "title", "updatedAt": "updated_at"}
     good = {key: update[key] for key in names if key in update and isinstance(update[key], str | None)}
-    return ({names[key]: value for key, value in good.items()}, ("acp.info", good)) if good else None
+    return ({names[key]: value for key, value in good.items()}, ("session.info", good)) if good else None
 
 
 def _usage(update: dict[str, Any]) -> _Read | None:
@@ -198,7 +199,7 @@ def _usage(update: dict[str, Any]) -> _Read | None:
             "cost": present({"amount": amount, "currency": text(cost.get("currency"))}) if money else None,
         }
     )
-    return ({"usage": told}, ("acp.usage", told)) if told else None
+    return ({"usage": told}, ("session.usage", told)) if told else None
 
 
 READERS = {

@@ -59,6 +59,8 @@ class Handshake:
     logout: bool = False
     auth_status: bool = False
     providers: bool = False
+    steering: bool = False
+    """It takes words for a turn under way: an extension, told beside the capabilities."""
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: dict[str, Any] = field(default_factory=dict)
     """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
@@ -77,6 +79,7 @@ def read_handshake(result: Any) -> Handshake:
         version=word(info.get("version")),
         auth_methods=tuple(_auth_methods(told.get("authMethods"))),
         raw=told,
+        steering=marked(obj(obj(told.get("_meta")).get("steering")).get("supported")),
         **read(obj(told.get("capabilities" if second else "agentCapabilities"))),
         **({"logout": bool(items(told.get("authMethods")))} if second else {}),
     )
@@ -161,6 +164,8 @@ def agui_layer(handshake: Handshake) -> dict[str, Any]:
         "multimodal.input.pdf": handshake.embedded_context,
         "multimodal.input.file": handshake.embedded_context,
     }
+    if handshake.steering:
+        layer["custom.gateway.steering"] = True
     for key, value in acp_view(handshake).items():
         if isinstance(value, dict):
             layer |= {f"custom.acp.{key}.{name}": told for name, told in value.items()}

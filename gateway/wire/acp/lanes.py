@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.events import Custom, Event, SubagentBroke, SubagentEnd, SubagentStart
+from gateway.wire.acp.hosted import Hosted
 from gateway.wire.acp.lenient import obj, present, text, word
 from gateway.wire.acp.messages import Messages
 from gateway.wire.acp.plans import Plans
@@ -21,13 +22,15 @@ from gateway.wire.acp.tools import ToolCalls
 class Lane:
     """One speaker in one turn. `prefix` starts all its ids."""
 
-    def __init__(self, prefix: str, *, session_id: str | None = None, before: Lane | None = None) -> None:
+    def __init__(
+        self, prefix: str, hosted: Hosted, *, session_id: str | None = None, before: Lane | None = None
+    ) -> None:
         """`session_id`: of a child; then the prefix is the subagent's id, too."""
         subagent = prefix if session_id is not None else None
         self.session_id, self.subagent = session_id, subagent
         self.messages = Messages(prefix, subagent)
         self.terminals = Terminals(prefix, subagent)
-        self.tools = ToolCalls(prefix, subagent, self.terminals)
+        self.tools = ToolCalls(prefix, subagent, self.terminals, hosted)
         self.plans = Plans(prefix, subagent)
         self.busy = False
         """Did it do anything but speak?"""
@@ -60,7 +63,8 @@ class Child:
 class Lanes:
     def __init__(self) -> None:
         self.turn_key = "t0"
-        self.main = Lane(self.turn_key)
+        self.hosted = Hosted()
+        self.main = Lane(self.turn_key, self.hosted)
         self._children: dict[str, Child] = {}
         self._count = 0
 
@@ -72,7 +76,8 @@ class Lanes:
     def begin(self, turn_key: str) -> None:
         """A new turn: everybody speaks under new ids."""
         self.turn_key = turn_key
-        self.main = Lane(turn_key, before=self.main)
+        self.hosted.untold.clear()
+        self.main = Lane(turn_key, self.hosted, before=self.main)
         for child in self._children.values():
             self._rest(child)
 
@@ -136,7 +141,7 @@ class Lanes:
             above = lane.subagent
         self._count += 1
         subagent = f"{self.turn_key}/{self._count}"
-        child.lane = Lane(subagent, session_id=child.session_id, before=child.last)
+        child.lane = Lane(subagent, self.hosted, session_id=child.session_id, before=child.last)
         name = child.title or child.description or "subagent"
         return child.lane, [*found, SubagentStart(subagent, name, child.description, parent=above)]
 

@@ -11,10 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Broke, Ended, Event, Question, Warned
+from gateway.events import Broke, ClientCall, Ended, Event, Question, Warned
 from gateway.wire.acp.asking import elicitation_question, permission_question, subject_call
 from gateway.wire.acp.facts import Facts
 from gateway.wire.acp.faults import agent_fault, ends_cancelled
+from gateway.wire.acp.hosted import Hosted
 from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
@@ -154,6 +155,27 @@ class SessionReader:
         code = error.get("code")
         words = text(error.get("message")) or self._lanes.main.messages.last_text
         return Fault(code if isinstance(code, int) else INTERNAL_ERROR, words, error.get("data"))
+
+    # -- the client's own tools
+
+    @property
+    def hosted(self) -> Hosted:
+        """To be told of what is offered."""
+        return self._lanes.hosted
+
+    def client_call(
+        self, tool: str, arguments: dict[str, Any], agents_id: str | None = None
+    ) -> tuple[list[Event], ClientCall]:
+        """A call that has reached the server of the client's tools: what is still to be told of it, and the call as the
+        client knows it. `park()` follows, then `Called`. `agents_id`: the agent's own id of the call."""
+        name = self.hosted.name(tool)
+        for lane in self._lanes.all():
+            if (known := lane.tools.arrived(tool, arguments, agents_id)) is not None:
+                self._updates.heard(lane, known[0])
+                return known[0], ClientCall(known[1], name, lane.subagent)
+        found, call_id = self._lanes.main.tools.arrived_untold(tool, arguments, agents_id)
+        self._updates.heard(self._lanes.main, found)
+        return found, ClientCall(call_id, name)
 
     # -- questions
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.errors import NotCapable
 from gateway.wire.acp.facts import Facts
+from gateway.wire.session import CONFIG, MODELS, MODES
 
 Call = tuple[str, dict[str, Any]]
 
@@ -20,7 +21,7 @@ def set_mode_request(facts: Facts, session_id: str, mode: str) -> Call:
         return _config(facts, session_id, option, mode)
     if mode in _ids(facts.modes):
         return "session/set_mode", {"sessionId": session_id, "modeId": mode}
-    raise _refusal("mode", mode, "custom.acp.modes", [*_of_category(facts, "mode"), *_ids(facts.modes)])
+    raise _refusal("mode", mode, MODES, [*_of_category(facts, "mode"), *_ids(facts.modes)])
 
 
 def set_model_request(facts: Facts, session_id: str, model: str) -> Call:
@@ -28,7 +29,7 @@ def set_model_request(facts: Facts, session_id: str, model: str) -> Call:
         return _config(facts, session_id, option, model)
     if model in _ids(facts.models):
         return "session/set_model", {"sessionId": session_id, "modelId": model}
-    raise _refusal("model", model, "custom.acp.models", [*_of_category(facts, "model"), *_ids(facts.models)])
+    raise _refusal("model", model, MODELS, [*_of_category(facts, "model"), *_ids(facts.models)])
 
 
 def set_config_request(facts: Facts, session_id: str, config: str, value: str | bool) -> Call:
@@ -36,18 +37,18 @@ def set_config_request(facts: Facts, session_id: str, config: str, value: str | 
     named = [option for option in facts.options if option["id"] == config]
     option = next(iter(named or [option for option in facts.options if option.get("category") == config]), None)
     if option is None:
-        raise _refusal("config option", config, "custom.acp.configOptions", [option["id"] for option in facts.options])
+        raise _refusal("config option", config, CONFIG, [option["id"] for option in facts.options])
     match option["type"]:
         case "boolean" if isinstance(value, bool):
             pass
         case "boolean":
-            raise _refusal(f"value for {option['id']!r}", value, "custom.acp.configOptions", ["true", "false"])
+            raise _refusal(f"value for {option['id']!r}", value, CONFIG, ["true", "false"])
         case "select" if value in _values(option):
             pass
         case "select":
-            raise _refusal(f"value for {option['id']!r}", value, "custom.acp.configOptions", _values(option))
+            raise _refusal(f"value for {option['id']!r}", value, CONFIG, _values(option))
         case kind:
-            raise _refusal(f"way to set an option of type {kind!r}", option["id"], "custom.acp.configOptions", [])
+            raise _refusal(f"way to set an option of type {kind!r}", option["id"], CONFIG, [])
     return _config(facts, session_id, option, value)
 
 

@@ -4,6 +4,9 @@ In: `tool_call`, `tool_call_update`, `tool_call_content_chunk`, and the call ins
 names an id first creates the call, for agents differ in that. Out: events, each call closed exactly once. An agent's
 id is unique per turn at best, so AG-UI's is made of both. The display title never serves as a name: it changes.
 
+A call of the client's own tools (`hosted`) is held back until it has reached the server that they are at, or until
+somebody is asked about it, or it is over: the client acts on what it is told, so that must be the call as it is.
+
 What shows on a call (title, kind, status, locations) is in `metadata.acp`; where it changes and no other event is due
 it is told as CUSTOM `acp.tool_call`.
 """
@@ -14,8 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.errors import NotJson
 from gateway.events import Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.jsontext import loads
 from gateway.wire.acp.arguments import Arguments
+from gateway.wire.acp.hosted import Hosted, Untold
 from gateway.wire.acp.lenient import items, json_text, obj, present, word
 from gateway.wire.acp.results import live_text, outcome
 from gateway.wire.acp.terminals import Output, Terminals
@@ -45,7 +51,14 @@ class Call:
     """The input as it was when it was declared complete."""
     told: dict[str, Any] = field(default_factory=dict)
     """What was last shown of the call."""
+    tool: str | None = None
+    """The client's own that it is of."""
+    shown_input: Any = None
+    """What was shown as its content that may be its arguments: some agents show them nowhere else."""
+    started: bool = False
     ended: bool = False
+    arrived: bool = False
+    """It has reached the server of the client's own tools."""
     answered: bool = False
     permission: str | None = None
     """What came of asking for permission."""
@@ -55,8 +68,9 @@ class Call:
 
 
 class ToolCalls:
-    def __init__(self, prefix: str, subagent: str | None, terminals: Terminals) -> None:
+    def __init__(self, prefix: str, subagent: str | None, terminals: Terminals, hosted: Hosted | None = None) -> None:
         self._prefix, self._subagent, self._terminals = prefix, subagent, terminals
+        self._hosted = hosted if hosted is not None else Hosted()
         self._calls: dict[str, Call] = {}
 
     def known(self, acp_id: Any) -> Call | None:
@@ -67,10 +81,13 @@ class ToolCalls:
         acp_id = word(update.get("toolCallId"))
         if acp_id is None:
             return None
-        fresh = acp_id not in self._calls
         call = self._calls.setdefault(acp_id, Call(f"{self._prefix}:{acp_id}", acp_id))
         self._apply(call, update)
-        found: list[Event] = [self._start(call)] if fresh else []
+        fresh, found = not call.started, list[Event]()
+        if fresh and not self._adopted(call):
+            if self._held_back(call, obj(update.get("_meta"))):
+                return []
+            found.append(self._start(call))
         found += self._input(call, update)
         found += self._terminals.meta(update.get("_meta"), call.id)
         if not fresh and not call.answered and call.status == "in_progress" and "content" in update:
@@ -98,7 +115,31 @@ class ToolCalls:
 
     def park(self) -> list[Event]:
         """The run ends while the turn waits: whatever is open is closed for the client, so it is closed here too."""
-        return [event for call in self._calls.values() for event in self._end(call)]
+        return [event for call in self._calls.values() if call.started for event in self._end(call)]
+
+    def arrived(self, tool: str, arguments: dict[str, Any], agents_id: str | None) -> tuple[list[Event], str] | None:
+        """The call of a client's own tool that has come, if it is one of these: what is still to be told of it, and its
+        id."""
+        open_ones = (call for call in self._calls.values() if not call.arrived and not call.answered)
+        known = [call for call in open_ones if self._agrees(call, tool, arguments)]
+        if agents_id is not None:
+            same = [call for call in known if call.acp_id == agents_id]
+        else:
+            same = [call for call in known if call.tool == tool]
+            # Of several, the one that shows these arguments; else the first: not every agent shows them as they are.
+            same.sort(key=lambda call: self._arguments(call) != arguments)
+        if not same:
+            return None
+        call = same[0]
+        call.arrived, call.tool, call.raw_input = True, tool, arguments
+        return list(self._end(call)), call.id
+
+    def arrived_untold(self, tool: str, arguments: dict[str, Any], agents_id: str | None) -> tuple[list[Event], str]:
+        """…if it is none of them: the whole of it."""
+        call_id = self._hosted.new_id(self._prefix)
+        self._hosted.came(Untold(call_id, tool, arguments, agents_id))
+        start = ToolStart(call_id, self._hosted.name(tool), subagent=self._subagent)
+        return [start, ToolArgs(call_id, json_text(arguments)), ToolEnd(call_id)], call_id
 
     def close(self, *, cancelled: bool) -> list[Event]:
         """The turn is over. What became of a call that is still open, nobody said."""
@@ -129,29 +170,69 @@ class ToolCalls:
         call.parent = word(vendor.get("parentToolUseId")) or call.parent
         if isinstance(update.get("locations"), list):
             call.locations = _locations(update["locations"])
+        if update.get("rawInput") is not None:
+            call.raw_input = update["rawInput"]
         if isinstance(update.get("content"), list):
             call.content = items(update["content"])
+            call.shown_input = _object(live_text(call.content)) or call.shown_input if self._hosted.any else None
             for item in call.content:
                 if item.get("type") == "terminal":
                     self._terminals.link(item.get("terminalId"), call.id)
         if update.get("rawOutput") is not None:
             call.raw_output = update["rawOutput"]
+        if not call.started and self._hosted.any:
+            call.tool = self._hosted.find(call.name, call.title, call.raw_input)
+
+    # -- the client's own
+
+    def _held_back(self, call: Call, meta: dict[str, Any]) -> bool:
+        """qwen-code says what a call is of only after it has begun to prepare it."""
+        preparing = self._hosted.any and meta.get("phase") == "preparing"
+        return call.status not in DONE and (call.tool is not None or preparing)
+
+    def _adopted(self, call: Call) -> bool:
+        """It has come already, and is known to the client."""
+        told = self._hosted.adopt(call.acp_id, call.tool, self._arguments(call)) if self._hosted.untold else None
+        if told is None:
+            return False
+        call.id, call.tool, call.raw_input = told.id, told.tool, told.arguments
+        call.started = call.ended = call.arrived = True
+        call.told_input = call.raw_input
+        return True
+
+    def _arguments(self, call: Call) -> dict[str, Any] | None:
+        told = self._hosted.arguments(call.raw_input)
+        return call.shown_input if told is None else told
+
+    def _agrees(self, call: Call, tool: str, arguments: dict[str, Any]) -> bool:
+        """What the client was told of it is true of the one that has come."""
+        return not call.started or (call.tool == tool and call.told_input == arguments)
+
+    # -- telling
 
     def _start(self, call: Call) -> ToolStart:
+        call.started = True
+        if call.tool is not None:
+            name = self._hosted.name(call.tool)
+            return ToolStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
         name = call.name or (call.kind if call.kind not in (None, "other") else None) or "tool"
         return ToolStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
 
     def _input(self, call: Call, update: dict[str, Any]) -> Iterator[Event]:
-        if update.get("rawInput") is not None:
-            call.raw_input = update["rawInput"]
-            if not call.ended and (delta := call.arguments.grow(call.raw_input)):
-                yield ToolArgs(call.id, delta)
+        news = update.get("rawInput") is not None and not call.ended and call.tool is None
+        if news and (delta := call.arguments.grow(call.raw_input)):
+            yield ToolArgs(call.id, delta)
         if call.status in INPUT_FINAL:
             yield from self._end(call)
 
     def _end(self, call: Call) -> Iterator[Event]:
         if call.ended:
             return
+        if not call.started:
+            yield self._start(call)
+        if call.tool is not None:
+            call.raw_input = self._arguments(call) or {}
+            call.arguments.grow(call.raw_input)
         call.ended, call.told_input = True, call.raw_input
         rest, right = call.arguments.finish()
         if rest:
@@ -227,6 +308,14 @@ def _locations(told: list[Any]) -> list[dict[str, Any]]:
 
 def _line(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _object(words: str) -> dict[str, Any] | None:
+    """What is shown, if that is a JSON object."""
+    try:
+        return obj(loads(words.encode())) if words.startswith("{") else None
+    except NotJson:
+        return None
 
 
 def _small(raw: Any) -> Any:

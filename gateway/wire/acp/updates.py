@@ -85,7 +85,7 @@ class Updates:
         fact = facts.read_update(update)
         if fact is None:
             return []
-        if fact[0] in ("acp.mode", "acp.config"):
+        if fact[0] in ("session.mode", "session.config"):
             self.lanes.main.busy = True  # what a slash command was for: the turn was not empty
         return [Custom(fact[0], fact[1], self.lanes.tag(session_id))]
 

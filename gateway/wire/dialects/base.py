@@ -21,6 +21,7 @@ import orjson
 from gateway.errors import AgentFault
 from gateway.events import Ended, Event, Unread, Warned
 from gateway.turn import Answer, Approvals
+from gateway.wire.session import CWD
 
 Block = dict[str, Any]
 """Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""
@@ -89,7 +90,7 @@ class Dialect:
 
     name: ClassVar[str]
     actions: ClassVar[frozenset[str]] = frozenset()
-    """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`, `list`."""
+    """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
     serves_tools: ClassVar[bool] = False
     """Its agent can be offered the client's own tools: a call of one is told by `Called`, and waits for `answer`. What
@@ -131,6 +132,7 @@ class Dialect:
     def begin(self, begin: Begin) -> None:
         """A process stands ready. What must be said first goes to `outbox`; it is `ready` at once if nothing must."""
         self.given, self.ready, self.busy, self.failure, self.anew = begin, True, False, None, False
+        self.facts |= {CWD: begin.cwd} if begin.cwd else {}
 
     def prompt(self, prompt: Prompt) -> None:
         raise NotImplementedError

@@ -29,6 +29,7 @@ from gateway.events import (
 from gateway.wire.acp.lenient import items, json_text, obj, present, text, word
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.session import CWD, MODEL
 
 NOISE = frozenset(
     (
@@ -137,7 +138,7 @@ class CursorDialect(Dialect):
 
     def _init(self, line: Data) -> list[Event]:
         self.session_id = word(line.get("session_id")) or self.session_id
-        paths = {"custom.acp.models.current": "model", "custom.acp.sessionInfo.cwd": "cwd"}
+        paths = {MODEL: "model", CWD: "cwd"}
         self.facts |= present({path: word(line.get(key)) for path, key in paths.items()})
         return []
 
@@ -216,7 +217,7 @@ class CursorDialect(Dialect):
         if not self.busy:
             return []
         self.session_id = word(line.get("session_id")) or self.session_id
-        found = [*self._close(), *_used(line, self.facts.get("custom.acp.models.current"))]
+        found = [*self._close(), *_used(line, self.facts.get(MODEL))]
         words = text(line.get("result")) or text(line.get("error")) or ""
         failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
         if failed and not self.cancelled:

@@ -17,6 +17,7 @@ import orjson
 from gateway.events import Broke, Event, TextDelta, TextEnd, ToolArgs, ToolEnd, ToolResult, ToolStart, Used
 from gateway.wire.acp.lenient import count, json_text, obj, present, text, word
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.session import MODEL
 
 TYPES = {
     "FatalAuthenticationError": "AUTH_REQUIRED",
@@ -91,7 +92,7 @@ class GeminiStream(Dialect):
     def _init(self, told: dict[str, Any]) -> list[Event]:
         self.session_id = word(told.get("session_id")) or self.session_id
         if model := word(told.get("model")):
-            self.facts["custom.gemini.model"] = model
+            self.facts[MODEL] = model
         return []
 
     def _said(self, told: dict[str, Any]) -> list[Event] | None:

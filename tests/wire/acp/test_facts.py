@@ -76,22 +76,22 @@ def test_version_2_has_the_same_shape_afterwards() -> None:
 
 def test_the_layer_lists_what_there_is() -> None:
     told = layer(facts("claude-agent-acp", "text"))
-    assert told["custom.acp.modes.current"] == "default"
-    assert told["custom.acp.modes.available"][0] == {
+    assert told["custom.session.modes.current"] == "default"
+    assert told["custom.session.modes.available"][0] == {
         "id": "default",
         "name": "Manual",
         "description": "Always ask before making changes",
     }
-    assert told["custom.acp.usage.size"] == 1_000_000
-    assert told["custom.acp.usage.cost"]["currency"] == "USD"
-    assert told["custom.acp.sessionInfo.title"] == "hello there"
-    assert {"custom.acp.models.current", "custom.acp.configOptions", "custom.acp.commands"} <= told.keys()
+    assert told["custom.session.usage.size"] == 1_000_000
+    assert told["custom.session.usage.cost"]["currency"] == "USD"
+    assert told["custom.session.info.title"] == "hello there"
+    assert {"custom.session.models.current", "custom.session.config", "custom.session.commands"} <= told.keys()
 
 
 def test_models_by_the_older_api_are_listed() -> None:
     told = layer(facts("gemini-cli"))
-    assert told["custom.acp.models.current"] == "gemini-2.5-flash"
-    assert len(told["custom.acp.models.available"]) == 6
+    assert told["custom.session.models.current"] == "gemini-2.5-flash"
+    assert len(told["custom.session.models.available"]) == 6
 
 
 def test_nothing_known_is_nothing_claimed() -> None:
@@ -121,18 +121,18 @@ MODEL_API = {"currentModelId": "a", "availableModels": [{"modelId": "a", "name":
 
 def test_a_new_mode_is_seen_in_the_option_that_shows_it() -> None:
     told = having(configOptions=[option()], modes=MODE_API)
-    assert told.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("acp.mode", {"mode": "b"})
+    assert told.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("session.mode", {"mode": "b"})
     shown = layer(told)
-    assert (shown["custom.acp.modes.current"], shown["custom.acp.configOptions"][0]["value"]) == ("b", "b")
+    assert (shown["custom.session.modes.current"], shown["custom.session.config"][0]["value"]) == ("b", "b")
     told.read_update({"sessionUpdate": "config_option_update", "configOptions": [option(value="a")]})
-    assert layer(told)["custom.acp.modes.current"] == "a"
+    assert layer(told)["custom.session.modes.current"] == "a"
 
 
 def test_a_fact_is_told_when_it_changes() -> None:
     told = Facts()
     usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}}
     assert told.read_update(usage) == (
-        "acp.usage",
+        "session.usage",
         {"used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}},
     )
     assert told.read_update(usage) is None
@@ -148,7 +148,7 @@ def test_an_update_without_its_fact_changes_nothing(kind: str) -> None:
 def test_a_title_is_cleared_by_null_and_kept_when_absent() -> None:
     told = Facts(title="x", updated_at="then")
     assert told.read_update({"sessionUpdate": "session_info_update", "updatedAt": "now"}) == (
-        "acp.info",
+        "session.info",
         {"updatedAt": "now"},
     )
     assert told.title == "x"
@@ -232,7 +232,7 @@ def test_what_was_set_by_an_api_that_answers_nothing_is_noted() -> None:
     told = having(modes=MODE_API, models=MODEL_API)
     told.chose_mode("c")
     told.chose_model("z")
-    assert (layer(told)["custom.acp.modes.current"], layer(told)["custom.acp.models.current"]) == ("c", "z")
+    assert (layer(told)["custom.session.modes.current"], layer(told)["custom.session.models.current"]) == ("c", "z")
 
 
 KEYS = st.sampled_from(["modes", "models", "configOptions", "availableCommands", "availableModes", "options", "id"])

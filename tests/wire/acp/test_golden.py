@@ -50,7 +50,7 @@ def _line(event: Wire) -> str:
 
 def _brief(event: Wire) -> Wire:
     """Lists of commands and options by their names only: they are long, and tested elsewhere."""
-    if event.get("name") not in ("acp.commands", "acp.config"):
+    if event.get("name") not in ("session.commands", "session.config"):
         return event
     value: dict[str, Any] = {
         key: [entry.get("name") for entry in listed] for key, listed in event["value"].items()

@@ -121,11 +121,11 @@ def test_a_childs_facts_are_told_in_its_name_and_not_kept() -> None:
     session = reader()
     read(session, child(**RUNNING))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
-    assert event == Custom("acp.usage", {"used": 1, "size": 2}, "t1/1")
+    assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
     assert session.facts.usage == {}
     read(session, child(**IDLE))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
-    assert event == Custom("acp.usage", {"used": 1, "size": 2}, "t1/1")
+    assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
 
 
 def between(sender: str, recipient: str) -> dict[str, Any]:

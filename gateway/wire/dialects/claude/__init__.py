@@ -6,6 +6,10 @@ that come out are the same.
 
 A prompt carries a uuid, and the result that answers it names it. Claude leaves out a message whose uuid it has seen, so
 it is made of the turn's key and the words: the same in every test, and never twice in a session.
+
+Words for a turn under way are a line like the prompt. Claude folds them in after the tools that run, or begins another
+turn of its own with them right after the result, which is then no end of ours. It tells where a line stands in its
+queue (`command_lifecycle`); versions that do not are not steered.
 """
 
 from __future__ import annotations
@@ -15,15 +19,16 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Called, ClientCall, Custom, Event, Question
+from gateway.events import Asked, Called, ClientCall, Custom, Event, Heard, Question
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
 from gateway.wire.dialects.claude.asking import Pending, answered, by_policy, question, withdrawn
 from gateway.wire.dialects.claude.content import to_content
-from gateway.wire.dialects.claude.facts import HERE, models, of_handshake, of_session
+from gateway.wire.dialects.claude.facts import mode, models, of_handshake, of_session
 from gateway.wire.dialects.claude.reader import Line, Reader
 from gateway.wire.dialects.claude.serving import PREFIX, SERVER, Served, called_id, result
+from gateway.wire.session import MODEL
 
 __all__ = ["ClaudeDialect", "ClaudePrint"]
 
@@ -32,7 +37,7 @@ UNSUPPORTED = "This host does not offer that."
 NOT_SERVED = "Claude Code did not take the application's own tools"
 FOR_HOSTS = ("hook_callback", "mcp_message", "request_user_dialog")
 """Requests to a host that said it takes them, which we did not."""
-SET = {"set_model": ("set_model", "model", "models"), "set_mode": ("set_permission_mode", "mode", "modes")}
+SET = {"set_model": ("set_model", "model"), "set_mode": ("set_permission_mode", "mode")}
 """Action → Claude's request, its field, and where the fact stands."""
 
 
@@ -42,6 +47,7 @@ class ClaudeDialect(Reader):
     name: ClassVar[str] = "claude"
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model", "set_mode"))
     serves_tools: ClassVar[bool] = True
+    steers: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,6 +64,8 @@ class ClaudeDialect(Reader):
         self._calling: list[ClientCall] = []
         """…to be told likewise."""
         self._uuid = ""
+        """Of the line whose result is awaited: the prompt, or words that came after it."""
+        self._tells_queue = False
         self._models: list[dict[str, Any]] | None = None
 
     # -- driven by the gateway
@@ -67,6 +75,7 @@ class ClaudeDialect(Reader):
         self.ready = False
         self._requests.clear()
         self._served.forget()
+        self._tells_queue = False
         self._forget()
         self._request("initialize", {"subtype": "initialize"})
 
@@ -79,10 +88,20 @@ class ClaudeDialect(Reader):
         if (news := self._served.offer(prompt.tools)) is not None:
             self._request("offer", news)
         self._calls.names = self._served.names
-        self._uuid = str(uuid5(PROMPTS, f"{prompt.key} {prompt.text}"))
-        message = {"role": "user", "content": content}
-        about = {"parent_tool_use_id": None, "session_id": self.session_id or "", "uuid": self._uuid}
-        self.send({"type": "user", "message": message, **about})
+        self._uuid = self._say(f"{prompt.key} {prompt.text}", content)
+
+    def _say(self, name: str, content: list[dict[str, Any]]) -> str:
+        uuid = str(uuid5(PROMPTS, name))
+        about = {"parent_tool_use_id": None, "session_id": self.session_id or "", "uuid": uuid}
+        self.send({"type": "user", "message": {"role": "user", "content": content}, **about})
+        return uuid
+
+    def steer(self, message_id: str, text: str) -> bool:
+        if not self._tells_queue:
+            return False
+        uuid = self._say(f"{self.turn.key} {message_id} {text}", [{"type": "text", "text": text}])
+        self._words[uuid] = Heard(message_id, text)
+        return True
 
     def answer(self, question_id: str, answer: Answer) -> None:
         pending = self._pending.pop(question_id, None)
@@ -105,7 +124,7 @@ class ClaudeDialect(Reader):
 
     def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
         if action in SET:
-            subtype, field, _ = SET[action]
+            subtype, field = SET[action]
             return self._request(action, {"subtype": subtype, field: params.get(field)}, params)
         if self._models is None:
             return self._request("models", {"subtype": "list_models"})
@@ -124,8 +143,8 @@ class ClaudeDialect(Reader):
                 found = self._answered(obj(line.get("response")))
             case "control_cancel_request":
                 found = self._withdraw(word(line.get("request_id")))
-            case "command_lifecycle" if self._dropped(line):
-                found = self._give_up()
+            case "command_lifecycle":
+                found = self._moved(line)
             case _:
                 found = super()._line(line)
         return found if found is None else [*found, *self._ask()]
@@ -274,8 +293,9 @@ class ClaudeDialect(Reader):
         if purpose == "models":
             self._models = models(told.get("models"))
             return self._models
-        _, field, place = SET[purpose]
-        self.facts[f"{HERE}.{place}.current"] = word(told.get(field)) or params.get(field)
+        _, field = SET[purpose]
+        chosen = word(told.get(field)) or params.get(field)
+        self.facts |= {MODEL: chosen} if purpose == "set_model" else mode(chosen)
         return told
 
     # -- an end without a result
@@ -286,9 +306,21 @@ class ClaudeDialect(Reader):
         queued = self._awaited and isinstance(gone, list) and self._uuid in gone
         return self._give_up() if queued or (not self._awaited and not self._working) else []
 
-    def _dropped(self, line: Line) -> bool:
-        ours = self._awaited and line.get("command_uuid") == self._uuid
-        return ours and line.get("state") in ("cancelled", "discarded")
+    def _moved(self, line: Line) -> list[Event]:
+        """Where a line of ours stands in Claude's queue."""
+        self._tells_queue = True
+        uuid, state = line.get("command_uuid"), line.get("state")
+        if not isinstance(uuid, str) or state not in ("started", "cancelled", "discarded"):
+            return []
+        words = self._words.pop(uuid, None)
+        if state == "started":
+            if words is not None and not self._awaited:  # not folded in: a turn of their own
+                self._uuid, self._awaited, self._last = uuid, True, None
+            return [] if words is None else [words]
+        if words is None:
+            return self._give_up() if self._awaited and uuid == self._uuid else []
+        over = self.busy and self._last is not None and not self._goes_on(self._last)
+        return self._finish() if over else []
 
     def _give_up(self) -> list[Event]:
         if not self.busy:

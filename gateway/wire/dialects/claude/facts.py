@@ -1,8 +1,7 @@
 """What Claude Code tells of itself and of a session → layers of capabilities.
 
-In: the answer to `initialize`, the `init` line of a turn, a list of models. Out: dotted path → value. Where ACP's
-sessions have the same fact it has the same name, under `custom.session` instead of `custom.acp`. Of the account only
-how it is reached: who it belongs to is nobody's business.
+In: the answer to `initialize`, the `init` line of a turn, a list of models. Out: dotted path → value. Of the account
+only how it is reached: who it belongs to is nobody's business.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from typing import Any
 
 from gateway.wire.acp.lenient import items, obj, present, text, word
 from gateway.wire.dialects.claude.serving import PREFIX, SERVER
+from gateway.wire.session import COMMANDS, CWD, MODE, MODEL, MODELS, PERMISSION, SERVERS, SKILLS
+from gateway.wire.session import MODES as MODES_OFFERED
 
-HERE = "custom.session"
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 """What a session can be set to. Without any checks it can only be started."""
 
@@ -24,8 +24,8 @@ def of_handshake(told: dict[str, Any]) -> dict[str, Any]:
         {
             "identity.version": word(told.get("claude_code_version")),
             "multiAgent.subagents": _described(told.get("agents")),
-            f"{HERE}.models.available": [_shown(model) for model in models(told.get("models"))],
-            f"{HERE}.modes.available": [{"id": mode} for mode in MODES],
+            MODELS: [_shown(model) for model in models(told.get("models"))],
+            MODES_OFFERED: [{"id": mode} for mode in MODES],
             "custom.claude.provider": word(account.get("apiProvider")),
             "custom.claude.keySource": word(account.get("apiKeySource")),
         }
@@ -36,8 +36,8 @@ def of_session(told: dict[str, Any]) -> dict[str, Any]:
     """The answer to `initialize`, as far as it is about this one."""
     return present(
         {
-            f"{HERE}.modes.current": word(told.get("current_permission_mode")),
-            f"{HERE}.commands": commands(told.get("commands")),
+            **mode(told.get("current_permission_mode")),
+            COMMANDS: commands(told.get("commands")),
             "custom.claude.outputStyle": word(told.get("output_style")),
         }
     )
@@ -52,16 +52,25 @@ def of_turn(line: dict[str, Any]) -> dict[str, Any]:
         {
             "identity.version": word(line.get("claude_code_version")),
             "tools.items": [{"name": name, "description": ""} for name in own],
-            f"{HERE}.models.current": word(line.get("model")),
-            f"{HERE}.modes.current": word(line.get("permissionMode")),
-            f"{HERE}.sessionInfo.cwd": word(line.get("cwd")),
-            "custom.claude.mcpServers": [present(one) for one in servers if one["name"] not in (None, SERVER)],
-            "custom.claude.slashCommands": _words(line.get("slash_commands")),
-            "custom.claude.skills": _words(line.get("skills")),
+            MODEL: word(line.get("model")),
+            **mode(line.get("permissionMode")),
+            CWD: word(line.get("cwd")),
+            SERVERS: [present(one) for one in servers if one["name"] not in (None, SERVER)],
+            SKILLS: _words(line.get("skills")),
             "custom.claude.agents": _words(line.get("agents")),
             "custom.claude.outputStyle": word(line.get("output_style")),
         }
     )
+
+
+def mode(told: Any) -> dict[str, Any]:
+    """Its modes are about nothing but permissions."""
+    return {MODE: word(told), PERMISSION: word(told)}
+
+
+def named_commands(line: dict[str, Any]) -> list[dict[str, Any]]:
+    """`init` has their names alone: for a session that was told no more."""
+    return [{"name": name} for name in _words(line.get("slash_commands"))]
 
 
 def models(told: Any) -> list[dict[str, Any]]:

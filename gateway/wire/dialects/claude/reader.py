@@ -6,6 +6,7 @@ have no event of their own become CUSTOM events by `ASIDES`; whatever else there
 A turn of Claude's ends with a `result`. Ours ends with the one that answers our prompt: Claude also begins turns that
 nobody asked for, when something in the background is done, and their results may come first. Subagents that our turn
 left at work in the background belong to it: then it ends when they are done, and Claude has said what it makes of them.
+So do words of the user's that reached it: it does not end before Claude has taken them up, and answered.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault, NotJson
-from gateway.events import Broke, Custom, Event, TextDelta, TextEnd, Warned
+from gateway.events import Broke, Custom, Event, Heard, TextDelta, TextEnd, Warned
 from gateway.jsontext import loads
 from gateway.wire.acp.lenient import items, json_text, obj, text, word
 from gateway.wire.dialects.base import Begin, Dialect, Prompt
 from gateway.wire.dialects.claude.calls import Calls
 from gateway.wire.dialects.claude.ending import LOST, Book, aborted, failure, stop_reason
-from gateway.wire.dialects.claude.facts import HERE, commands, of_turn
+from gateway.wire.dialects.claude.facts import commands, mode, named_commands, of_turn
 from gateway.wire.dialects.claude.lane import Lane
 from gateway.wire.dialects.claude.tasks import Tasks
 from gateway.wire.dialects.claude.template import Template
+from gateway.wire.session import COMMANDS, MODEL
 
 NOISE = {
     "keep_alive": "a sign of life",
@@ -79,6 +81,8 @@ class Reader(Dialect):
         """It has said which plugins it could not load."""
         self._news: list[Event] = []
         """To be told with what is read next."""
+        self._words: dict[str, Heard] = {}
+        """For the turn under way, by their lines' uuids: Claude has not taken them up."""
 
     def begin(self, begin: Begin) -> None:
         super().begin(begin)
@@ -92,6 +96,7 @@ class Reader(Dialect):
         super().start_turn(prompt)
         self._calls.begin(prompt.key)
         self._awaited, self._last, self._error = True, None, None
+        self._words.clear()
 
     # -- lines
 
@@ -200,6 +205,8 @@ class Reader(Dialect):
         told = of_turn(line)
         self.announced |= {key: told.pop(key) for key in ("identity.version",) if key in told}
         self.facts |= told
+        if COMMANDS not in self.facts and (listed := named_commands(line)):
+            self.facts[COMMANDS] = listed
         return [self._unloaded(error) for error in self._news_of_plugins(line)]
 
     def _news_of_plugins(self, line: Line) -> list[Line]:
@@ -215,16 +222,16 @@ class Reader(Dialect):
 
     def _status(self, line: Line) -> list[Event]:
         found: list[Event] = []
-        if mode := word(line.get("permissionMode")):
-            self.facts[f"{HERE}.modes.current"] = mode
-            found.append(Custom("session.mode", {"mode": mode}))
+        if chosen := word(line.get("permissionMode")):
+            self.facts |= mode(chosen)
+            found.append(Custom("session.mode", {"mode": chosen}))
         if line.get("status") == "compacting" or word(line.get("compact_result")):
             found += self._aside("status", line)
         return found  # that the model is asked again shows by its answer
 
     def _commands(self, line: Line) -> list[Event]:
         listed = commands(line.get("commands"))
-        self.facts[f"{HERE}.commands"] = listed
+        self.facts[COMMANDS] = listed
         return [Custom("session.commands", {"commands": listed})]
 
     def _compacted(self, line: Line) -> list[Event]:
@@ -245,7 +252,7 @@ class Reader(Dialect):
         self._main.rest()
         self._working = False
         self.session_id = word(line.get("session_id")) or self.session_id
-        found: list[Event] = [*self._book.read(line, word(self.facts.get(f"{HERE}.models.current")))]
+        found: list[Event] = [*self._book.read(line, word(self.facts.get(MODEL)))]
         if not self.busy:
             if not self.ready and (broke := failure(line, None)) is not None:
                 self.failure = AgentFault(broke.message, code=broke.code)
@@ -253,7 +260,15 @@ class Reader(Dialect):
         if self._awaited and not self._answers(line):
             return found
         self._awaited, self._last = False, line
+        if self._words and not self.cancelled:
+            return [*found, *self._goes_past(line)]
         return found if self._goes_on(line) else [*found, *self._finish()]
+
+    def _goes_past(self, line: Line) -> list[Event]:
+        """Words wait for which Claude begins another turn right away, however this one ended."""
+        broke = None if aborted(line) else failure(line, self._error[0] if self._error else None)
+        self._error = None
+        return [] if broke is None else [self.warned(broke.code, broke.message)]
 
     def _answers(self, line: Line) -> bool:
         """Is this the end of our prompt's turn? Turns that nobody asked for say where they are from."""
@@ -261,19 +276,22 @@ class Reader(Dialect):
         return origin is None or origin == "human"
 
     def _goes_on(self, line: Line) -> bool:
-        """…in the background."""
+        """…in the background, or with words that wait."""
+        if self._words and not self.cancelled:
+            return True
         if self.cancelled or line.get("is_error") is True:
             return False
         return bool(self._tasks.background) or (self._says_idle and "origin" in line)
 
     def _state(self, line: Line) -> list[Event]:
         self._says_idle = True
-        over = line.get("state") == "idle" and self.busy and self._last is not None
+        over = line.get("state") == "idle" and self.busy and self._last is not None and not self._words
         return self._finish() if over else []
 
     def _finish(self) -> list[Event]:
         """By the newest result."""
         line, self._last = self._last or {}, None
+        self._words.clear()
         found: list[Event] = [*self._book.cost()]
         self._tasks.rest()
         if aborted(line):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke, Custom, Event
+from gateway.events import Broke, Custom, Event, Heard
 from gateway.wire.acp.lenient import count, items, obj, present, text, word
 from gateway.wire.dialects.base import Dialect, Prompt
 from gateway.wire.dialects.codex import facts
@@ -20,6 +20,7 @@ from gateway.wire.dialects.codex.faults import turn_fault
 from gateway.wire.dialects.codex.lane import Lane
 from gateway.wire.dialects.codex.noise import NOISE, TOLD
 from gateway.wire.dialects.codex.usage import Book
+from gateway.wire.session import EFFORT, MODEL, PROVIDER, TITLE
 
 Params = dict[str, Any]
 Found = list[Event] | None
@@ -49,6 +50,8 @@ class Hearing(Dialect):
         self._warned: set[str] = set()
         self.tool_names: dict[str, str] = {}
         """Codex's names of the client's own tools → theirs."""
+        self.words: dict[str, Heard] = {}
+        """For the turn under way, by the ids that Codex was given with them: it has not taken them up."""
 
     # -- for the half that speaks
 
@@ -63,9 +66,9 @@ class Hearing(Dialect):
         self.facts.update({path: value for path, value in told.items() if value is not None})
         for path in [path for path, value in told.items() if value is None]:
             self.facts.pop(path, None)
-        self.model = self.facts.get("custom.acp.models.current")
-        self.provider = self.facts.get("custom.codex.provider")
-        self.effort = self.facts.get("custom.codex.effort")
+        self.model = self.facts.get(MODEL)
+        self.provider = self.facts.get(PROVIDER)
+        self.effort = self.facts.get(EFFORT)
 
     def opened(self, thread_id: str, result: Params, *, new: bool) -> None:
         if thread_id != self.session_id:
@@ -77,6 +80,7 @@ class Hearing(Dialect):
     def hear_turn(self, prompt: Prompt) -> None:
         self.family.begin(prompt.key)
         self.turn_id, self.running, self._error, self._diff = None, False, None, ""
+        self.words.clear()
 
     def turn_known(self, turn: Params) -> None:
         if (turn_id := word(turn.get("id"))) is not None and turn_id not in self._past:
@@ -132,7 +136,9 @@ class Hearing(Dialect):
         return None if told is None else [*found, *told]
 
     def _started(self, params: Params) -> Found:
-        return self._item(params, Lane.started)
+        words = self.words.pop(text(obj(params.get("item")).get("clientId")) or "", None)
+        found = self._item(params, Lane.started)
+        return found if words is None or found is None else [*found, words]
 
     def _completed(self, params: Params) -> Found:
         return self._item(params, Lane.completed)
@@ -258,6 +264,7 @@ class Hearing(Dialect):
         return [self.warned("AGENT_WARNING", words)]
 
     def _server_status(self, params: Params) -> Found:
+        self.learn(facts.of_server(self.facts, params))
         if params.get("status") != "failed":
             return []
         name, why = text(params.get("name")) or "", text(params.get("error")) or "no reason given"
@@ -270,13 +277,13 @@ class Hearing(Dialect):
 
     def _renamed(self, params: Params) -> Found:
         if params.get("threadId") == self.session_id:
-            self.learn(present({"custom.acp.sessionInfo.title": text(params.get("threadName"))}))
+            self.learn(present({TITLE: text(params.get("threadName"))}))
         return []
 
     def _rerouted(self, params: Params) -> Found:
         model = word(params.get("toModel"))
         if params.get("threadId") == self.session_id and model is not None:
-            self.learn({"custom.acp.models.current": model})
+            self.learn({MODEL: model})
         told = {"model": model, "instead": word(params.get("fromModel")), "reason": params.get("reason")}
         return [self.warned("MODEL_REROUTED", "the provider answers with another model", **present(told))]
 

@@ -100,7 +100,11 @@ def _item(block: Block, file: str | None) -> dict[str, Any]:
     if block.get("type") == "image" and isinstance(block.get("data"), str):
         url = f"data:{word(block.get('mimeType')) or 'image/png'};base64,{block['data']}"
         return {"type": "image", "url": url}
-    return {"type": "text", "text": _words(block, file), "text_elements": []}
+    return text_input(_words(block, file))
+
+
+def text_input(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words, "text_elements": []}
 
 
 def plain_text(prompt: Prompt) -> str:

@@ -4,7 +4,8 @@ In: answers to our requests, the server's own requests, notifications; each of t
 requests. Ids of the two directions overlap, so each has a table of its own. Our ids begin with the session's tag, by
 which `owner` finds whom an answer is for. A message for somebody else's thread is left alone.
 
-Cancelling waits for `turn/started`: before it the server knows no turn to interrupt, and would run it to its end.
+Cancelling waits for `turn/started`: before it the server knows no turn to interrupt, and would run it to its end. Words
+for the turn under way name it, so they never reach another; that they were taken up shows by their coming back.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Called, ClientCall, Event
+from gateway.events import Asked, Called, ClientCall, Event, Heard
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
@@ -24,10 +25,11 @@ from gateway.wire.dialects.codex.answering import answered, by_policy
 from gateway.wire.dialects.codex.asking import question
 from gateway.wire.dialects.codex.faults import is_lost, rpc_fault
 from gateway.wire.dialects.codex.hearing import Hearing
-from gateway.wire.dialects.codex.opening import INITIALIZE, mode_params, modes, thread_params, turn_params
+from gateway.wire.dialects.codex.opening import INITIALIZE, mode_params, modes, text_input, thread_params, turn_params
 from gateway.wire.dialects.codex.options import ASKED, ELICITATION, Pending
 from gateway.wire.dialects.codex.serving import Served, refused, result
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
+from gateway.wire.session import MODE, MODEL, MODELS, MODES
 
 DELTA = "item/agentMessage/delta"
 OPENING = ("thread/start", "thread/resume", "thread/fork")
@@ -41,9 +43,10 @@ FEW = 3
 
 class Codex(Hearing):
     name: ClassVar[str] = "codex"
-    actions: ClassVar[frozenset[str]] = frozenset({"models", "fork", "list", "set_model", "set_mode", "delete"})
+    actions: ClassVar[frozenset[str]] = frozenset({"models", "fork", "set_model", "set_mode", "delete"})
     strays: ClassVar[bool] = True
     serves_tools: ClassVar[bool] = True
+    steers: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,6 +84,15 @@ class Codex(Hearing):
         if (number := self._served.calls.pop(question_id, None)) is not None:
             self.send({"id": number, "result": result(answer)})
 
+    def steer(self, message_id: str, text: str) -> bool:
+        if not self.running:
+            return False
+        name = f"{self.turn.key}:{message_id}"
+        self.words[name] = Heard(message_id, text)
+        told = {"expectedTurnId": self.turn_id, "clientUserMessageId": name, "input": [text_input(text)]}
+        self._ask("turn/steer", {"threadId": self.session_id, **told})
+        return True
+
     def cancel(self) -> bool:
         self.cancelled = True
         if self.running:
@@ -95,9 +107,6 @@ class Codex(Hearing):
         match action:
             case "models":
                 return self._ask("model/list", {}, action)
-            case "list":
-                kinds = ["cli", "vscode", "exec", "appServer"]
-                return self._ask("thread/list", {"limit": 50, "sourceKinds": kinds, **params}, action)
             case "fork":
                 return self._ask("thread/fork", {**thread, "excludeTurns": True, **thread_params(self.given)}, action)
             case "delete":
@@ -167,7 +176,7 @@ class Codex(Hearing):
         if name not in offered:
             self.told.append(self.warned("UNKNOWN_MODE", f"the agent has no mode {name!r}", modes=list(offered)))
             return {}
-        self.learn({"custom.acp.modes.current": name})
+        self.learn({MODE: name})
         return mode_params(offered[name], self.given, model or self.model, effort or self.effort)
 
     def _set_mode(self, name: str) -> str:
@@ -226,6 +235,8 @@ class Codex(Hearing):
                 return self.refused(rpc_fault(error, method))
             case "turn/start":
                 self.turn_known(obj(obj(message.get("result")).get("turn")))
+            case "turn/steer" if error is not None:
+                self.words.pop(params["clientUserMessageId"], None)
             case method if method in OPENING:
                 self._opened(method, obj(message.get("result")), error)
         return []
@@ -257,8 +268,8 @@ class Codex(Hearing):
         if version := word(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
             self.announced.setdefault("identity.version", version)
         if offered := [{"id": name} for name in modes(self.given)]:
-            mode = self.facts.get("custom.acp.modes.current") or word(self.given.params.get("mode"))
-            self.learn({"custom.acp.modes.available": offered, "custom.acp.modes.current": mode})
+            mode = self.facts.get(MODE) or word(self.given.params.get("mode"))
+            self.learn({MODES: offered, MODE: mode})
         self.ready = True
 
     def _done(self, action: str, params: dict[str, Any], result: Any) -> Any:
@@ -266,14 +277,12 @@ class Codex(Hearing):
             case "models":
                 found = facts.models(result)
                 brief = [{key: one[key] for key in ("id", "name", "description") if key in one} for one in found]
-                self.learn({"custom.acp.models.available": brief})
+                self.learn({MODELS: brief})
                 return found
-            case "list":
-                return facts.threads(result)
             case "fork":
                 return word(obj(obj(result).get("thread")).get("id"))
             case "set_model":
-                self.learn({"custom.acp.models.current": params["model"]})
+                self.learn({MODEL: params["model"]})
         return None
 
     # -- what is asked of us

@@ -1,7 +1,6 @@
 """What a session is set to and has: read off its events into the capability layers.
 
-In: the data of an event. Out: dotted paths, the same as an ACP session's where they mean the same, and what a client is
-told of the change.
+In: the data of an event. Out: dotted paths, and what a client is told of the change.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from typing import Any
 
 from gateway.events import Custom, Event
 from gateway.wire.acp.lenient import count, items, obj, present, text, word
+from gateway.wire.session import COMMANDS, CWD, EFFORT, HERE, MODE, MODEL, SERVERS, SKILLS, TITLE
+from gateway.wire.session import MODES as MODES_OFFERED
 
 MODES = (
     {"id": "interactive", "name": "Interactive"},
     {"id": "plan", "name": "Plan", "description": "Makes a plan first, and asks before it is carried out."},
     {"id": "autopilot", "name": "Autopilot", "description": "Goes on by itself until the task is complete."},
 )
-MODE, MODEL, TITLE = "custom.acp.modes.current", "custom.acp.models.current", "custom.acp.sessionInfo.title"
-EFFORT = "custom.copilot.reasoningEffort"
 
 Flat = dict[str, Any]
 Data = dict[str, Any]
@@ -32,7 +31,7 @@ def model_state(facts: Flat, told: Any) -> None:
 
 def opened(facts: Flat, result: Data) -> None:
     """The answer to `session.create` and `session.resume`."""
-    facts["custom.acp.modes.available"] = list(MODES)
+    facts[MODES_OFFERED] = list(MODES)
     facts[MODE] = word(result.get("mode")) or "interactive"
     model_state(facts, result.get("modelState"))
 
@@ -40,7 +39,7 @@ def opened(facts: Flat, result: Data) -> None:
 def _started(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     announced |= present({"identity.version": word(data.get("copilotVersion"))})
     cwd = word(obj(data.get("context")).get("cwd"))
-    facts |= present({MODEL: word(data.get("selectedModel")), "custom.acp.sessionInfo.cwd": cwd})
+    facts |= present({MODEL: word(data.get("selectedModel")), CWD: cwd})
     return []
 
 
@@ -49,7 +48,7 @@ def _mode(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     if mode is None or facts.get(MODE) == mode:
         return []
     facts[MODE] = mode
-    return [Custom("acp.mode", {"mode": mode})]
+    return [Custom("session.mode", {"mode": mode})]
 
 
 def _model(facts: Flat, announced: Flat, data: Data) -> list[Event]:
@@ -62,35 +61,35 @@ def _title(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     if title is None or facts.get(TITLE) == title:
         return []
     facts[TITLE] = title
-    return [Custom("acp.info", {"title": title})]
+    return [Custom("session.info", {"title": title})]
 
 
 def _usage(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     """Of the context, by the agent's own count."""
     told = present({"used": count(data.get("currentTokens")), "size": count(data.get("tokenLimit"))})
-    news = {f"custom.acp.usage.{key}": value for key, value in told.items()}
+    news = {f"{HERE}.usage.{key}": value for key, value in told.items()}
     if news.items() <= facts.items():
         return []
     facts |= news
-    return [Custom("acp.usage", told)]
+    return [Custom("session.usage", told)]
 
 
 def _commands(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     keys = ("name", "description")
     told = [present({key: text(one.get(key)) for key in keys}) for one in items(data.get("commands"))]
-    facts["custom.acp.commands"] = told
-    return [Custom("acp.commands", {"commands": told})]
+    facts[COMMANDS] = told
+    return [Custom("session.commands", {"commands": told})]
 
 
 def _skills(facts: Flat, announced: Flat, data: Data) -> list[Event]:
-    facts["custom.copilot.skills"] = [name for one in items(data.get("skills")) if (name := word(one.get("name")))]
+    facts[SKILLS] = [name for one in items(data.get("skills")) if (name := word(one.get("name")))]
     return []
 
 
 def _mcp_servers(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     keys = ("name", "status", "error")
     servers = [present({key: text(one.get(key)) for key in keys}) for one in items(data.get("servers"))]
-    facts["custom.copilot.mcpServers"] = servers
+    facts[SERVERS] = servers
     return []
 
 

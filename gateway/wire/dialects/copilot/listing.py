@@ -1,4 +1,4 @@
-"""Lists that Copilot's SDK server gives: its models, its sessions."""
+"""The models that Copilot's SDK server lists."""
 
 from __future__ import annotations
 
@@ -33,14 +33,3 @@ def _model(told: Data) -> Data:
 
 def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
-
-
-def sessions(result: Data) -> list[Data]:
-    """`sessions.list`, in ACP's words."""
-    found = []
-    for one in items(result.get("sessions")):
-        cwd = text(obj(one.get("context")).get("cwd"))
-        told = {"title": text(one.get("name")), "updatedAt": text(one.get("modifiedTime")), "cwd": cwd}
-        if (session_id := word(one.get("sessionId"))) is not None:
-            found.append(present({"sessionId": session_id, **told}))
-    return found

@@ -19,15 +19,17 @@ from gateway.events import Asked, Broke, Called, ClientCall, Event
 from gateway.turn import Answer
 from gateway.wire.acp.lenient import items, obj, present, text, word
 from gateway.wire.acp.plans import Plans
-from gateway.wire.dialects.base import NOTHING, Begin, Dialect, Prompt, Reply, parsed
+from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
 from gateway.wire.dialects.copilot.asking import KINDS, UNASKED
-from gateway.wire.dialects.copilot.facts import EFFORT, MODE, MODEL, model_state, opened
+from gateway.wire.dialects.copilot.facts import model_state, opened
 from gateway.wire.dialects.copilot.faults import answer_fault
-from gateway.wire.dialects.copilot.listing import models, sessions
+from gateway.wire.dialects.copilot.listing import models
 from gateway.wire.dialects.copilot.noise import NOISY_METHODS
 from gateway.wire.dialects.copilot.opening import attachments, overlooked, session_params
+from gateway.wire.dialects.copilot.steering import Data, Steering, Then
 from gateway.wire.dialects.copilot.story import Story
 from gateway.wire.dialects.hosting import named, words
+from gateway.wire.session import EFFORT, MODE, MODEL
 
 METHOD_NOT_FOUND = -32601
 CALL = "external_tool.requested"
@@ -37,15 +39,11 @@ UNSEEN = "Copilot shows its model images, PDF documents and text; another kind o
 BEGINNINGS = frozenset(("user.message", "session.error", "session.warning"))
 """What comes of a prompt first: the message itself, or why it was not taken."""
 
-Data = dict[str, Any]
-Then = Callable[[Data, AgentFault | None], list[Event]]
-"""What follows an answer: its result, or the fault it is."""
 
-
-class CopilotDialect(Dialect):
+class CopilotDialect(Steering):
     name = "copilot"
     serves_tools: ClassVar[bool] = True
-    actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "list", "delete"))
+    actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +56,7 @@ class CopilotDialect(Dialect):
         """Ours → the event that asked, and its data."""
         self._called: dict[str, Any] = {}
         """Calls of the client's tools that wait, by AG-UI's ids → Copilot's requests."""
-        self._taken = self._begun = self._abort_due = self._quiet = False
+        self._taken = self._abort_due = self._quiet = False
         self._plans = Plans("", None)
         self._first: list[Event] = []
         """To be told with what is heard next."""
@@ -86,7 +84,8 @@ class CopilotDialect(Dialect):
         self.start_turn(prompt)
         self._story.begin()
         self._plans = Plans(prompt.key, None)
-        self._taken = self._begun = self._abort_due = self._quiet = False
+        self._taken = self._abort_due = self._quiet = False
+        self._forget_words()
         self._next.extend(self._wishes(prompt))
         attached = attachments(prompt)
         self._first = [
@@ -126,7 +125,7 @@ class CopilotDialect(Dialect):
     def cancel(self) -> bool:
         self.cancelled = True
         if self._taken:
-            self._abort()
+            self._stop()
         else:
             self._abort_due = True
         return True
@@ -276,6 +275,8 @@ class CopilotDialect(Dialect):
             return [self.unread(told)]
         if kind in TURNING and "agentId" not in event:
             found = found + self._turned(kind)
+        if kind == "user.message" and "agentId" not in event:
+            found = found + self._message_came(event)
         return found
 
     def _turned(self, kind: str) -> list[Event]:
@@ -288,6 +289,10 @@ class CopilotDialect(Dialect):
         over = kind == "session.idle" or (self._quiet and self.cancelled)
         if not over or not self.busy or not self._begun or not self._taken:
             return []
+        self._rested = True
+        return [] if self._waits else self._conclude()
+
+    def _conclude(self) -> list[Event]:
         error, self._story.error = self._story.error, None
         if error is None or self.cancelled:
             return self.end()
@@ -354,8 +359,6 @@ class CopilotDialect(Dialect):
         match action:
             case "models":
                 return "models.list", {}, models
-            case "list":
-                return "sessions.list", {}, sessions
             case "fork":
                 return "sessions.fork", session, lambda result: word(result.get("sessionId"))
             case "delete":

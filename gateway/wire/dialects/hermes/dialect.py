@@ -19,6 +19,7 @@ from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
 from gateway.wire.dialects.hermes.facts import facts_of
 from gateway.wire.dialects.hermes.faults import broke
 from gateway.wire.dialects.hermes.questions import Questions
+from gateway.wire.session import TITLE
 
 NOISE = {
     "gateway.ready": "the greeting, with colours for a terminal",
@@ -53,7 +54,7 @@ SUBAGENT = ("subagent_id", "parent_id", "goal", "tool_name", "tool_preview", "te
 
 class Hermes(Questions):
     name = "hermes"
-    actions = frozenset(("models", "fork", "set_model", "delete", "list"))
+    actions = frozenset(("models", "fork", "set_model", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,8 +115,6 @@ class Hermes(Questions):
                 self.set_model(ticket, str(params.get("model") or ""))
             case "delete":
                 self.delete(ticket)
-            case "list":
-                self.list_sessions(ticket)
         return ticket
 
     # -- what comes
@@ -162,8 +161,8 @@ class Hermes(Questions):
         title = word(payload.get("title"))
         if title is None:
             return None
-        self.facts["custom.hermes.title"] = title
-        return [Custom("hermes.title", {"title": title})]
+        self.facts[TITLE] = title
+        return [Custom("session.info", {"title": title})]
 
     # -- a turn's beginning and end
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.wire.acp.lenient import items, obj, present, text, word
+from gateway.wire.session import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SERVERS, TITLE
 
 KEPT = {
-    "model": "model",
-    "provider": "provider",
-    "reasoning_effort": "reasoningEffort",
-    "approval_mode": "approvalMode",
-    "cwd": "cwd",
-    "title": "title",
+    "provider": PROVIDER,
+    "reasoning_effort": EFFORT,
+    "approval_mode": PERMISSION,
+    "cwd": CWD,
+    "title": TITLE,
 }
-"""Of `session.info`, what is worth knowing → its name in the snapshot."""
+"""Of `session.info`, what is worth knowing → its place in the snapshot."""
 
 
 def facts_of(info: dict[str, Any]) -> dict[str, Any]:
     """By dotted path. Its tools by their sets; the system prompt and prices of updates stay inside."""
     found: dict[str, Any] = {KEPT[name]: word(info.get(name)) for name in KEPT}
-    found["tools"] = [tool for tools in obj(info.get("tools")).values() if isinstance(tools, list) for tool in tools]
-    found["mcpServers"] = [word(server.get("name")) for server in items(info.get("mcp_servers"))]
-    return {f"custom.hermes.{name}": value for name, value in present(found).items()}
+    model, provider = word(info.get("model")), found[PROVIDER]
+    found[MODEL] = f"{provider}:{model}" if provider and model else model
+    sets = [tools for tools in obj(info.get("tools")).values() if isinstance(tools, list)]
+    found["tools.items"] = [{"name": tool, "description": ""} for tools in sets for tool in tools if word(tool)]
+    found[SERVERS] = [{"name": name} for one in items(info.get("mcp_servers")) if (name := word(one.get("name")))]
+    return present(found)
 
 
 def model_list(result: Any) -> list[dict[str, Any]]:
@@ -43,11 +46,3 @@ def model_list(result: Any) -> list[dict[str, Any]]:
                 more["current"] = True if (slug, model) == current else None
                 found.append(present(entry | more))
     return found
-
-
-def session_list(result: Any) -> list[dict[str, Any]]:
-    return [
-        present({"id": word(one.get("id")), "title": text(one.get("title")), "preview": text(one.get("preview"))})
-        for one in items(obj(result).get("sessions"))
-        if word(one.get("id"))
-    ]

@@ -12,7 +12,7 @@ from gateway.events import Event, Warned
 from gateway.wire.acp.lenient import obj, word
 from gateway.wire.dialects.base import Begin
 from gateway.wire.dialects.hermes.calls import Calls, Then
-from gateway.wire.dialects.hermes.facts import facts_of, session_list
+from gateway.wire.dialects.hermes.facts import facts_of
 from gateway.wire.dialects.hermes.faults import is_lost, rpc_fault
 from gateway.wire.dialects.hermes.usage import Totals
 
@@ -142,6 +142,3 @@ class Sessions(Calls):
             return []
 
         self.call("session.close", {"session_id": self.live}, closed)
-
-    def list_sessions(self, ticket: str) -> None:
-        self.call("session.list", {"limit": 200}, self.replying(ticket, "session.list", session_list))

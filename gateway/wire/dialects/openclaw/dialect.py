@@ -23,6 +23,7 @@ from gateway.wire.dialects.openclaw.faults import broke, words_of
 from gateway.wire.dialects.openclaw.sessions import CONNECT, MODES, Sessions
 from gateway.wire.dialects.openclaw.speaking import Speech
 from gateway.wire.dialects.openclaw.usage import spent
+from gateway.wire.session import MODEL
 
 NOISE = {
     "chat": "the same words as `agent`, a second time",
@@ -43,7 +44,7 @@ STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "refusal": "refusal
 
 class OpenClaw(Sessions):
     name = "openclaw"
-    actions = frozenset(("models", "fork", "set_model", "set_mode", "delete", "list"))
+    actions = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +79,7 @@ class OpenClaw(Sessions):
         def then(payload: dict[str, Any], error: Any) -> list[Event]:
             if error is not None:
                 return self._break(f"the session's mode cannot be {mode}: {words_of(error)}")
-            self.permission = mode
+            self.permits(mode)
             self._submit()
             return []
 
@@ -123,15 +124,13 @@ class OpenClaw(Sessions):
                 self._set_mode(ticket, word(params.get("mode")))
             case "delete":
                 self.delete(ticket)
-            case "list":
-                self.list_sessions(ticket)
         return ticket
 
     def _set_mode(self, ticket: str, mode: str | None) -> None:
         then = self.replying(ticket, "sessions.patch")
 
         def patched(payload: dict[str, Any], error: Any) -> list[Event]:
-            self.permission = mode if error is None else self.permission
+            self.permits(mode if error is None else self.permission)
             return then(payload, error)
 
         self._patch({"permissionMode": mode}, patched)
@@ -194,7 +193,7 @@ class OpenClaw(Sessions):
             case "start" if ours and self.busy and self.cancelled:
                 self._abort()  # the first one came before there was anything to stop
             case "model" if (model := word(data.get("model"))) is not None:
-                self.facts["custom.openclaw.model"] = f"{word(data.get('provider')) or ''}/{model}".lstrip("/")
+                self.facts[MODEL] = f"{word(data.get('provider')) or ''}/{model}".lstrip("/")
             case "end" | "error" if not ours:
                 return self._speech.end_text()
         return []

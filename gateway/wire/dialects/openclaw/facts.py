@@ -1,4 +1,4 @@
-"""OpenClaw's lists of models and sessions, as the gateway tells them."""
+"""OpenClaw's list of models, as the gateway tells it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,3 @@ def model_list(payload: Any) -> list[dict[str, Any]]:
         }
         found.append(present(about))
     return found
-
-
-def session_list(payload: Any) -> list[dict[str, Any]]:
-    told = ((word(one.get("key")), one) for one in items(obj(payload).get("sessions")))
-    return [present({"id": key, "title": text(one.get("displayName") or one.get("label"))}) for key, one in told if key]

@@ -13,8 +13,9 @@ from gateway.events import Event
 from gateway.wire.acp.lenient import obj, present, word
 from gateway.wire.dialects.base import Begin
 from gateway.wire.dialects.openclaw.calls import Calls
-from gateway.wire.dialects.openclaw.facts import session_list
 from gateway.wire.dialects.openclaw.faults import rpc_fault, words_of
+from gateway.wire.session import MODE, PERMISSION
+from gateway.wire.session import MODES as OFFERED
 
 CONNECT = "connect"
 PROTOCOL = 4
@@ -80,9 +81,14 @@ class Sessions(Calls):
         if error is not None or key is None:
             self.failure = rpc_fault(error, "sessions.create")
             return []
-        self.permission = word(obj(payload.get("entry")).get("permissionMode"))
+        self.permits(word(obj(payload.get("entry")).get("permissionMode")))
         self._goes_by(key)
         return []
+
+    def permits(self, mode: str | None) -> None:
+        """Its modes are about nothing but permissions."""
+        self.permission = mode
+        self.facts |= present({MODE: mode, PERMISSION: mode}) | {OFFERED: [{"id": one} for one in MODES]}
 
     def _resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
         key = word(payload.get("key"))
@@ -108,6 +114,3 @@ class Sessions(Calls):
         params = {"key": self.session_id, "deleteTranscript": True}
         self.ready = False
         self.call("sessions.delete", params, self.replying(ticket, "sessions.delete"))
-
-    def list_sessions(self, ticket: str) -> None:
-        self.call("sessions.list", {"limit": 200}, self.replying(ticket, "sessions.list", session_list))

@@ -96,7 +96,7 @@ class Speech:
 
     def _item_row(self, data: Data) -> list[Event] | None:
         if data.get("kind") != "preamble":
-            return [] if data.get("kind") in ROWS else None
+            return [] if text(data.get("kind")) in ROWS else None
         item_id = word(data.get("itemId"))
         if item_id is None:
             return None

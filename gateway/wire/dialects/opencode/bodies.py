@@ -67,17 +67,6 @@ def prompt_body(prompt: Prompt, system: Any) -> dict[str, Any]:
     return body
 
 
-def listed_sessions(body: Any) -> list[dict[str, Any]]:
-    """Those that somebody began; a subagent's belongs to another."""
-    found = []
-    for session in items(body):
-        if (name := word(session.get("id"))) is not None and "parentID" not in session:
-            updated = obj(session.get("time")).get("updated")
-            told = {"id": name, "title": text(session.get("title")), "cwd": text(session.get("directory"))}
-            found.append(present({**told, "updatedAt": updated if isinstance(updated, int | float) else None}))
-    return found
-
-
 def listed_models(body: Any) -> list[dict[str, Any]]:
     """In the words of `[[models]]`. The providers' options, with their keys, stay here."""
     told = obj(body)

@@ -16,10 +16,11 @@ from typing import Any
 from gateway.events import Custom, Event
 from gateway.wire.acp.lenient import count, items, obj, text, word
 from gateway.wire.dialects.base import parsed
-from gateway.wire.dialects.opencode.answering import Asking
 from gateway.wire.dialects.opencode.bodies import session_path
 from gateway.wire.dialects.opencode.faults import CUT_SHORT, STOPS, broke
 from gateway.wire.dialects.opencode.lanes import Lane
+from gateway.wire.dialects.opencode.steering import Steering
+from gateway.wire.session import MODE, MODEL, TITLE
 
 NOISE = {
     "server": "the stream's own life",
@@ -44,13 +45,11 @@ NOISE = {
 """Events that are not told, by the first word of their type, and why."""
 
 
-class Reading(Asking):
+class Reading(Steering):
     strays = True
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen = False
-        """Something of this turn has happened."""
         self._aborted = False
         self._structured: Any = None
         self._diff: Any = []
@@ -87,8 +86,8 @@ class Reading(Asking):
         model = obj(info.get("model"))
         provider, name = word(model.get("providerID")), word(model.get("id"))
         used = f"{provider}/{name}" if provider and name else None
-        told = {"title": text(info.get("title")), "agent": text(info.get("agent")), "model": used}
-        self.facts |= {f"custom.opencode.{key}": value for key, value in told.items() if value is not None}
+        told = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: used}
+        self.facts |= {path: value for path, value in told.items() if value is not None}
         if version := word(info.get("version")):
             self.announced["identity.version"] = version
 
@@ -175,17 +174,21 @@ class Reading(Asking):
         if info.get("role") != "assistant" or self.lanes.past(message_id):
             return []
         self._works(lane)
+        heard = self.answers_to(word(info.get("parentID"))) if lane.child is None else []
+        if heard and self.cancelled:  # it went on with them all the same
+            self._aborted = False
+            self.abort()
         lane.writes(message_id, done=obj(info.get("time")).get("completed") is not None)
         lane.parts.message(message_id, word(info.get("providerID")), word(info.get("modelID")))
         lane.failed(info.get("error"))
         if lane.child is None and info.get("structured") is not None:
             self._structured = info["structured"]
-        return self._rests(lane) if lane.idle and not lane.working else []
+        return [*heard, *self._rests(lane)] if lane.idle and not lane.working else heard
 
     def _part(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
         part = obj(properties.get("part"))
         if not lane.wrote(part.get("messageID")):
-            return []  # the user's own words
+            return self.users_part(part) if lane.child is None else []
         told = lane.parts.part(part)
         if told is None:
             return None
@@ -232,7 +235,13 @@ class Reading(Asking):
     def _rests(self, lane: Lane) -> list[Event]:
         return self._finish(lane) if lane.child is None else lane.end()
 
+    def _concluded(self) -> list[Event]:
+        return [] if self.lanes.root is None else self._finish(self.lanes.root)
+
     def _finish(self, lane: Lane) -> list[Event]:
+        lane.idle = False
+        if self.waits(stopped=self.cancelled or lane.aborted or lane.error is not None):
+            return []
         cost = sum(each.parts.cost for each in self.lanes.all())
         found: list[Event] = [Custom("cost", {"usd": cost})] if cost else []
         if self.cancelled or lane.aborted:

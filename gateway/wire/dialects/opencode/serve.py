@@ -15,7 +15,6 @@ from gateway.wire.acp.lenient import items, obj, word
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
 from gateway.wire.dialects.opencode.bodies import (
     listed_models,
-    listed_sessions,
     mcp_body,
     mcp_failure,
     prompt_body,
@@ -30,7 +29,7 @@ PREFIX = "ses"
 
 class OpenCode(Reading):
     name = "opencode"
-    actions = frozenset(("models", "fork", "list", "delete", "set_model", "set_mode"))
+    actions = frozenset(("models", "fork", "delete", "set_model", "set_mode"))
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +122,8 @@ class OpenCode(Reading):
 
     def cancel(self) -> bool:
         self.cancelled = True
-        self.abort()
+        if not self._unseen:  # else when they are there: they would be answered after it
+            self.abort()
         return True
 
     # -- between turns
@@ -133,8 +133,6 @@ class OpenCode(Reading):
         match action:
             case "models":
                 return self._do("GET", "/config/providers", None, listed_models)
-            case "list":
-                return self._do("GET", "/session", None, listed_sessions)
             case "fork":
                 return self._do("POST", session_path(session_id, "/fork"), {}, lambda body: obj(body).get("id"))
             case "delete":

@@ -16,6 +16,7 @@ from gateway.wire.dialects.base import NOTHING, Begin, Reply
 from gateway.wire.dialects.pi.models import listed, named, reference
 from gateway.wire.dialects.pi.reader import PiReader
 from gateway.wire.dialects.pi.words import cleaned
+from gateway.wire.session import EFFORT, MODEL
 
 Then = Callable[[dict[str, Any]], list[Event]]
 
@@ -72,8 +73,7 @@ class PiCommands(PiReader):
 
     def _set_to(self, model: Any, level: Any = None) -> None:
         self._model = reference(model) or self._model
-        known = {"model": self._model, "thinkingLevel": word(level)}
-        self.facts |= {f"custom.{self.agent}.{key}": value for key, value in present(known).items()}
+        self.facts |= present({MODEL: self._model, EFFORT: word(level)})
 
     # -- between turns
 

@@ -27,6 +27,8 @@ from gateway.wire.dialects.pi.words import cleaned
 CHUNKED_BYTES = 64 << 20
 """omp's own bound for a message in chunks."""
 ENDS = ("completed", "failed", "aborted")
+LOOKS = 100
+"""So often omp is asked whether it goes on with words that it holds; then it is given up, with its process."""
 
 
 class OmpRpc(PiRpc):
@@ -43,7 +45,7 @@ class OmpRpc(PiRpc):
         """Of subagents, by omp's own ids."""
         self._names: dict[str, str] = {}
         """…and what they are called at the client."""
-        self._commands_run = 0
+        self._commands_run = self._looks = 0
         self._offer: dict[str, Any] | None = None
         """What omp is to be told of them before the prompt."""
 
@@ -114,9 +116,33 @@ class OmpRpc(PiRpc):
         self._commands_run += 1
         return [TextDelta(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
 
+    # -- words for a turn under way
+
+    def _withdraw(self, key: str) -> None:
+        """omp gives none back: what came too late for its loop it begins another with, even when told to stop."""
+        self.ask({"type": "get_state"}, lambda told: self._kept(key, told))
+
+    def _kept(self, key: str, told: dict[str, Any]) -> list[Event]:
+        if key != self.turn.key or not self.busy:
+            return []
+        self._asked_back = self._withdrawing = False
+        state = obj(told.get("data"))
+        if state.get("isStreaming") is True or not self._at_rest:
+            return []  # the next end will tell
+        if state.get("queuedMessageCount") == 0:
+            return super()._withdrawn(key, {"data": {"steering": []}})
+        self._looks += 1
+        return self._over() if self._looks < LOOKS else super()._withdrawn(key, {})
+
+    def _agent_start(self, told: dict[str, Any]) -> list[Event]:
+        if self.busy and self.cancelled and self._words:
+            self._abort()
+        return super()._agent_start(told)
+
     # -- the client's own tools
 
     def prompt(self, prompt: Prompt) -> None:
+        self._looks = 0
         self._offer = self._served.offer(prompt.tools)
         super().prompt(prompt)
 
@@ -250,6 +276,7 @@ def _whatever(told: dict[str, Any]) -> list[Event]:
 OmpRpc.handlers = {
     **RPC,
     "ready": OmpRpc._greeted,
+    "agent_start": OmpRpc._agent_start,
     "rpc_chunk": OmpRpc._chunk,
     "prompt_result": OmpRpc._prompt_result,
     "command_output": OmpRpc._command_output,

@@ -20,6 +20,7 @@ from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.pi.lane import LANES_OWN, Kind, Lane
 from gateway.wire.dialects.pi.usage import Ledger
 from gateway.wire.dialects.pi.words import cleaned, last_words, model_fault
+from gateway.wire.session import COMMANDS, EFFORT, TITLE
 
 STOPS = {"length": "max_tokens", "aborted": "cancelled"}
 LINE_CHARS = 2_000
@@ -176,17 +177,20 @@ class PiReader(Dialect):
 
     def _thinking_level(self, told: dict[str, Any]) -> list[Event]:
         if level := word(told.get("level")) or word(told.get("thinkingLevel")):
-            self.facts[f"custom.{self.agent}.thinkingLevel"] = level
+            self.facts[EFFORT] = level
         return []
 
     def _named(self, told: dict[str, Any]) -> list[Event]:
         title = word(told.get("name")) or word(told.get("title"))
-        return [Custom(f"{self.agent}.title", {"title": title})] if title else []
+        if title is None:
+            return []
+        self.facts[TITLE] = title
+        return [Custom("session.info", {"title": title})]
 
     def _commands(self, told: dict[str, Any]) -> list[Event]:
         named = [one for one in items(told.get("commands")) if word(one.get("name"))]
         known = [present({key: text(one.get(key)) for key in ("name", "description")}) for one in named]
-        self.facts[f"custom.{self.agent}.commands"] = known
+        self.facts[COMMANDS] = known
         return []
 
     def _handed_on(self, told: dict[str, Any]) -> list[Event]:

@@ -19,9 +19,9 @@ from gateway.wire.acp.lenient import obj, present, text, word
 from gateway.wire.dialects.base import Begin, Prompt
 from gateway.wire.dialects.pi import asking
 from gateway.wire.dialects.pi.calls import Call
-from gateway.wire.dialects.pi.commands import PiCommands
 from gateway.wire.dialects.pi.models import named
 from gateway.wire.dialects.pi.reader import SHARED, Handler, broken
+from gateway.wire.dialects.pi.steering import PiSteering
 from gateway.wire.dialects.pi.words import refusal
 
 SCREEN = frozenset(("setStatus", "setWidget", "setTitle", "set_editor_text", "open_url"))
@@ -30,7 +30,7 @@ GATE_KEY = "agui-gateway"
 UNGATED = "the gate that asks before tools run was not loaded: the agent would run them unasked"
 
 
-class PiRpc(PiCommands):
+class PiRpc(PiSteering):
     name: ClassVar[str] = "pi"
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class PiRpc(PiCommands):
         self._questions: dict[str, tuple[dict[str, Any], Call | None]] = {}
         """What was asked, and about which call."""
         self._todo: list[dict[str, Any]] = []
-        self._accepted = self._gated = self._settles = False
+        self._gated = self._settles = False
 
     def begin(self, begin: Begin) -> None:
         self._gated = self._settles = False
@@ -49,7 +49,7 @@ class PiRpc(PiCommands):
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self._accepted, self._todo = False, []
+        self._todo = []
         if self.given.params.get("gate") is True and prompt.approvals != "auto" and not self._gated:
             return self.ask({"type": "get_state"}, self._ungated)
         if level := word(prompt.thinking.get("thinking")):
@@ -229,6 +229,7 @@ class PiRpc(PiCommands):
 RPC: dict[str, Handler] = {
     **SHARED,
     "response": PiRpc._answered,
+    "message_start": PiRpc._message_started,
     "extension_ui_request": PiRpc._dialog,
     "agent_end": PiRpc._agent_end,
     "agent_settled": PiRpc._settled,

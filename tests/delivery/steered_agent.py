@@ -1,0 +1,38 @@
+"""The scripted ACP agent, which takes words while its turn is under way: `work` uses a tool until it has some."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tests.fakes import acp_agent
+from tests.fakes.acp_agent import Agent, initialized
+
+METHOD = "_session/steering"
+
+
+class SteeredAgent(Agent):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.spoken = threading.Event()
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "initialize":
+            return {**initialized(), "_meta": {"steering": {"supported": True}}}
+        if method == METHOD:
+            self.words += [block["text"] for block in params["prompt"]]
+            self.spoken.set()
+            return {"outcome": "injected"}
+        return super().result(method, params)
+
+    def scene_work(self, session: str, *rest: str) -> None:
+        self.update(session, "tool_call", toolCallId="c1", title="Dig", kind="execute", status="in_progress")
+        self.spoken.wait()
+        self.update(session, "tool_call_update", toolCallId="c1", status="completed")
+        self.say(session, f"meanwhile you said: {' '.join(self.words)}")
+
+
+if __name__ == "__main__":
+    acp_agent.Agent = SteeredAgent  # type: ignore[misc]
+    acp_agent.main()

@@ -1,0 +1,7 @@
+"""The stage of ACP agents, for sessions that answer."""
+
+from __future__ import annotations
+
+from tests.acp.conftest import stage
+
+__all__ = ["stage"]

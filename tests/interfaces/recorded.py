@@ -1,0 +1,48 @@
+"""What real agents told of their sessions: every recording, played once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from gateway.wire.acp.facts import layer
+from tests.dialects.playing import heard
+from tests.dialects.test_mutations import RECORDINGS
+from tests.wire.acp.playing import NAMES, played
+
+ACP = "ACP"
+
+
+class Recorded(NamedTuple):
+    """By dotted path."""
+
+    who: str
+    """The dialect, or that it was an ACP agent."""
+    case: str
+    announced: dict[str, Any]
+    """What holds for every session of the agent."""
+    facts: dict[str, Any]
+
+
+@cache
+def recorded() -> tuple[Recorded, ...]:
+    return (*_dialects(), *_acp())
+
+
+def _dialects() -> Iterator[Recorded]:
+    for case, recording in RECORDINGS.items():
+        dialect, messages = recording()
+        heard(dialect, [messages])
+        yield Recorded(dialect.name, case, dialect.announced, dialect.facts)
+
+
+def _acp() -> Iterator[Recorded]:
+    for name in NAMES:
+        for talk in played(name).talks.values():
+            yield Recorded(ACP, name, {}, layer(talk.reader.facts))
+
+
+def tellers(path: str) -> list[str]:
+    """Whose sessions told this."""
+    return sorted({told.who for told in recorded() if path in told.announced or path in told.facts}, key=str.lower)

@@ -1,0 +1,165 @@
+"""Every field of the four interfaces, asked by HTTP of every agent that comes along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from ag_ui.core import AgentCapabilities
+
+from gateway.capabilities import acp, mux
+from gateway.capabilities.layers import flatten
+from gateway.catalog import describing
+from gateway.catalog.load import bundled, load_catalog
+from tests.acp.support import Stage, Talk
+from tests.interfaces import Interface, interface, mistakes_in
+from tests.interfaces.whole import answered_by, write_whole
+from tests.support.gateway import Gateway
+
+CATALOG = load_catalog([bundled()])
+VIEWS = ("agui", "acp", "mux", "relay")
+EMPTIEST: list[Any] = [False, 0, None, "none", [], "1970-01-01T00:00:00Z"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Where no agent is installed, so that nobody waits for one."""
+    home = tmp_path_factory.mktemp("interfaces")
+    write_whole(home / "agents")
+    with Gateway(home, "--agents", str(home / "agents"), env={"PATH": str(home / "empty")}) as running:
+        yield running
+
+
+def ask(gateway: Gateway, path: str, **params: str) -> Any:
+    response = gateway.client.get(path, params=params)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def capabilities(gateway: Gateway, agent: str, view: str, **params: str) -> Any:
+    """AG-UI's in the spelling of the interface that is published as text: `subAgents`."""
+    params |= {"protocol": "0"} if view == "agui" else {"view": view}
+    return ask(gateway, f"/agents/{agent}/capabilities", **params)
+
+
+def hold(told: Any, against: Interface) -> None:
+    """All that is required, each of its type, and no field that the interface, or what we add to it, does not have."""
+    assert mistakes_in(told, against) == []
+    required = {field.path for field in against.fields if not field.optional}
+    unknown = told.get("unknown", [])
+    assert set(unknown) <= required
+    assert [name for name in unknown if at(told, name) not in EMPTIEST] == []
+
+
+def at(told: Any, path: str) -> Any:
+    for key in path.split("."):
+        told = told[key]
+    return told
+
+
+# -- agents
+
+
+@pytest.mark.parametrize("agent", sorted(CATALOG))
+def test_every_agent_answers_in_the_words_of_every_interface(served: Gateway, agent: str) -> None:
+    for view in VIEWS:
+        hold(capabilities(served, agent, view), interface(view))
+
+
+@pytest.mark.parametrize("agent", sorted(CATALOG))
+def test_agui_s_own_models_read_the_same_answer(served: Gateway, agent: str) -> None:
+    told = ask(served, f"/agents/{agent}/capabilities")
+    read = AgentCapabilities.model_validate(told, strict=True)
+    assert read.model_dump(by_alias=True, mode="json", exclude_unset=True) == told
+
+
+@pytest.mark.parametrize("agent", sorted(CATALOG))
+def test_no_view_loses_what_the_snapshot_knows(served: Gateway, agent: str) -> None:
+    known = ask(served, f"/agents/{agent}/capabilities").get("custom", {})
+    manifest, view = capabilities(served, agent, "mux"), capabilities(served, agent, "acp")
+    lost = {name for name in known.get("mux", {}) if name not in manifest or name in manifest.get("unknown", ())}
+    assert lost == set()
+    assert flatten(known.get("acp", {})).items() <= flatten(view).items()
+
+
+# -- models
+
+
+@pytest.mark.parametrize("agent", sorted(CATALOG))
+def test_every_model_answers_and_so_does_its_agent_with_it(served: Gateway, agent: str) -> None:
+    shape = interface("models")
+    listed = ask(served, f"/agents/{agent}/models")["models"]
+    assert [model["modelId"] for model in listed] == [model.id for model in CATALOG[agent].models]
+    for model in listed:
+        name = model["modelId"]
+        hold(model, shape)
+        assert ask(served, f"/agents/{agent}/models/{quote(name)}") == model
+        verdict = ask(served, f"/agents/{agent}/models:validate", model=name)
+        hold(verdict["model"], shape)
+    for model in listed[:3]:  # the others differ in their values alone, and each is computed anew
+        for view in VIEWS:
+            hold(capabilities(served, agent, view, model=model["modelId"]), interface(view))
+
+
+# -- sessions
+
+
+def test_a_session_answers_too(stage: Stage) -> None:
+    talk = Talk(stage, "full")
+    talk.say("hello")
+    for view in VIEWS:
+        told = capabilities(stage, "full", view, thread=talk.id)
+        hold(told, interface(view))
+    assert capabilities(stage, "full", "relay", thread=talk.id)["status"] == "idle"
+
+
+@pytest.mark.parametrize("agent", ["plain", "bare", "full", "second"])
+def test_after_its_handshake_an_acp_agent_leaves_nothing_of_agents_wire_open(stage: Stage, agent: str) -> None:
+    told = capabilities(stage, agent, "acp", probe="1")
+    hold(told, interface("acp"))
+    assert "unknown" not in told
+
+
+# -- each field
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "models"])
+def test_whoever_knows_everything_is_heard_on_every_field(served: Gateway, view: str) -> None:
+    path = "/agents/whole/models/large"
+    told = ask(served, path) if view == "models" else capabilities(served, "whole", view)
+    against = interface(view)
+    hold(told, against)
+    extras = {field.path for field in against.fields if field.extra}
+    assert answered_by(told, against) - extras == {field.path for field in against.fields} - extras
+    assert "unknown" not in told
+
+
+def test_whoever_says_nothing_claims_nothing(served: Gateway) -> None:
+    told = {view: capabilities(served, "silent", view) for view in VIEWS}
+    assert set(told["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - {"agent", "installMethods"}
+    assert set(told["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}
+    assert told["relay"]["messaging"]["attachments"] == ["text"]
+    assert {"resume", "fork"} & told["relay"]["lifecycle"].keys() == set()
+    assert told["agui"].keys() == {"identity", "transport", "custom"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [("mux", mux.FIELDS), ("models", describing.FIELDS), ("acp", acp.FIELDS)],
+)
+def test_the_fields_in_the_code_are_the_interface_s(name: str, fields: tuple[str, ...]) -> None:
+    assert list(fields) == [field.path for field in interface(name).fields if not field.extra]
+
+
+@pytest.mark.parametrize(("name", "optional"), [("mux", mux.OPTIONAL), ("models", describing.OPTIONAL)])
+def test_what_may_be_left_out_is_what_the_interface_lets_be(name: str, optional: frozenset[str]) -> None:
+    assert optional == {field.path for field in interface(name).fields if field.optional and not field.extra}
+
+
+def test_a_wrong_answer_would_be_found(tmp_path: Path) -> None:
+    for wrong in ({}, {"agent": 1}, {"agent": "x", "wings": True}):
+        with pytest.raises(AssertionError):
+            hold(wrong, interface("mux"))

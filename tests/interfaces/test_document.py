@@ -1,0 +1,50 @@
+"""The document with every field: true, whole, and found from the README."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gateway.wire.dialects import DIALECTS
+from tests.interfaces import NAMES, interface
+from tests.interfaces.document import MANY, PATH, VIEWS, document
+from tests.interfaces.speakers import leaves_of, speakers
+from tests.support.project import ROOT
+
+TEXT = PATH.read_text("utf-8")
+
+
+def test_it_is_what_the_code_and_the_interfaces_say() -> None:
+    assert document() == TEXT, "python -m tests.interfaces.document writes it anew"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_every_field_of_every_interface(name: str) -> None:
+    about = interface(name)
+    heading = f"{about.of}: `{about.title}`\n" if name in VIEWS else "A session: `custom.session`\n"
+    [section] = [part for part in TEXT.split("\n## ") if part.startswith(heading)]
+    rows = re.findall(r"^\| `([\w.]+)\??`", section, re.M)
+    assert [row for row in rows if row not in about.types] == [field.path for field in about.fields]
+
+
+@pytest.mark.parametrize("view", ["agui", "acp", "mux", "relay", "session"])
+def test_every_field_has_somebody_who_can_say_it(view: str) -> None:
+    otherwise = ("agent", "installMethods", "status", "unknown", "custom")
+    fields = [field for field in interface(view).fields if field.path not in otherwise]
+    assert [field.path for field in fields if not speakers(leaves_of(view, field.path))] == []
+
+
+def test_what_the_gateway_carries_is_said_by_the_gateway() -> None:
+    assert speakers(["transport.streaming"])[-1] == "gateway"
+    assert speakers(["identity.version"]) == ["profile", "probe", "handshake"]
+    assert speakers(["custom.session.modes.current"]) == ["session"]
+    assert speakers(["nobody.ever"]) == []
+
+
+def test_nearly_all_is_not_a_few() -> None:
+    assert len(DIALECTS) // 2 < MANY < len(DIALECTS)
+
+
+def test_the_readme_leads_there() -> None:
+    assert f"({PATH.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")

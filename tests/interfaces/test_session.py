@@ -1,0 +1,63 @@
+"""`custom.session`: what a session has and is set to, in one shape for every agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.capabilities.layers import current_model, unflatten
+from gateway.wire import session
+from tests.acp.support import Stage, Talk
+from tests.interfaces import interface, mistakes_in
+from tests.interfaces.recorded import ACP, recorded, tellers
+
+SHAPE = interface("session")
+FIELDS = {field.path for field in SHAPE.fields}
+WHO = sorted({told.who for told in recorded()})
+
+OWN = ("claude", "codex", "hermes")
+"""Agents with facts that no other has, under their own name."""
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_whatever_an_agent_told_of_a_session_has_the_one_shape(who: str) -> None:
+    every = [(one.case, {**one.announced, **one.facts}) for one in recorded() if one.who == who]
+    told = [(case, unflatten(facts).get("custom", {})) for case, facts in every]
+    assert told
+    wrong = {case: found for case, custom in told if (found := mistakes_in(custom.get("session", {}), SHAPE))}
+    assert wrong == {}
+    assert {key for _, custom in told for key in custom} <= {"session", *OWN}
+
+
+def test_the_places_in_the_code_are_those_of_the_shape() -> None:
+    places = [value for name, value in vars(session).items() if name.isupper() and name != "HERE"]
+    assert {place.removeprefix(f"{session.HERE}.") for place in places} == FIELDS == set(SHAPE.about)
+
+
+def test_every_fact_was_told_by_somebody() -> None:
+    assert [path for path in sorted(FIELDS) if not tellers(f"{session.HERE}.{path}")] == []
+
+
+def test_the_model_is_found_where_it_stands() -> None:
+    assert current_model({session.MODEL: "large"}) == "large"
+
+
+def test_the_shape_refuses_what_it_does_not_have() -> None:
+    for wrong in ({"mode": "x"}, {"modes": {"current": 1}}, {"commands": [{"description": "nameless"}]}):
+        assert mistakes_in(wrong, SHAPE)
+
+
+@pytest.mark.parametrize("agent", ["full", "plain"])
+def test_over_http_it_is_the_same(stage: Stage, agent: str) -> None:
+    talk = Talk(stage, agent)
+    talk.say("hello")
+    told: dict[str, Any] = stage.asks(f"/agents/{agent}/capabilities?thread={talk.id}")["custom"]["session"]
+    assert mistakes_in(told, SHAPE) == []
+    shown = stage.asks(talk.path)["session"]
+    assert {"id", "open"} == shown.keys() - told.keys() and told.items() <= shown.items()
+    assert told["cwd"] == str(stage.workspace)
+
+
+def test_acp_sessions_are_among_them() -> None:
+    assert ACP in WHO
