@@ -80,9 +80,7 @@ def test_the_agent_changes_the_pages_background(page: Page, app: str) -> None:
     assert page.locator(".app").evaluate("node => node.style.background") != ""
 
 
-@pytest.mark.parametrize(
-    ("button", "said"), [("Allow", "notes.txt is deleted"), ("Deny", "notes.txt stays")]
-)
+@pytest.mark.parametrize(("button", "said"), [("Allow", "notes.txt is deleted"), ("Deny", "notes.txt stays")])
 def test_a_question_is_asked_and_answered(page: Page, app: str, button: str, said: str) -> None:
     page.goto(app)
     say(page, "approve")

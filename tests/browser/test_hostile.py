@@ -11,7 +11,7 @@ from tests.browser.chatting import ask, chat, log, say
 from tests.support.gateway import Gateway
 from tests.web.folder import write_agent
 
-HOSTILE = '''\
+HOSTILE = """\
 import json
 from gateway.events import *
 
@@ -30,8 +30,11 @@ async def agent(turn):
     yield ToolStart("c" + turn.run_id, one, metadata={"acp": {"title": one, "kind": one, "locations": [{"path": one}]}})
     yield ToolArgs("c" + turn.run_id, json.dumps({one: ALL, "path": one, "old_string": one, "new_string": ALL}))
     yield ToolEnd("c" + turn.run_id)
-    yield ActivitySet("t" + turn.run_id, "terminal", {"toolCallId": "c" + turn.run_id, "command": one, "output": [ALL, "\\x1b]8;;javascript:window.pwned=1\\x07x"]})
-    yield ToolResult("c" + turn.run_id, ALL, metadata={"acp": {"diffs": [{"path": one, "oldText": one, "newText": ALL}]}})
+    link = "\\x1b]8;;javascript:window.pwned=1\\x07x"
+    shown = {"toolCallId": "c" + turn.run_id, "command": one, "output": [ALL, link]}
+    yield ActivitySet("t" + turn.run_id, "terminal", shown)
+    diff = {"path": one, "oldText": one, "newText": ALL}
+    yield ToolResult("c" + turn.run_id, ALL, metadata={"acp": {"diffs": [diff]}})
     yield ActivitySet("p" + turn.run_id, "plan", {"entries": [{"content": one, "status": one, "priority": one}]})
     yield ActivitySet("x" + turn.run_id, one, {one: ALL})
     yield StateSet({one: ALL, "__proto__": {"x": one}})
@@ -41,9 +44,11 @@ async def agent(turn):
     yield SubagentStart("s" + turn.run_id, one, description=one)
     yield TextDelta(ALL, subagent="s" + turn.run_id)
     yield SubagentEnd("s" + turn.run_id, result=ALL)
-    schema = {"type": "object", "title": one, "properties": {one: {"type": "string", "title": one, "description": ALL, "enum": BAD}}}
-    yield Asked((Question("q" + turn.run_id, one, one, response_schema=schema, metadata={"url": "javascript:window.pwned=1"}),))
-'''
+    field = {"type": "string", "title": one, "description": ALL, "enum": BAD}
+    schema = {"type": "object", "title": one, "properties": {one: field}}
+    url = {"url": "javascript:window.pwned=1"}
+    yield Asked((Question("q" + turn.run_id, one, one, response_schema=schema, metadata=url),))
+"""
 
 
 @pytest.fixture(scope="module")

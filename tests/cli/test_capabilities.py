@@ -47,7 +47,7 @@ def test_in_a_pipe_every_leaf_is_a_line_with_its_category_and_value(tmp_path: Pa
     heading, *rows = shown(tmp_path, "demo")
     assert heading == ["category", "capability", "value"]
     assert ["tools", "supported", "✓"] in rows
-    assert ["tools", "items", "get_weather, delete_file, look_at"] in rows
+    assert ["tools", "items", "get_weather, delete_file, edit, shell, look_at"] in rows
     assert ["multimodal", "output.audio", "✗"] in rows
 
 
@@ -126,9 +126,9 @@ def test_a_model_has_limits_of_its_own(stage: Stage) -> None:
 def test_another_view_has_other_words(tmp_path: Path) -> None:
     rows = shown(tmp_path, "demo", "--view", "mux")
     assert ["mux", "agent", "demo"] in rows and ["mux", "supportsImageInput", "✓"] in rows
-    nothing = typed(tmp_path, "capabilities", "demo", "--view", "acp")
-    assert (nothing.returncode, nothing.stdout) == (0, "")
-    assert "demo says nothing in the view 'acp'" in nothing.stderr
+    rows = shown(tmp_path, "demo", "--view", "acp")
+    assert ["prompt", "text", "✓"] in rows and ["mcp", "http", "✗"] in rows
+    assert not {"forkSession", "unknown"} & {row[1] for row in rows}  # nobody knows, so it is no ✗
 
 
 @pytest.mark.parametrize(("option", "query"), [((), ""), (("--view", "mux"), "?view=mux")])

@@ -58,6 +58,7 @@ class Scripted:
     def __init__(self, *batches: list[Event]) -> None:
         self._batches = list(batches)
         self.closed = self.cancelled = False
+        self.steered: tuple[str, str] | None = None
         self.answers: Mapping[str, Answer] = {}
 
     async def next(self) -> list[Event]:
@@ -65,6 +66,10 @@ class Scripted:
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         self.answers = answers
+
+    async def steer(self, message_id: str, text: str) -> bool:
+        self.steered = (message_id, text)
+        return True
 
     async def cancel(self) -> None:
         self.cancelled = True
