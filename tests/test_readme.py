@@ -244,7 +244,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_the_first_command_prints_what_is_shown_below_it(answers: list[str]) -> None:
-    [shown] = blocks("text")
+    shown = blocks("text")[0]
     ids = [set(re.findall(r'"messageId":"(.*?)"', text)) for text in (shown, answers[0])]
     assert [len(found) for found in ids] == [1, 1]
     assert answers[0].replace(ids[1].pop(), ids[0].pop()).rstrip("\n") == shown.rstrip("\n")

@@ -2,7 +2,7 @@
 
 In: a snapshot and the agent's definition. Out: the JSON object: every field of the interface, then what ACP has gained
 since and the agent told in its handshake. Of an agent that speaks another protocol it is what the same wish comes to
-here. The interface has no word for unknown: such a field is answered with its no, and named in `unknown`.
+here. What nobody knows is absent, and named in `unknown`, for the interface requires all of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BY_OPTION = {"additionalDirectories": "additionalDirectories", "mcp": "mcpServer
 
 def view(snapshot: Snapshot, definition: AgentDefinition) -> dict[str, Any]:
     told = {name: _told(name, snapshot, definition) for name in FIELDS}
-    tree = unflatten({name: bool(value) for name, value in told.items()} | _further(snapshot))
+    tree = unflatten({name: value for name, value in told.items() if value is not None} | _further(snapshot))
     unknown = [name for name, value in told.items() if value is None]
     return tree | ({"unknown": unknown} if unknown else {})
 

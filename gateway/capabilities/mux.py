@@ -1,8 +1,7 @@
 """The snapshot as agent-mux's `AgentCapabilities`: `?view=mux`.
 
 In: a snapshot and the agent's definition. Out: the JSON object, in the interface's own names and order. What nobody
-knows is absent where the interface lets it be. A field that it requires is always there; as the interface has no word
-for unknown, it is then the emptiest value there is, and `unknown` names the field: a bare `false` would be a claim.
+knows is absent: a bare `false` would be a claim. The interface requires some of that, so `unknown` names those fields.
 """
 
 from __future__ import annotations
@@ -74,19 +73,6 @@ OPTIONAL = frozenset(
     )
 )
 
-EMPTIEST: dict[str, Any] = {
-    "sessionPersistence": "none",
-    "approvalModes": [],
-    "thinkingEffortLevels": [],
-    "skillsFormat": None,
-    "pluginFormats": [],
-    "pluginRegistries": [],
-    "supportedPlatforms": [],
-    "authMethods": [],
-    "authFiles": [],
-}
-"""What stands in a required field that nobody knows; of all others it is `false`."""
-
 UNKNOWN: Any = object()
 """Absent; `null` is a value of `skillsFormat`."""
 
@@ -105,7 +91,6 @@ AUTH_NAMES = {
 def view(snapshot: Snapshot, definition: AgentDefinition) -> dict[str, Any]:
     told = {name: _told(name, snapshot, definition) for name in FIELDS}
     unknown = [name for name, value in told.items() if value is UNKNOWN and name not in OPTIONAL]
-    told |= {name: EMPTIEST.get(name, False) for name in unknown}
     shown = {name: value for name, value in told.items() if value is not UNKNOWN}
     return shown | ({"unknown": unknown} if unknown else {})
 

@@ -1,8 +1,7 @@
 """A model as agent-mux's `ModelCapabilities`.
 
 In: an agent's definition and one of its models. Out: the JSON object, every field of the interface. The model's word
-stands before the agent's; what neither knows is absent where the interface lets it be. A field that it requires is
-always there: it is then `false`, 0 or the beginning of time, and `unknown` names the field.
+stands before the agent's; what neither knows is absent. The interface requires some of that: `unknown` names those.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ OPTIONAL = frozenset((
     "thinkingBudgetRange", "provider", "providerModelId", "protocol", "deployment", "supportsLocalModels",
 ))
 # fmt: on
-EMPTIEST = {"contextWindow": 0, "maxOutputTokens": 0, "lastUpdated": "1970-01-01T00:00:00Z"}
-"""What stands in a required field that nobody knows; of all others it is `false`."""
 
 
 def describe(definition: AgentDefinition, model: Model, source: Source, updated: str | None) -> dict[str, Any]:
@@ -69,7 +66,6 @@ def describe(definition: AgentDefinition, model: Model, source: Source, updated:
         "source": source,
     }
     unknown = [name for name in FIELDS if told[name] is None and name not in OPTIONAL]
-    told |= {name: EMPTIEST.get(name, False) for name in unknown}
     shown = {name: told[name] for name in FIELDS if told[name] is not None}
     return shown | ({"unknown": unknown} if unknown else {})
 

@@ -44,11 +44,10 @@ class Row:
 
 
 def leaves(body: Mapping[str, Any], *, explained: bool) -> list[Leaf]:
-    """Without what a view only fills in, since its interface has no word for unknown."""
+    """Without a view's list of what nobody knows: that is said by what is not there."""
     told = body["explain"] if explained else {}
     found = _leaves(body["capabilities"] if explained else body, ())
-    filled = {"unknown", *body.get("unknown", ())}
-    return [Leaf(keys, value, told.get(_path(keys), {})) for keys, value in found if ".".join(keys) not in filled]
+    return [Leaf(keys, value, told.get(_path(keys), {})) for keys, value in found if keys != ("unknown",)]
 
 
 def _leaves(tree: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -103,7 +103,7 @@ def show_one(registry: ModelRegistry, name: str, tokens: Tokens | None, json_: b
         return
     if verdict.status == "deprecated":
         complain(verdict.message)
-    known = {key: value for key, value in told.items() if key not in ("unknown", *told.get("unknown", ()))}
+    known = {key: value for key, value in told.items() if key != "unknown"}
     click.echo("\n".join(aligned([(key, _word(value)) for key, value in known.items()])))
 
 

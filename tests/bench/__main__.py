@@ -22,6 +22,7 @@ crowd         GET …/capabilities at a gateway with 100 more agents and 1,000 m
 first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
 client        The official JavaScript client reading a run, with merging and without.
+console       The page in Chromium: its longest task while 20,000 deltas stream in, frames while a long thread scrolls.
 
 A target that is not met is marked BELOW; the exit code says only whether everything could be measured. Targets are
 meant for the full size on a quiet machine: the shorter the runs, the more their beginnings weigh.
@@ -41,7 +42,7 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, cli, client, fanout, federation, feed, latency, memory, stream
+from tests.bench import acp, calls, cli, client, console, fanout, federation, feed, latency, memory, stream
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -59,6 +60,7 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "first": calls.measure_first_event,
     "memory": memory.measure,
     "client": client.measure,
+    "console": console.measure,
 }
 
 

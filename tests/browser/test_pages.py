@@ -26,7 +26,7 @@ PAGES = {
 }
 SHOWN = {
     "agents": "Try it",
-    "agent": "what this gateway carries",
+    "agent": "httpBinary",
     "away": "Models",
     "matrix": "httpBinary",
     "compare": "reasoning",

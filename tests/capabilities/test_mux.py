@@ -58,7 +58,7 @@ DECLARED = [
 
 
 def held_against_the_interface(told: dict[str, Any]) -> None:
-    assert set(REQUIRED) <= set(told) <= {*REQUIRED, *OPTIONAL, "unknown"}
+    assert set(REQUIRED) - set(told.get("unknown", ())) <= set(told) <= {*REQUIRED, *OPTIONAL, "unknown"}
     for name, value in told.items():
         if name.startswith(("supports", "can", "requires")):
             assert isinstance(value, bool), name
@@ -67,7 +67,7 @@ def held_against_the_interface(told: dict[str, Any]) -> None:
     for way in told["installMethods"]:
         assert set(way) - {"notes", "prerequisiteCheck"} == {"platform", "type", "command"}
         assert way["type"] in INSTALL_TYPES and way["command"]
-    for method in told["authMethods"]:
+    for method in told.get("authMethods", ()):
         assert set(method) == {"type", "name"}
 
 
@@ -128,13 +128,12 @@ def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None
     assert fact(found, name).path == path
 
 
-def test_what_nobody_knows_is_absent_or_said_to_be_unknown() -> None:
+def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
     told = mux.view(snapshot(agent), agent)
     assert (told["agent"], told["installMethods"]) == ("otter", [])
-    assert set(told) == {*REQUIRED, "unknown"}
+    assert set(told) == {"agent", "installMethods", "unknown"}
     assert set(told["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
-    assert {repr(told[name]) for name in told["unknown"]} == {"False", "[]", "None", "'none'"}
 
 
 def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
@@ -176,7 +175,7 @@ def test_who_has_no_skills_has_no_format_for_them() -> None:
     ):
         agent = otter(manifest=manifest)
         told = mux.view(snapshot(agent), agent)
-        assert (told["skillsFormat"], "skillsFormat" in told["unknown"]) == shown
+        assert (told.get("skillsFormat"), "skillsFormat" in told["unknown"]) == shown
 
 
 def test_who_has_no_plugins_has_no_places_for_them() -> None:

@@ -215,7 +215,7 @@ def test_the_session_knows_its_title_and_its_model_between_turns() -> None:
     told = {"id": "evt_1", "type": "session.updated", "properties": {"sessionID": SESSION, "info": info}}
     assert dialect.read([orjson.dumps(told)]) == []
     assert dialect.facts == {
-        "custom.session.cwd": "/workspace",
+        "custom.session.cwd": "/w",
         "custom.session.info.title": "A talk",
         "custom.session.modes.current": "plan",
         "custom.session.models.current": "p/m",

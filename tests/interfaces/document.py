@@ -34,8 +34,8 @@ by the path that they have in the answer, with `?` those that may be absent; the
 answered from; the layers that can say those, of which the last one that speaks wins; and what `claude` answers before
 it was ever started.
 
-Absent means that nobody knows. Where an interface requires a field and has no word for that, the field is there with
-the emptiest value (`false`, `[]`, `0`, `null`, `"none"`), and the answer's own `unknown` names it.
+Absent means that nobody knows. Where an interface requires a field, and it is absent, the answer's own `unknown` names
+it.
 
 The layers: `profile` is the agent's file, `probe` what was found on this machine, `handshake` what the agent says of
 itself, `model` the chosen model's own limits (`?model=`, or the session's), `session` what a thread's session told
