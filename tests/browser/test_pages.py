@@ -81,7 +81,7 @@ def test_the_matrix_has_every_agent_and_says_who_said_it(page: Page, gateway: Ga
     expect(table).to_contain_text("httpBinary")
     for name in gateway.client.get("/capabilities/matrix").json()["agents"]:
         assert name in table.inner_text()
-    table.get_by_role("row", name=re.compile("httpBinary")).get_by_role("button").first.click()
+    table.get_by_role("row", name=re.compile("httpBinary")).get_by_role("gridcell").first.click()
     expect(page.get_by_text("what this gateway carries").first).to_be_visible()
     shot(page, "matrix")
 

@@ -83,7 +83,8 @@ def mistakes_in(told: Any, against: Interface) -> list[str]:
 def _open(error: ValidationError, unknown: list[str]) -> bool:
     if error.validator != "required":
         return False
-    missing = [name for name in error.schema["required"] if name not in error.instance]
+    wanted: list[str] = list(error.validator_value)  # type: ignore[arg-type]
+    missing = [name for name in wanted if name not in error.instance]  # type: ignore[operator]
     paths = [".".join([*map(str, error.absolute_path), name]) for name in missing]
     return all(any(f"{name}.".startswith(f"{path}.") for name in unknown) for path in paths)
 
