@@ -7,6 +7,7 @@ definition names for it, bounded in time and never twice at once; nothing of it 
 from gateway.drivers.probe.availability import BEST_FIRST, Availability, Prerequisite, Status
 from gateway.drivers.probe.glancing import glance
 from gateway.drivers.probe.looking import answers, look
+from gateway.drivers.probe.modules import at_hand
 from gateway.drivers.probe.programs import find
 
-__all__ = ["BEST_FIRST", "Availability", "Prerequisite", "Status", "answers", "find", "glance", "look"]
+__all__ = ["BEST_FIRST", "Availability", "Prerequisite", "Status", "answers", "at_hand", "find", "glance", "look"]

@@ -7,12 +7,13 @@ disk speaks for the module; where nothing does, it is not there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Command
 from gateway.drivers.probe.asking import Kept, Reply, ask
-from gateway.drivers.probe.programs import Found, shebang
+from gateway.drivers.probe.programs import Found, find, shebang
 
 PYTHONS = ("python", "python3")
 LIMIT = 10.0
@@ -33,6 +34,15 @@ def module(command: Command) -> str | None:
             return name.partition(".")[0]
         case _:
             return None
+
+
+def at_hand(definition: AgentDefinition, environ: Mapping[str, str]) -> bool:
+    """Its program, and its module where it is one, seem to be there: by the file system alone."""
+    found = find(definition, environ)
+    if found is None:
+        return False
+    name = module(found.command)
+    return name is None or may_be_there(found, name)
 
 
 def may_be_there(found: Found, name: str) -> bool:
