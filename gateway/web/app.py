@@ -33,6 +33,7 @@ from gateway.web import (
     registration,
     runs,
     schemas,
+    socket,
     threads,
 )
 from gateway.web.guard import Guard
@@ -63,6 +64,7 @@ ROUTES: list[BaseRoute] = [
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),
     Route("/agents/{agent}", ONE_AGENT, methods=["GET", "POST", "PUT", "DELETE"]),
+    WebSocketRoute("/agents/{agent}/socket", socket.socket),
     Route("/schemas/agent.json", schemas.agent),
     Route("/agents/{agent}/capabilities", capabilities.show),
     Route("/capabilities/matrix", matrix.show),

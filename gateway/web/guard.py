@@ -26,6 +26,7 @@ AN_AGENT = re.compile(r"/agents/[^/]+/?")
 """Registered and removed there: a definition starts programs."""
 EXPOSED = "etag, last-event-id"
 PREFLIGHT_AGE = "600"
+BEARER = "bearer."
 
 
 class Guard:
@@ -60,7 +61,7 @@ class Guard:
     def _principal(self, scope: Scope, headers: Headers) -> str:
         if not self._tokens or scope["path"] in OPEN_PATHS or _is_console(scope, headers):
             return LOCAL
-        principal = self._tokens.principal(headers.get("authorization"))
+        principal = self._tokens.principal(headers.get("authorization") or _offered(scope))
         self._tokens.require(principal, _needs(scope))
         return principal
 
@@ -83,6 +84,12 @@ class Guard:
             f"pages of {origin} may not call this gateway. If they should, start it with --allow-origin {origin}",
             code="ORIGIN_NOT_ALLOWED",
         )
+
+
+def _offered(scope: Scope) -> str | None:
+    """A page can give a WebSocket no header: its token is one of the subprotocols that it offers, `bearer.TOKEN`."""
+    names = scope.get("subprotocols", ()) if scope["type"] == "websocket" else ()
+    return next((f"Bearer {name.removeprefix(BEARER)}" for name in names if name.startswith(BEARER)), None)
 
 
 def _is_console(scope: Scope, headers: Headers) -> bool:

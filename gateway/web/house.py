@@ -53,9 +53,12 @@ class House:
     delivering: Delivering
     id: str
     """Of this process, among gateways that are mounted in each other."""
+    stopping: anyio.Event
+    """Set when it drains."""
 
     async def drain(self) -> None:
         """No new runs, messages and watchers; streams end, runs within the grace. What waits stays in the store."""
+        self.stopping.set()
         self.feed.close()
         self.delivering.close()
         self.feeds.close()
@@ -112,6 +115,7 @@ async def open_house(
                 feeds,
                 delivering,
                 own_id,
+                anyio.Event(),
             )
             if left := await engine.recover():
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", left)

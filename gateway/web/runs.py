@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
@@ -34,7 +34,7 @@ async def start(request: Request) -> ASGIApp:
     return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
 
 
-def hops(house: House, request: Request) -> tuple[str, ...]:
+def hops(house: House, request: HTTPConnection) -> tuple[str, ...]:
     """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
     told = request.headers.get(HOPS, "")
     before = tuple(name.strip() for name in told.split(",") if name.strip())

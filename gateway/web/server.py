@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
@@ -54,6 +55,14 @@ class DrainingServer(uvicorn.Server):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._app.state.house.drain)
             await super().shutdown(sockets)
+
+
+class PatientSocket(WebSocketsSansIOProtocol):
+    """uvicorn would close a WebSocket the moment it shuts down. Whoever serves it does, when its runs have ended."""
+
+    def shutdown(self) -> None:
+        if self.close_sent or not self.handshake_complete:
+            super().shutdown()
 
 
 class Startable:
@@ -116,7 +125,9 @@ class Serving:
         config = uvicorn.Config(
             self._startable,
             http=bounded_protocol(settings),
-            ws="none",
+            ws=PatientSocket,
+            ws_max_size=settings.body_limit,
+            ws_per_message_deflate=False,  # a processor's time for bytes that stay on the machine, or behind a proxy
             lifespan="on",
             log_config=None,
             access_log=False,

@@ -296,6 +296,20 @@ def test_the_same_run_can_be_had_as_protobuf(page: Page, gateway: Gateway) -> No
     expect(page.get_by_test_id("events")).to_contain_text("TOOL_CALL_RESULT")
 
 
+def test_and_over_a_websocket(page: Page, gateway: Gateway) -> None:
+    chat(page, gateway)
+    page.get_by_role("button", name="Inspector").click()
+    page.get_by_test_id("wire-format").select_option("websocket")
+    with page.expect_websocket() as opened:
+        say(page, "slow 10")
+    assert opened.value.url.endswith("/agents/demo/socket")
+    expect(log(page)).to_contain_text("Slow and")
+    page.reload()
+    expect(log(page)).to_contain_text("Slow and steady: stop me, or leave and come")
+    idle(page)
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
 def test_the_snapshot_says_who_said_what(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="Inspector").click()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
 from gateway.web.app import ROUTES
 
@@ -17,5 +17,7 @@ def endpoints(routes: Sequence[BaseRoute] = ROUTES, prefix: str = "") -> Iterato
                 yield from endpoints(route.routes, prefix + route.path)
             case Route():
                 yield from ((method, prefix + route.path) for method in (route.methods or set()) - {"HEAD"})
+            case WebSocketRoute():
+                yield "WS", prefix + route.path
             case other:
                 raise AssertionError(f"{other!r} is of a kind that is not known here")

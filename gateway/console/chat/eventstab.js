@@ -12,7 +12,8 @@ export class EventsTab {
     Object.assign(this, { session, limit: PAGE, seen: -1 });
     this.filter = h("input", { type: "search", placeholder: "Filter: TOOL_CALL, a word, #12", "aria-label": "Filter events", on: { input: () => { this.limit = PAGE; this.update(true); } } });
     this.format = h("select", { class: "pick", "aria-label": "Wire format of the next run", dataset: { testid: "wire-format" }, on: { change: () => (session.format.value = this.format.value) } },
-      h("option", { value: "sse" }, "SSE"), session.capabilities.value.transport?.httpBinary && h("option", { value: "protobuf" }, "Protobuf"));
+      h("option", { value: "sse" }, "SSE"), session.capabilities.value.transport?.httpBinary && h("option", { value: "protobuf" }, "Protobuf"),
+      session.capabilities.value.transport?.websocket && h("option", { value: "websocket" }, "WebSocket"));
     this.count = h("span", { class: "small muted" });
     this.rows = h("ol", { class: "events", dataset: { testid: "events" } });
     this.older = h("button", { class: "btn quiet", hidden: true, on: { click: () => { this.limit += PAGE; this.update(true); } } }, "Older ones");

@@ -7,6 +7,7 @@
 import { at, Problem, send } from "../lib/api.js";
 import { batches } from "../lib/sse.js";
 import { decode, frames, PROTOBUF } from "./protobuf.js";
+import { overSocket } from "./socket.js";
 
 const SSE = "text/event-stream";
 const ENDS = new Set(["RUN_FINISHED", "RUN_ERROR"]);
@@ -25,7 +26,8 @@ export class Runner {
 
   /** Resolves when the run is over; rejects where the gateway refuses it. */
   async start(input) {
-    await this.#go(input.runId, 0, () => this.#open(at("agents", this.agent), { method: "POST", body: input }));
+    const first = () => (this.#socket ? overSocket(this.agent, { type: "run", input }, this.abort) : this.#open(at("agents", this.agent), { method: "POST", body: input }));
+    await this.#go(input.runId, 0, first);
   }
 
   async attach(runId, after = 0) {
@@ -64,7 +66,10 @@ export class Runner {
     if (!this.abort.aborted) throw new Error("The gateway cannot be reached. The run may go on without this page: load it again to see.");
   }
 
+  get #socket() { return this.format() === "websocket"; }
+
   #again(runId) {
+    if (this.#socket) return overSocket(this.agent, { type: "attach", runId, after: this.last }, this.abort);
     return this.#open(`${at("runs", runId)}/events?after=${this.last}`, {});
   }
 
@@ -77,8 +82,7 @@ export class Runner {
     try {
       const response = await open();
       this.state("live");
-      const binary = response.headers.get("content-type") === PROTOBUF;
-      for await (const batch of binary ? this.#frames(response) : this.#events(response)) {
+      for await (const batch of this.#batches(response)) {
         if (await this.#hear(batch)) return true;
       }
     } catch (problem) {
@@ -86,6 +90,12 @@ export class Runner {
       if (problem instanceof Problem) throw problem;
     }
     return this.abort.aborted;
+  }
+
+  /** A response, or what a socket gives. */
+  #batches(response) {
+    if (!response.headers) return response;
+    return response.headers.get("content-type") === PROTOBUF ? this.#frames(response) : this.#events(response);
   }
 
   async *#events(response) {
