@@ -23,7 +23,7 @@ test: lint types
 test-agents: $(VENV)/.test
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE)
-	@$(BIN)/pytest tests/live $(ARGS)
+	@AGUI_TEST_THOROUGH=1 $(BIN)/pytest tests/live $(ARGS)
 
 # By itself: it takes 650 MB of disk, and more than a gigabyte of memory while it works.
 test-openclaw: $(VENV)/.test

@@ -24,7 +24,7 @@ expect.set_options(timeout=LIMIT_MS)
 LOCAL = re.compile(r"^(https?://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob:|about:)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     try:
         path = chromium()

@@ -72,7 +72,7 @@ def test_curl_answers_a_question(gateway: Gateway) -> None:
 
 
 def test_curl_comes_back_for_the_rest(gateway: Gateway) -> None:
-    _, first, rest = done(gateway, "./reattach.sh", cwd=EXAMPLES / "curl").split("---")
+    _, first, rest = re.split(r"^--- ", done(gateway, "./reattach.sh", cwd=EXAMPLES / "curl"), flags=re.M)
     assert "id: 1" in first
     numbers = [int(number) for number in re.findall(r"^id: (\d+)$", rest, re.M)]
     assert numbers == list(range(3, numbers[-1] + 1))

@@ -18,6 +18,7 @@ from gateway.agui.history import History
 from gateway.events import Wire
 from tests.clients.install import install as install_clients
 from tests.clients.node import Step, play
+from tests.live.choosing import agents
 from tests.live.stage import bundled_behind_gateway
 from tests.live.talks import in_order, yes
 from tests.models.server import ModelServer
@@ -173,7 +174,7 @@ def started(runs: list[list[Wire]]) -> dict[str, str]:
     return {event["toolCallId"]: event["toolCallName"] for event in starts if event["toolCallName"] in names}
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent not in SEARCHING])
+@pytest.mark.parametrize("agent", agents(agent for agent in AGENTS if agent not in SEARCHING))
 def test_two_calls_in_one_answer_are_both_done(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent, CARD)
@@ -185,7 +186,7 @@ def test_two_calls_in_one_answer_are_both_done(agent: str, models: ModelServer, 
         assert [body for body in asked if all(f"shown {call}" in body for call in calls)], "the model has both"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_a_new_message_instead_of_a_result_begins_a_new_turn(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         steps = [*card(agent), {"say": f"never mind, {agent}"}, {"say": "and now?"}]
@@ -197,7 +198,7 @@ def test_a_new_message_instead_of_a_result_begins_a_new_turn(agent: str, models:
         assert "You said: and now?" in after.said
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_a_page_may_offer_other_tools_later(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent)
@@ -209,7 +210,7 @@ def test_a_page_may_offer_other_tools_later(agent: str, models: ModelServer, tmp
             assert re.search(r"done: .*shown", text_of(runs[-1]), re.DOTALL)
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent not in SEARCHING_BESIDE])
+@pytest.mark.parametrize("agent", agents(agent for agent in AGENTS if agent not in SEARCHING_BESIDE))
 def test_a_question_and_a_tool_of_the_page_in_one_answer(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         page = Page(gateway, agent, CARD)
@@ -221,7 +222,7 @@ def test_a_question_and_a_tool_of_the_page_in_one_answer(agent: str, models: Mod
         assert (tmp_path / "work" / "mixed.txt").exists()
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_after_a_restart_a_late_result_is_told_and_the_tools_are_there(
     agent: str, models: ModelServer, tmp_path: Path
 ) -> None:

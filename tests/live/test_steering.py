@@ -20,6 +20,7 @@ from gateway.drivers.base import LiveTurn, Opening, Session
 from gateway.drivers.cli import CliDriver
 from gateway.events import Asked, Ended, Event, Heard, TextDelta, ToolEnd, ToolStart
 from gateway.turn import Answer, Turn
+from tests.live.choosing import EVERY_TIME, agents
 from tests.live.install import install, programs
 from tests.live.recipes import load_recipes, prepare
 from tests.live.stage import bundled_behind_gateway, overlay
@@ -144,7 +145,7 @@ def runs_a_tool(agent: str) -> type[Event]:
     return ToolStart if agent in ACP else ToolEnd
 
 
-@pytest.mark.parametrize("agent", [*CLI, *ACP])
+@pytest.mark.parametrize("agent", agents([*CLI, *ACP], [*EVERY_TIME, "pi"]))
 def test_words_reach_the_turn_under_way_once(agent: str, driven: Any, models: ModelServer, tmp_path: Path) -> None:
     async def play() -> None:
         async with talking(driven, models, tmp_path / "work") as talk:
@@ -167,7 +168,7 @@ def test_words_reach_the_turn_under_way_once(agent: str, driven: Any, models: Mo
     anyio.run(play)
 
 
-@pytest.mark.parametrize("agent", [*CLI, *ACP])
+@pytest.mark.parametrize("agent", agents([*CLI, *ACP], ["claude", "codex"]))
 def test_words_of_a_cancelled_turn_do_not_come_later(
     agent: str, driven: Any, models: ModelServer, tmp_path: Path
 ) -> None:

@@ -81,7 +81,7 @@ def test_a_circle_of_three_ends(tmp_path: Path) -> None:
             return names | under(first, names | under(second, names))
 
         for name, gateway in (("a", a), ("b", b), ("c", c)):
-            eventually(lambda gateway=gateway, name=name: ids(gateway) == whole(name, own))  # type: ignore[misc]
+            eventually(lambda gateway=gateway, name=name: ids(gateway) == whole(name, own), 60)  # type: ignore[misc]
         for gateway in (a, b, c):
             gateway.client.put("/agents/mark", json=MARK)
         for name, gateway in (("a", a), ("b", b), ("c", c)):
