@@ -29,7 +29,7 @@ test-agents: $(VENV)/.test
 test-openclaw: $(VENV)/.test
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install openclaw
-	@AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
+	@AGUI_TEST_THOROUGH=1 AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .

@@ -17,6 +17,7 @@ import pytest
 
 from tests.clients.install import install as install_clients
 from tests.clients.node import play
+from tests.live.choosing import agents
 from tests.live.stage import behind_gateway
 from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
 from tests.models.server import ModelServer
@@ -71,7 +72,7 @@ def test_the_draft_of_version_2_is_spoken_with_agents_that_have_it(
         assert told["protocolVersion"] == 2
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with behind_gateway(agent, models.url, tmp_path) as gateway:
         first = run_input("hello")
@@ -89,7 +90,7 @@ def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: Mo
         assert "hello" in asked, "the model was given what came before"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_an_image_reaches_the_model_of_an_agent_that_takes_images(
     agent: str, models: ModelServer, tmp_path: Path
 ) -> None:

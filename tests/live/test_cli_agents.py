@@ -13,6 +13,7 @@ import pytest
 
 from tests.clients.install import install as install_clients
 from tests.clients.node import play
+from tests.live.choosing import agents
 from tests.live.stage import bundled_behind_gateway
 from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
 from tests.models.server import ModelServer
@@ -73,7 +74,7 @@ def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelSe
         assert told["identity"]["version"], "the version is known by now"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         first = run_input("hello")
@@ -93,7 +94,7 @@ def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: Mo
         assert "hello" in asked[0], "the model was given what came before"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS))
 def test_an_image_reaches_the_model_of_an_agent_that_takes_images(
     agent: str, models: ModelServer, tmp_path: Path
 ) -> None:
