@@ -20,6 +20,8 @@ from gateway.web.problems import CONTENT_TYPE
 
 REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 NOT_HTTP = "this is not an HTTP/1.1 request"
+SOCKET = b"/socket"
+"""How the path of every WebSocket ends."""
 LINE_EXTRA = 4
 """Bytes of a header's line beside its name and value."""
 
@@ -90,6 +92,10 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
         def on_message_complete(self) -> None:
             if not self._offers_upgrade():
                 super().on_message_complete()
+
+        def _should_upgrade(self) -> bool:
+            """Only where there is a socket; elsewhere the offer is left aside."""
+            return super()._should_upgrade() and self.url.partition(b"?")[0].endswith(SOCKET)
 
         def _offers_upgrade(self) -> bool:
             return self.parser.should_upgrade() and not self._should_upgrade()

@@ -40,13 +40,13 @@ def test_two_that_have_mounted_each_other_whole_have_each_other_s_own_and_no_mor
         own = ids(a)
         mount(folder(tmp_path, "a"), "to-b", b.url, ALL, SOON)
         mount(folder(tmp_path, "b"), "to-a", a.url, ALL, SOON)
-        eventually(lambda: ids(a) == own | under("to-b", own))
-        eventually(lambda: ids(b) == own | under("to-a", own))
+        eventually(lambda: ids(a) == own | under("to-b", own), 60)
+        eventually(lambda: ids(b) == own | under("to-a", own), 60)
         # A new agent travels with the list of all that is mounted: so each has seen the other's whole list since.
         a.client.put("/agents/mark", json=MARK)
-        eventually(lambda: "to-a.mark" in ids(b))
+        eventually(lambda: "to-a.mark" in ids(b), 60)
         b.client.put("/agents/mark", json=MARK)
-        eventually(lambda: "to-b.mark" in ids(a))
+        eventually(lambda: "to-b.mark" in ids(a), 60)
         assert ids(a) == {"mark", "to-b.mark"} | own | under("to-b", own)
         assert text_of(a.run("to-b.echo", "there")) == text_of(b.run("to-a.echo", "there")) == "there "
 
@@ -55,7 +55,7 @@ def test_through_a_chain_an_agent_has_the_prefixes_of_its_way(tmp_path: Path) ->
     with gateways(tmp_path, ("a", "b", "c")) as (a, b, c):
         mount(folder(tmp_path, "b"), "c", c.url, 'agents = ["echo", "demo"]', SOON)
         mount(folder(tmp_path, "a"), "b", b.url, 'agents = ["c.echo", "c.demo"]', SOON)
-        eventually(lambda: {"b.c.echo", "b.c.demo"} <= ids(a))
+        eventually(lambda: {"b.c.echo", "b.c.demo"} <= ids(a), 60)
         assert text_of(a.run("b.c.echo", "all the way")) == "all the way "
         way = [gateway.client.get("/agents").json()["gateway"] for gateway in (b, c)]
         assert a.client.get("/agents/b.c.echo").json()["via"] == way
@@ -86,7 +86,7 @@ def test_a_circle_of_three_ends(tmp_path: Path) -> None:
             gateway.client.put("/agents/mark", json=MARK)
         for name, gateway in (("a", a), ("b", b), ("c", c)):
             names = own | {"mark"}
-            eventually(lambda gateway=gateway, name=name, names=names: ids(gateway) == whole(name, names))  # type: ignore[misc]
+            eventually(lambda gateway=gateway, name=name, names=names: ids(gateway) == whole(name, names), 60)  # type: ignore[misc]
         assert text_of(a.run("b.c.echo", "two on")) == "two on "
         once_around = ", ".join(gateway.client.get("/agents").json()["gateway"] for gateway in (a, b, c))
         problem_in(a.post("b.echo", run_input(), **{"agui-gateway-hops": once_around}), 409, "LOOP")

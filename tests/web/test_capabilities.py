@@ -43,7 +43,7 @@ def test_the_gateway_tells_how_it_really_carries(gateway: Gateway) -> None:
         "streaming": True,
         "httpBinary": True,
         "resumable": True,
-        "websocket": False,
+        "websocket": True,
         "pushNotifications": False,
     }
 
@@ -188,9 +188,9 @@ def test_it_is_told_who_overruled_whom(speakers: tuple[Gateway, Path]) -> None:
 
 def test_the_gateway_s_own_word_is_last(speakers: tuple[Gateway, Path]) -> None:
     running, folder = speakers
-    (folder / "words.json").write_text('{"transport": {"websocket": true, "streaming": false}}', "utf-8")
+    (folder / "words.json").write_text('{"transport": {"pushNotifications": true, "streaming": false}}', "utf-8")
     transport = running.client.get("/agents/live/capabilities").json()["transport"]
-    assert (transport["websocket"], transport["streaming"]) == (False, True)
+    assert (transport["pushNotifications"], transport["streaming"]) == (False, True)
 
 
 @pytest.mark.parametrize("agent", ["raises", "hangs", *ODD])

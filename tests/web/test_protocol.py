@@ -191,7 +191,7 @@ def test_requests_with_offers_may_be_sent_at_once(gateway: Gateway) -> None:
         assert [connection.answer().json()["id"] for _ in range(500)] == ["echo"] * 500
 
 
-def test_an_offer_to_become_a_websocket_is_answered_as_plain_http(gateway: Gateway) -> None:
+def test_an_offer_to_become_a_websocket_where_there_is_none_is_answered_as_plain_http(gateway: Gateway) -> None:
     lines = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA=="]
     with Connection(gateway) as connection:
         for _ in range(2):
