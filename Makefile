@@ -5,7 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # The agents that live tests talk to; installed once, into a cache of their own.
 LIVE   := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code \
-          claude codex gemini copilot opencode pi omp hermes
+          claude codex gemini copilot opencode pi hermes
+# And one whose packages are larger than all of theirs together.
+LARGE  := omp
 # pip shows its progress to a person and keeps quiet otherwise.
 QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
 
@@ -22,7 +24,7 @@ test: lint types
 
 test-agents: $(VENV)/.test
 	@$(BIN)/python -m tests.clients.install
-	@$(BIN)/python -m tests.live.install $(LIVE)
+	@$(BIN)/python -m tests.live.install $(LIVE) $(LARGE)
 	@AGUI_TEST_THOROUGH=1 $(BIN)/pytest tests/live $(ARGS)
 
 # By itself: it takes 650 MB of disk, and more than a gigabyte of memory while it works.

@@ -10,6 +10,9 @@ import pytest
 EVERY_TIME = ("claude", "codex", "claude-agent-acp", "codex-acp")
 """Two of each kind, the quickest."""
 
+LARGE = ("omp",)
+"""More than a gigabyte to install: only by `make test-agents`."""
+
 
 def agents(names: Iterable[str], always: Iterable[str] = EVERY_TIME) -> list[Any]:
     """As parameters of a test."""

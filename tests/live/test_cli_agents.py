@@ -13,7 +13,7 @@ import pytest
 
 from tests.clients.install import install as install_clients
 from tests.clients.node import play
-from tests.live.choosing import agents
+from tests.live.choosing import LARGE, agents
 from tests.live.stage import bundled_behind_gateway
 from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
 from tests.models.server import ModelServer
@@ -50,7 +50,7 @@ def steps_for(agent: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**step, "say": step["say"].replace("SHELL touch", words)} if "say" in step else step for step in steps]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", agents(AGENTS, set(AGENTS) - set(LARGE)))
 def test_the_official_client_talks_with_a_real_agent(agent: str, models: ModelServer, tmp_path: Path) -> None:
     install_clients()
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:

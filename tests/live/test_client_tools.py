@@ -18,7 +18,7 @@ from gateway.agui.history import History
 from gateway.events import Wire
 from tests.clients.install import install as install_clients
 from tests.clients.node import Step, play
-from tests.live.choosing import agents
+from tests.live.choosing import LARGE, agents
 from tests.live.stage import bundled_behind_gateway
 from tests.live.talks import in_order, yes
 from tests.models.server import ModelServer
@@ -72,7 +72,7 @@ def card(agent: str) -> list[dict[str, Any]]:
     return [{"say": 'CALL show_card {"title": "Tea"}'}, *allowed]
 
 
-@pytest.mark.parametrize("agent", CLI)
+@pytest.mark.parametrize("agent", agents(CLI, set(CLI) - set(LARGE)))
 def test_a_real_agent_calls_a_tool_of_the_page(agent: str, models: ModelServer, tmp_path: Path) -> None:
     with bundled_behind_gateway(agent, models.url, tmp_path) as gateway:
         told = gateway.client.get(f"/agents/{agent}/capabilities").json()
