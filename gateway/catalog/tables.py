@@ -57,6 +57,8 @@ class Acp(Section):
     """Seconds until `initialize` must be answered."""
     late: float = Field(default=0.05, ge=0, le=10)
     """Seconds after the end of a turn in which what still comes belongs to it."""
+    tools: Literal["follow", "begin"] = "follow"
+    """When its model sees the client's own tools: `begin`: those that a session began with, whatever it asks later."""
     usage_covers: Literal["turn", "session"] = "turn"
     """What its token counts are about; `session`: they add up over all turns."""
     errors_as_text: tuple[str, ...] = ()

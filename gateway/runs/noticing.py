@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
@@ -20,8 +19,8 @@ from gateway.capabilities.versions import Key, Shown
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import Asked, Broke, Called, Custom, Ended, Event
+from gateway.runs.around import Around
 from gateway.runs.threads import ThreadKey
-from gateway.turn import Answer
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +70,11 @@ def telling(live: LiveTurn, before: Noticing | None) -> LiveTurn:
     return live if before is None else Telling(live, before)
 
 
-class Telling:
+class Telling(Around):
     """The turn, as its run has it."""
 
     def __init__(self, live: LiveTurn, noticing: Noticing) -> None:
-        self._live = live
+        super().__init__(live)
         self._noticing: Noticing | None = noticing
         self._again = 0.0
         self._batch: list[Event] = []
@@ -103,15 +102,3 @@ class Telling:
             log.info("the agent of a live run cannot be looked at any more: %s", exc.detail)
         self._noticing = None  # it takes too long, or the agent was removed
         return []
-
-    async def answer(self, answers: Mapping[str, Answer]) -> None:
-        await self._live.answer(answers)
-
-    async def steer(self, message_id: str, text: str) -> bool:
-        return await self._live.steer(message_id, text)
-
-    async def cancel(self) -> None:
-        await self._live.cancel()
-
-    async def aclose(self) -> None:
-        await self._live.aclose()

@@ -6,14 +6,15 @@ batch of events costs a look at their types; nobody waits for a server.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gateway.capabilities.tools import LISTED, SEEN, SERVERS, escaped
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp import Known, Using
 from gateway.events import Event, Layer, Native, ToolStart
-from gateway.turn import Answer, Turn
+from gateway.runs.around import Around
+from gateway.turn import Turn
 
 MOST_SEEN = 256
 LONGEST = 128
@@ -77,11 +78,12 @@ def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
         yield f"{place}{LISTED}", state.listing.tools
 
 
-class Seeing:
+class Seeing(Around):
     """A turn, whose calls are noted. The client's own tools are none of the session's."""
 
     def __init__(self, live: LiveTurn, seen: list[str], clients: frozenset[str]) -> None:
-        self._live, self._seen, self._clients = live, seen, clients
+        super().__init__(live)
+        self._seen, self._clients = seen, clients
 
     async def next(self) -> list[Event]:
         batch = await self._live.next()
@@ -97,18 +99,6 @@ class Seeing:
                 continue
             if len(self._seen) < MOST_SEEN and 0 < len(name) <= LONGEST:
                 self._seen.append(name)
-
-    async def answer(self, answers: Mapping[str, Answer]) -> None:
-        await self._live.answer(answers)
-
-    async def steer(self, message_id: str, text: str) -> bool:
-        return await self._live.steer(message_id, text)
-
-    async def cancel(self) -> None:
-        await self._live.cancel()
-
-    async def aclose(self) -> None:
-        await self._live.aclose()
 
 
 def _called(event: Event) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gateway.agui import inbound
@@ -80,13 +81,12 @@ class Talk:
 
     async def _listen(self, tasks: TaskGroup) -> None:
         while True:
-            try:
-                text = await self._socket.receive_text()
-            except (WebSocketDisconnect, KeyError, RuntimeError):  # gone; or bytes, which nobody asked for
+            message = await self._socket.receive()
+            if message["type"] == "websocket.disconnect":
                 return
             asked: Any = None
             try:
-                asked = loads(text.encode())
+                asked = loads(_text(message).encode())
                 await self._do(asked, tasks)
             except GatewayError as exc:
                 await self._refuse(exc, asked)
@@ -101,7 +101,7 @@ class Talk:
                     raise BadInput("after is the number of the last event you have", pointer="/after")
                 self._make_room(run_id)
                 _, reader = await self._house.engine.follow(run_id, self._principal, after)
-                tasks.start_soon(self._follow, run_id, reader)
+                self._begin(run_id, reader, tasks)
             case {"type": "cancel", "runId": str(run_id)}:
                 await self._house.engine.cancel(run_id, self._principal)
             case _:
@@ -116,7 +116,11 @@ class Talk:
         run = await begin(self._house, self._house.agents[self._agent], turn, self._principal)
         if (turn.options.on_disconnect or "cancel") == "cancel":
             self._own[turn.run_id] = run
-        tasks.start_soon(self._follow, turn.run_id, run.log.follow())
+        self._begin(turn.run_id, run.log.follow(), tasks)
+
+    def _begin(self, run_id: str, reader: Reader, tasks: TaskGroup) -> None:
+        self._followed.add(run_id)
+        tasks.start_soon(self._follow, run_id, reader)
 
     def _make_room(self, run_id: str) -> None:
         if run_id in self._followed:
@@ -125,7 +129,6 @@ class Talk:
             raise Busy(f"{MOST} runs are followed over this connection; open another one")
 
     async def _follow(self, run_id: str, reader: Reader) -> None:
-        self._followed.add(run_id)
         try:
             while chunks := await reader.next():
                 for chunk in chunks:
@@ -162,3 +165,10 @@ class Talk:
                     return  # gone: whoever listens notices
             if waited.cancelled_caught:
                 await self._socket.close(TOO_SLOW, "nothing was taken for too long")
+
+
+def _text(message: Message) -> str:
+    text: str | None = message.get("text")
+    if text is None:
+        raise BadInput("what a client says is JSON text, not bytes; the format chosen is for events", pointer="")
+    return text

@@ -49,6 +49,7 @@ def playing(stage: Home) -> Iterator[Home]:
     """With agents of every kind."""
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full")
     stage.agent("deaf", "--deaf-tools").agent("deaf-bare", "--deaf-tools", "--bare")
+    stage.agent("begins", acp={"tools": "begin"})
     stage.agent("leaves-them", capabilities={"tools": {"client_provided": False}})
     with stage:
         yield stage
@@ -254,12 +255,15 @@ def test_tools_that_come_later_open_the_session_anew(stage: Stage, agent: str, w
     assert len(pending(page.say(f"use claude show_card {TEA}"))) == 1
 
 
-def test_an_agent_that_does_not_ask_again_is_opened_anew(stage: Stage) -> None:
-    page = Page(stage, "deaf", CARD)
+@pytest.mark.parametrize("agent", ["deaf", "begins"])
+def test_an_agent_that_does_not_ask_again_or_in_vain_is_opened_anew(stage: Stage, agent: str) -> None:
+    page = Page(stage, agent, CARD)
     page.say("hello")
+    page.say("again")
+    assert stage.heard(agent, page.session, "session/load") == [], "the tools are the same"
     page.tools = [OTHER]
     assert json_of(page.say("list")) == {"agui": ["page_title"]}
-    assert len(stage.heard("deaf", page.session, "session/load")) == 1
+    assert len(stage.heard(agent, page.session, "session/load")) == 1
 
 
 @pytest.mark.parametrize(("agent", "first"), [("bare", ()), ("deaf-bare", (OTHER,))])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench import acp, cli, federation, stream
+from tests.bench import acp, cli, console, federation, stream
 from tests.bench.figures import Target
 from tests.bench.reader import count_binary
 
@@ -46,6 +46,12 @@ def test_so_is_a_gateway_over_a_gateway() -> None:
 def test_the_feed_is_measured_and_so_is_a_snapshot_in_a_crowd() -> None:
     printed = bench("--only", "feed", "--only", "crowd")
     for name in ("1 watcher", "200 watchers, nothing changes", "of a thread, in the crowd", "in processor time"):
+        assert name in printed
+
+
+def test_so_is_the_console() -> None:
+    printed = bench("--only", "console")
+    for name in (console.STREAM, console.SCROLL):
         assert name in printed
 
 

@@ -145,6 +145,22 @@ def test_what_is_refused_is_told_and_the_connection_stays(gateway: Gateway, mess
         assert text_of(run(socket, "hello")).startswith("You said")
 
 
+def test_bytes_are_refused_and_the_connection_stays(gateway: Gateway) -> None:
+    with opened(gateway, "demo", "agui.protobuf") as socket:
+        socket.send(b"\x00\x01")
+        assert "not bytes" in hear(socket)["problem"]["detail"]
+        assert text_of(run(socket, "hello")).startswith("You said")
+
+
+def test_a_run_is_followed_once_over_a_connection(gateway: Gateway) -> None:
+    body = run_input("slow 3")
+    with opened(gateway) as socket:
+        tell(socket, "run", input=body)
+        tell(socket, "attach", runId=body["runId"])
+        said = [hear(socket) for _ in range(2)]
+        assert [message["problem"]["code"] for message in said if "problem" in message] == ["RUN_FOLLOWED"]
+
+
 def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gateway) -> None:
     image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
     body = run_input([{"type": "text", "text": "look"}, image], forwardedProps={"gateway": {"strict": True}})

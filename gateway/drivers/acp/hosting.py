@@ -49,9 +49,13 @@ def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
 
 
 class Hosting:
-    def __init__(self, host: Host, telling: Telling, folder: Folder, tasks: TaskGroup, *, serves: bool) -> None:
+    def __init__(
+        self, host: Host, telling: Telling, folder: Folder, tasks: TaskGroup, *, serves: bool, follows: bool
+    ) -> None:
+        """`follows`: the agent's model sees tools that change while the session is open."""
         self._host, self._telling, self._folder, self._tasks = host, telling, folder, tasks
-        self._serves = serves
+        self._serves, self._follows = serves, follows
+        self._offered: list[Mapping[str, Any]] = []
         self._door: Door | None = None
         self._warned = False
 
@@ -60,6 +64,7 @@ class Hosting:
         if not self._serves or not tools:
             return opening
         self._door = await Door.opened(self._folder, self._called, self._tasks)
+        self._offered = list(tools)
         name = _free_name(opening.mcp_servers)
         self._host.reader.hosted.offer(tools, name)
         await self._door.offer(tools, 0.0)
@@ -72,7 +77,9 @@ class Hosting:
             return True
         hosted = self._host.reader.hosted
         hosted.offer(tools, hosted.server)
-        return self._door is not None and await self._door.offer(tools, ASKS_WITHIN)
+        if self._door is None or (not self._follows and list(tools) != self._offered):
+            return False
+        return await self._door.offer(tools, ASKS_WITHIN)
 
     def too_late(self) -> None:
         """There is no way to open the session anew. Said once."""

@@ -76,7 +76,9 @@ class AcpSession:
         self._service = Service(self, opening, definition, tasks)
         serves = serves_tools(definition, handshake)
         self._telling = Telling(opening.known, serves_tools=serves)
-        self._hosting = Hosting(self, self._telling, folder, tasks, serves=serves)
+        self._hosting = Hosting(
+            self, self._telling, folder, tasks, serves=serves, follows=definition.acp.tools == "follow"
+        )
         self._late: list[Event] = []
         self._turn: AcpTurn | None = None
         self._usable = True

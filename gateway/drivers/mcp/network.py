@@ -1,7 +1,7 @@
 """HTTP to an MCP server, held to the address policy and to a budget.
 
 In: a URL and headers that a client of the gateway gave. Out: an `httpx2` client for the SDK's transports, which
-connects to nothing but what `refusal` lets pass. As for remote agents, a name is looked up once for each request and
+connects to nothing but what `allowed` lets pass. As for remote agents, a name is looked up once for each request and
 the connection goes to the very address that was checked; proxies of the environment are not used, and a redirect to
 another origin is not followed (the SDK's own rule).
 """
@@ -9,19 +9,16 @@ another origin is not followed (the SDK's own rule).
 from __future__ import annotations
 
 import math
-import socket
 from collections.abc import AsyncIterator
 
-import anyio
 import httpx2
 
 from gateway.drivers.mcp.budget import MESSAGE, Budget
 from gateway.drivers.mcp.server import Server, Unusable
-from gateway.drivers.remote.addresses import refusal
+from gateway.drivers.remote.addresses import Refused, allowed
 
 TIMEOUT = httpx2.Timeout(15.0, read=None)
 """A stream of notifications may be silent for ever; whoever waits for an answer has a limit of its own."""
-PORTS = {"http": 80, "https": 443}
 
 
 def client(server: Server, budget: Budget, *, private: bool) -> httpx2.AsyncClient:
@@ -45,14 +42,11 @@ class Checked(httpx2.AsyncHTTPTransport):
 
     async def _addresses(self, url: httpx2.URL) -> list[str]:
         try:
-            found = await anyio.getaddrinfo(url.host, url.port or PORTS[url.scheme], type=socket.SOCK_STREAM)
+            return await allowed(url.host, private=self._private)
+        except Refused as exc:
+            raise Unusable(str(exc)) from exc
         except OSError as exc:
             raise Unusable(f"{url.host} cannot be looked up: {exc.strerror or exc}") from exc
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        for address in addresses:
-            if (why := refusal(address, private=self._private)) is not None:
-                raise Unusable(f"{url.host} ({address}) is not connected to: {why}")
-        return addresses
 
     def _counted(self, response: httpx2.Response) -> httpx2.Response:
         assert isinstance(response.stream, httpx2.AsyncByteStream)

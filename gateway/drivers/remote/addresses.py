@@ -52,6 +52,25 @@ def meant(address: Address) -> Iterable[Address]:
             yield inner
 
 
+class Refused(Exception):
+    """By the policy; the text says why."""
+
+
+async def allowed(host: str, *, private: bool) -> list[str]:
+    """The host's addresses, if every one of them may be connected to. Raises `Refused`, or `OSError` where nobody
+    knows the name."""
+    addresses = [host] if _is_address(host) else await _looked_up(host)
+    for address in addresses:
+        if (why := refusal(address, private=private)) is not None:
+            raise Refused(f"{host} ({address}) is not connected to: {why}")
+    return addresses
+
+
+async def _looked_up(host: str) -> list[str]:
+    found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
 @cache
 def certificates() -> ssl.SSLContext:
     """Whom to believe. One for all: to read them takes 50 ms, and a mounted gateway may have a hundred agents."""
@@ -79,20 +98,12 @@ class Checked(httpx.AsyncHTTPTransport):
         return await super().handle_async_request(_pinned(request, last))
 
     async def _addresses(self, request: httpx.Request) -> list[str]:
-        host = request.url.host
-        if _is_address(host):
-            return self._allowed(host, [host], request)
         try:
-            found = await anyio.getaddrinfo(host, request.url.port or 443, type=socket.SOCK_STREAM)
+            return await allowed(request.url.host, private=self._private)
+        except Refused as exc:
+            raise NotConnected(str(exc), request=request) from exc
         except OSError as exc:
-            raise httpx.ConnectError(f"{host} cannot be looked up: {exc}", request=request) from exc
-        return self._allowed(host, list(dict.fromkeys(str(each[4][0]) for each in found)), request)
-
-    def _allowed(self, host: str, addresses: list[str], request: httpx.Request) -> list[str]:
-        for address in addresses:
-            if (why := refusal(address, private=self._private)) is not None:
-                raise NotConnected(f"{host} ({address}) is not connected to: {why}", request=request)
-        return addresses
+            raise httpx.ConnectError(f"{request.url.host} cannot be looked up: {exc}", request=request) from exc
 
 
 def _is_address(host: str) -> bool:
