@@ -27,7 +27,7 @@ def row(rooms: str = "", libraries: str = "") -> Row:
     return Row(frozenset(rooms.split()), frozenset(libraries.split()))
 
 
-EVERYBODYS = "errors events jsontext settings turn"
+EVERYBODYS = "errors events jsontext settings tasks turn"
 """The vocabulary: every room may speak it, and it knows no room."""
 
 TABLE: dict[str, Row] = {

@@ -16,11 +16,11 @@ from typing import Any, Protocol
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from gateway.capabilities.versions import Key, Shown, Told, Versions
 from gateway.errors import Busy, GatewayError
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class Rounds:
 
 
 class Feed:
-    def __init__(self, sight: Sight, pulse: Pulse, tasks: TaskGroup, most: int) -> None:
+    def __init__(self, sight: Sight, pulse: Pulse, tasks: Tasks, most: int) -> None:
         self._sight, self._pulse, self._tasks, self._most = sight, pulse, tasks, most
         self._rounds: dict[str, Rounds] = {}
         self._resting: dict[Key, Versions] = {}

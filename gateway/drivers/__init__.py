@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyio.abc import TaskGroup
-
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Controls, Driver, LiveTurn, Opening, Session
+from gateway.tasks import Tasks
 
 __all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session", "make_driver"]
 
@@ -15,31 +14,31 @@ __all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session", "m
 # Each is imported when an agent needs it: whoever only looks which agents are installed needs none of them.
 
 
-def _acp(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+def _acp(definition: AgentDefinition, tasks: Tasks) -> Driver:
     from gateway.drivers.acp import AcpDriver
 
     return AcpDriver(definition, tasks)
 
 
-def _cli(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+def _cli(definition: AgentDefinition, tasks: Tasks) -> Driver:
     from gateway.drivers.cli import CliDriver
 
     return CliDriver(definition, tasks)
 
 
-def _python(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+def _python(definition: AgentDefinition, tasks: Tasks) -> Driver:
     from gateway.drivers.python import PythonDriver
 
     return PythonDriver(definition, tasks)
 
 
-def _remote(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+def _remote(definition: AgentDefinition, tasks: Tasks) -> Driver:
     from gateway.drivers.remote import RemoteDriver
 
     return RemoteDriver(definition, tasks)
 
 
-DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
+DRIVERS: dict[str, Callable[[AgentDefinition, Tasks], Driver]] = {
     "acp": _acp,
     "cli": _cli,
     "python": _python,
@@ -47,7 +46,7 @@ DRIVERS: dict[str, Callable[[AgentDefinition, TaskGroup], Driver]] = {
 }
 
 
-def make_driver(definition: AgentDefinition, tasks: TaskGroup) -> Driver:
+def make_driver(definition: AgentDefinition, tasks: Tasks) -> Driver:
     if definition.otherwise:
         from gateway.drivers.ways import Ways
 

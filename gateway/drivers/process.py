@@ -19,12 +19,13 @@ from typing import Self
 
 import anyio
 from anyio import CancelScope, move_on_after
-from anyio.abc import TaskGroup, TaskStatus
+from anyio.abc import TaskStatus
 
 from gateway.drivers.control import INTERRUPT, KILL, TERMINATE, Control
 from gateway.drivers.environment import secrets
 from gateway.drivers.pipes import Sink, Source, Tail
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ NOT_FOUND = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENOEXEC}
 SHOWN = 300  # of stderr's last line, in an error's sentence; `extra` carries more
 
 
-async def spawn(command: Sequence[str], *, cwd: Path, env: Mapping[str, str], tasks: TaskGroup) -> Process:
+async def spawn(command: Sequence[str], *, cwd: Path, env: Mapping[str, str], tasks: Tasks) -> Process:
     """Returns when the command runs. `env` is all it sees; its secrets are masked in what is shown of stderr.
     When `tasks` is cancelled the process is stopped in order before the group ends."""
     process: Process = await tasks.start(_live, command, cwd, env)

@@ -15,7 +15,6 @@ from typing import Any, get_args
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from gateway.catalog.definition import AgentDefinition
@@ -27,6 +26,7 @@ from gateway.drivers.leash import Leash
 from gateway.drivers.probe import Availability
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Called, Event, Layer, Native, TextDelta, Written
+from gateway.tasks import Tasks
 from gateway.turn import Answer, Turn
 
 EVENTS = frozenset(get_args(Event)) - {Written}
@@ -48,7 +48,7 @@ class PythonDriver:
     local = True
     probed = True
 
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.entry is not None  # the definition was checked
         entry = load_entry(definition.entry, definition.source)
         self._definition = definition

@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from anyio.abc import TaskGroup
-
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Door
 from gateway.drivers.base import Driver, Opening, Session
 from gateway.drivers.probe import BEST_FIRST, Availability
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_NONSENSE", "AGENT
 LONG_AGO = 300.0
 """Seconds after which a way that was passed over is tried again."""
 
-Make = Callable[[AgentDefinition, TaskGroup], Driver]
+Make = Callable[[AgentDefinition, Tasks], Driver]
 
 
 def through(definition: AgentDefinition, door: Door) -> AgentDefinition:
@@ -45,7 +44,7 @@ def through(definition: AgentDefinition, door: Door) -> AgentDefinition:
 
 
 class Ways:
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup, makers: Mapping[str, Make]) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks, makers: Mapping[str, Make]) -> None:
         first = definition.model_copy(update={"otherwise": ()})
         self._names = [definition.cli.dialect if definition.cli else definition.driver]
         self._names += [door.name for door in definition.otherwise]

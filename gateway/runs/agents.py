@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.registry import ModelRegistry
@@ -20,6 +19,7 @@ from gateway.drivers import Driver, make_driver
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
 from gateway.runs.probing import Probes
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Agent:
 class Agents:
     """By id. A definition that cannot be started is listed as broken; it does not keep the others from working."""
 
-    def __init__(self, tasks: TaskGroup, let_go: LetGo, touch: Touch = lambda agent_id: None) -> None:
+    def __init__(self, tasks: Tasks, let_go: LetGo, touch: Touch = lambda agent_id: None) -> None:
         """`let_go`: closes a driver's sessions, each when its turn is over. `touch`: is told of every change."""
         self._tasks, self._let_go, self._touch = tasks, let_go, touch
         self._probes = Probes(tasks)
@@ -197,7 +197,7 @@ class Agents:
             await driver.aclose()
 
 
-def _start(definition: AgentDefinition, tasks: TaskGroup) -> Agent:
+def _start(definition: AgentDefinition, tasks: Tasks) -> Agent:
     try:
         return Agent(definition, make_driver(definition, tasks))
     except ConfigError as exc:

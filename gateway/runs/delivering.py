@@ -46,6 +46,7 @@ from gateway.runs.threads import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.mail import DeliveryRecord
+from gateway.tasks import Tasks
 from gateway.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ Begin = Callable[[Agent, Turn, str, Calm], Awaitable[Run]]
 
 class Delivering:
     def __init__(
-        self, settings: Settings, store: Store, tasks: TaskGroup, engine: Engine, agents: Agents, feeds: Feeds
+        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, feeds: Feeds
     ) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
         self._engine, self._agents, self._feeds = engine, agents, feeds

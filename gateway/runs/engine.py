@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 
 from gateway.agui.history import History
 from gateway.capabilities.feed import Sight
@@ -37,13 +36,14 @@ from gateway.runs.threads import ThreadKey, Threads
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
+from gateway.tasks import Tasks
 from gateway.turn import Turn
 
 log = logging.getLogger(__name__)
 
 
 class Engine:
-    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup, touch: Touch = lambda agent: None) -> None:
+    def __init__(self, settings: Settings, store: Store, tasks: Tasks, touch: Touch = lambda agent: None) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._store, self._tasks = settings, store, tasks
         self._sessions = Sessions(settings, touch, tasks)

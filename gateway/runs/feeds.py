@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.capabilities import relay
 from gateway.capabilities.relay import Standing
@@ -36,6 +35,7 @@ from gateway.runs.threads import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.mail import Notes
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Channel:
 
 class Feeds:
     def __init__(
-        self, settings: Settings, store: Store, tasks: TaskGroup, engine: Engine, agents: Agents, standings: Standings
+        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, standings: Standings
     ) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
         self._engine, self._agents, self._standings = engine, agents, standings

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.remote.mount import Far
 from gateway.errors import ConfigError, GatewayError
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def mounts(definition: AgentDefinition) -> bool:
 
 
 class Mounts:
-    def __init__(self, tasks: TaskGroup, own_id: str) -> None:
+    def __init__(self, tasks: Tasks, own_id: str) -> None:
         self._tasks, self._own_id = tasks, own_id
         self._mounts: dict[str, Mount] = {}
         self.changed: Callable[[], None] = lambda: None

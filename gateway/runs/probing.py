@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 
 from gateway.drivers import Driver
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 
 LIMIT = 60.0
 """Agents take seconds to start, and some wait for a network that is not there."""
@@ -28,7 +28,7 @@ class Probe:
 
 
 class Probes:
-    def __init__(self, tasks: TaskGroup) -> None:
+    def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self._running: dict[Driver, Probe] = {}
 

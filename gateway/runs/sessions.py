@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp import McpServers
@@ -19,6 +18,7 @@ from gateway.errors import GatewayError
 from gateway.runs.seeing import Watched
 from gateway.runs.threads import ThreadKey
 from gateway.settings import Settings
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Held:
 
 
 class Sessions:
-    def __init__(self, settings: Settings, touch: Callable[[str], None], tasks: TaskGroup) -> None:
+    def __init__(self, settings: Settings, touch: Callable[[str], None], tasks: Tasks) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._touch = settings, touch
         self._servers = McpServers(tasks, private=settings.allow_private, stdio=settings.mcp_stdio)

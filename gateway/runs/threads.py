@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import anyio
 from anyio import CancelScope
-from anyio.abc import TaskGroup
 
 from gateway.errors import GatewayError
 from gateway.runs.parking import Parked, settle
 from gateway.runs.questions import Book, Settled
 from gateway.settings import Settings
 from gateway.store.base import Store, ThreadRecord
+from gateway.tasks import Tasks
 from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ GiveBack = Callable[[ThreadKey], Awaitable[None]]
 
 
 class Threads:
-    def __init__(self, settings: Settings, store: Store, tasks: TaskGroup, give_back: GiveBack) -> None:
+    def __init__(self, settings: Settings, store: Store, tasks: Tasks, give_back: GiveBack) -> None:
         """`give_back`: for the session of a turn that ends here, and not in a run."""
         self._settings, self._store, self._tasks, self._give_back = settings, store, tasks, give_back
         self._parked: dict[ThreadKey, Parked] = {}

@@ -27,6 +27,7 @@ from gateway.runs.threads import ThreadKey
 from gateway.runs.watching import Folder, Watch
 from gateway.settings import Settings
 from gateway.store.base import Store
+from gateway.tasks import Contained
 from gateway.web.sight import Eyes
 from gateway.web.snapshots import Snapshots
 
@@ -87,7 +88,8 @@ async def open_house(
     """Everything that runs, and its end: at exit live runs get their last word, then all tasks stop."""
     await store.start()
     try:
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as group:
+            tasks = Contained(group)
             pulse, snapshots = Pulse(), Snapshots(carried)
             engine = Engine(settings, store, tasks, pulse.touch)
             agents = Agents(tasks, engine.let_go, pulse.touch)
@@ -129,7 +131,7 @@ async def open_house(
                 with anyio.CancelScope(shield=True):
                     await house.drain()
                     await agents.aclose()
-                tasks.cancel_scope.cancel()
+                group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
             try:

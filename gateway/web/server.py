@@ -23,6 +23,7 @@ from gateway.web.protocol import bounded_protocol
 LISTEN_BACKLOG = 2048
 GARBAGE = 20_000
 """Objects between two looks of the garbage collector; a stream makes hundreds of thousands, and no cycles."""
+FELL = "the gateway itself failed, and stops; its log says how"
 MARGIN = 5.0
 """What uvicorn waits beyond the drain for connections to close, before it cuts them."""
 
@@ -66,10 +67,11 @@ class PatientSocket(WebSocketsSansIOProtocol):
 
 
 class Startable:
-    """The application. Why it could not start is kept, to be told in one sentence; uvicorn would log a traceback."""
+    """The application. Why it could not start is kept, to be told in one sentence; uvicorn would log a traceback. And
+    when the ground under it is gone, the server stops: one that answers and can do nothing is worse than none."""
 
-    def __init__(self, app: Starlette) -> None:
-        self._app = app
+    def __init__(self, app: Starlette, stop: Callable[[], None]) -> None:
+        self._app, self._stop = app, stop
         self.failure: GatewayError | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +83,12 @@ class Startable:
                 self.failure, message = exc, {"type": message["type"]}
             await send(message)
 
-        return await self._app(scope, receive, without_traceback)
+        try:
+            return await self._app(scope, receive, without_traceback)
+        except Exception:  # of the start, which is told, or of all that the gateway does in the background
+            self.failure = self.failure or GatewayError(FELL)
+            self._stop()
+            raise
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -121,7 +128,7 @@ class Serving:
     """One server, to be run once: until a signal, or in another thread until `stop`."""
 
     def __init__(self, app: Starlette, settings: Settings, ready: Callable[[], None]) -> None:
-        self._startable = Startable(app)
+        self._startable = Startable(app, self.stop)
         config = uvicorn.Config(
             self._startable,
             http=bounded_protocol(settings),

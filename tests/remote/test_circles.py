@@ -43,9 +43,9 @@ def test_two_that_have_mounted_each_other_whole_have_each_other_s_own_and_no_mor
         eventually(lambda: ids(a) == own | under("to-b", own), 60)
         eventually(lambda: ids(b) == own | under("to-a", own), 60)
         # A new agent travels with the list of all that is mounted: so each has seen the other's whole list since.
-        a.client.put("/agents/mark", json=MARK)
+        assert a.client.put("/agents/mark", json=MARK).status_code == 201
         eventually(lambda: "to-a.mark" in ids(b), 60)
-        b.client.put("/agents/mark", json=MARK)
+        assert b.client.put("/agents/mark", json=MARK).status_code == 201
         eventually(lambda: "to-b.mark" in ids(a), 60)
         assert ids(a) == {"mark", "to-b.mark"} | own | under("to-b", own)
         assert text_of(a.run("to-b.echo", "there")) == text_of(b.run("to-a.echo", "there")) == "there "

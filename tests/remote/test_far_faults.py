@@ -172,6 +172,39 @@ def test_one_that_says_its_end_and_hangs_up_late_does_not_hold_up_the_run(tmp_pa
         assert wretch.gone.wait(10)
 
 
+NONSENSE: dict[str, Scene] = {
+    "no JSON": says(b"{nonsense", kind=b"application/json"),
+    "no object": says(b"[1, 2]", kind=b"application/json"),
+    "no UTF-8": says(b'{"identity": {"name": "\xff"}}', kind=b"application/json"),
+    "too deep": says(b"[" * 200_000, kind=b"application/json"),
+    "no capability": says(b'{"tools": 7, "identity": []}', kind=b"application/json"),
+    "too large": says(b'{"x": "', b"x" * 9 * MEGABYTE, b'"}', kind=b"application/json"),
+    "nothing": closes,
+}
+
+
+@pytest.mark.parametrize("what", NONSENSE)
+def test_capabilities_that_are_none_are_left_out_and_harm_nobody(tmp_path: Path, what: str) -> None:
+    often = ("refresh = 0.01", "trips_after = 1000")
+    scenes = Wretch(says(lines(*WHOLE)), asked=NONSENSE[what])
+    with scenes as wretch, near(tmp_path, wretch.url, *often) as gateway:
+        for probe in ("1", "0", "0", "1"):
+            told = gateway.client.get("/agents/far/capabilities", params={"probe": probe})
+            assert told.status_code in (200, 502), told.text
+        assert gateway.client.get("/agents/far/capabilities").json()["identity"]["name"] == "far"
+        assert ended(gateway)["type"] == "RUN_FINISHED"
+
+
+def test_one_that_is_replaced_while_it_is_asked_leaves_everybody_else_alone(tmp_path: Path) -> None:
+    whole, asked = says(lines(*WHOLE)), hangs(lambda: wretch)
+    with Wretch(whole, asked=asked) as wretch, near(tmp_path, wretch.url) as gateway:
+        gateway.client.get("/agents/far/capabilities")  # and it asks, in the background
+        definition(tmp_path / "agents", "far", wretch.url, 'capabilities = ""')
+        assert wretch.gone.wait(10), "nobody waits for the answer any more"
+        assert ended(gateway)["type"] == "RUN_FINISHED"
+        assert gateway.client.post("/agents/far/models:refresh").status_code < 500
+
+
 def test_a_far_gateway_that_is_killed_in_the_middle_and_comes_back(tmp_path: Path) -> None:
     with Gateway(tmp_path / "far") as far:
         mount(tmp_path / "agents", "far", far.url, 'agents = ["demo"]', "retries = 0")

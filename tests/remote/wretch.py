@@ -16,10 +16,10 @@ LIMIT = 20.0
 
 
 class Wretch:
-    """Every run plays the next scene; the last one again and again. Whatever else is asked is not there."""
+    """Every run plays the next scene; the last one again and again. Whatever else is asked is not there, or `asked`."""
 
-    def __init__(self, *scenes: Scene) -> None:
-        self._scenes = scenes
+    def __init__(self, *scenes: Scene, asked: Scene | None = None) -> None:
+        self._scenes, self._asked = scenes, asked or not_there
         self._server = socket.create_server(("127.0.0.1", 0))
         self.runs = 0
         self.gone = threading.Event()
@@ -51,13 +51,16 @@ class Wretch:
         with connection:
             try:
                 if not _request(connection).startswith(b"POST"):
-                    connection.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                    return
+                    return self._asked(connection)
                 scene = self._scenes[min(self.runs, len(self._scenes) - 1)]
                 self.runs += 1
                 scene(connection)
             except (BrokenPipeError, ConnectionResetError):
                 self.gone.set()
+
+
+def not_there(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
 
 def _request(connection: socket.socket) -> bytes:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.acp.faults import REQUEST_CANCELLED, agent_fault
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.template import Template, Texts
@@ -77,7 +77,7 @@ class Refusal(Exception):
 
 
 class Connection:
-    def __init__(self, process: Process, tasks: TaskGroup) -> None:
+    def __init__(self, process: Process, tasks: Tasks) -> None:
         self._process, self._tasks = process, tasks
         self._rpc = JsonRpc()
         self._lines = Lines(LINE_LIMIT)

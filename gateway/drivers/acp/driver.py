@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
@@ -24,6 +23,7 @@ from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.drivers.serving import Folder
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.offer import ClientOffer, initialize_params
@@ -41,7 +41,7 @@ class AcpDriver:
     together = 0.05
     local = True
 
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.command is not None  # the definition was checked
         self._definition, self._command, self._tasks = definition, definition.command, tasks
         self._connections: list[Connection] = []

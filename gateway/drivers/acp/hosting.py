@@ -13,14 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from anyio.abc import TaskGroup
-
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
 from gateway.drivers.serving import Door, Folder
 from gateway.drivers.telling import Telling
 from gateway.events import Warned
+from gateway.tasks import Tasks
 from gateway.turn import Answer
 from gateway.wire.acp.handshake import Handshake
 from gateway.wire.acp.session import SessionReader
@@ -50,7 +49,7 @@ def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
 
 class Hosting:
     def __init__(
-        self, host: Host, telling: Telling, folder: Folder, tasks: TaskGroup, *, serves: bool, follows: bool
+        self, host: Host, telling: Telling, folder: Folder, tasks: Tasks, *, serves: bool, follows: bool
     ) -> None:
         """`follows`: the agent's model sees tools that change while the session is open."""
         self._host, self._telling, self._folder, self._tasks = host, telling, folder, tasks

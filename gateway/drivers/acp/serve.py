@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Refusal
@@ -17,6 +16,7 @@ from gateway.drivers.acp.workspace import Missing, Outside, Unfit, Workspace
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.acp.asking import by_policy, elicitation_result, permission_outcome, told_outcome
 from gateway.wire.acp.faults import RESOURCE_NOT_FOUND
 from gateway.wire.acp.lenient import items
@@ -33,7 +33,7 @@ UNREAD = 64
 
 
 class Service:
-    def __init__(self, session: AcpSession, opening: Opening, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, session: AcpSession, opening: Opening, definition: AgentDefinition, tasks: Tasks) -> None:
         self._session = session
         self._workspace = Workspace([opening.cwd, *opening.additional_directories])
         self._terminals = Terminals(tasks)

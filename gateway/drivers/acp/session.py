@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Protocol
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.connection import Connection
@@ -24,6 +23,7 @@ from gateway.drivers.serving import Folder
 from gateway.drivers.telling import Telling
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Unread, Warned
+from gateway.tasks import Tasks
 from gateway.turn import Turn
 from gateway.wire.acp.facts import Facts, layer
 from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
@@ -66,7 +66,7 @@ class AcpSession:
         definition: AgentDefinition,
         opening: Opening,
         folder: Folder,
-        tasks: TaskGroup,
+        tasks: Tasks,
     ) -> None:
         self._connection, self._handshake, self._definition = connection, handshake, definition
         self._opening, self._tasks = opening, tasks

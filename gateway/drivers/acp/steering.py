@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.errors import AgentFault
 from gateway.events import Broke, Ended, Event, Heard, ReasoningDelta, TextDelta, ToolStart
+from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 class Steering:
     """Of one turn."""
 
-    def __init__(self, ask: Ask, tasks: TaskGroup) -> None:
+    def __init__(self, ask: Ask, tasks: Tasks) -> None:
         self._ask, self._tasks = ask, tasks
         self._out = 0
         self._settled = anyio.Event()

@@ -9,9 +9,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.drivers.process import Process, spawn
+from gateway.tasks import Tasks
 
 OUTPUT_LIMIT = 1024 * 1024
 """Kept of a terminal that asks for no limit of its own, and the most one may ask for."""
@@ -83,7 +83,7 @@ class Terminal:
 
 
 class Terminals:
-    def __init__(self, tasks: TaskGroup) -> None:
+    def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self._open: dict[str, Terminal] = {}
         self._closed = False

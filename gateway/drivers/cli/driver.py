@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
@@ -20,6 +19,7 @@ from gateway.drivers.cli.session import CliSession
 from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 
 IDLE_PROCESS = 300.0
 """A process without a session is kept so long for the next one, where one serves them all."""
@@ -30,7 +30,7 @@ class CliDriver:
     together = 0.05
     local = True
 
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         self._definition, self._tasks = definition, tasks
         self._launcher = Launcher(definition, tasks)
         self._links: list[Link] = []

@@ -8,8 +8,6 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from anyio.abc import TaskGroup
-
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Cli, Command
 from gateway.drivers.cli.command import Added, filled
@@ -19,11 +17,12 @@ from gateway.drivers.cli.network import HttpDoor, SocketDoor, listening
 from gateway.drivers.environment import named, trimmed
 from gateway.drivers.process import Process, spawn
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.dialects import DIALECTS
 
 
 class Launcher:
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.command is not None and definition.cli is not None  # the definition was checked
         self.definition, self._tasks = definition, tasks
         self.command: Command = definition.command

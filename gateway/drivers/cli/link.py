@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.drivers.cli.doors import Door
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.dialects import Dialect
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Listener(Protocol):
 
 
 class Link:
-    def __init__(self, door: Door, dialect: type[Dialect], tasks: TaskGroup) -> None:
+    def __init__(self, door: Door, dialect: type[Dialect], tasks: Tasks) -> None:
         self.door, self._dialect, self._tasks = door, dialect, tasks
         self._sessions: list[Listener] = []
         self._waiting: list[bytes] = []

@@ -15,12 +15,12 @@ import anyio
 import httpx
 import orjson
 from anyio import ClosedResourceError, EndOfStream
-from anyio.abc import TaskGroup
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault
+from gateway.tasks import Tasks
 from gateway.wire.lines import TooLong
 from gateway.wire.sse import Events
 
@@ -53,7 +53,7 @@ async def listening(process: Process, health: str, seconds: float) -> None:
 class HttpDoor:
     """One event stream for each directory in which there is a session."""
 
-    def __init__(self, process: Process, tasks: TaskGroup, url: str, events: str | None) -> None:
+    def __init__(self, process: Process, tasks: Tasks, url: str, events: str | None) -> None:
         self.process, self._tasks, self._path = process, tasks, events
         timeout = httpx.Timeout(CALL_LIMIT, read=None, pool=None)
         # The proxy of a company's network is for the world outside, never for loopback.

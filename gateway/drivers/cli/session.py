@@ -13,7 +13,6 @@ from uuid import uuid4
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from gateway.catalog import effort
 from gateway.drivers.base import Opening
@@ -27,6 +26,7 @@ from gateway.drivers.cli.turn import CliTurn, to_the_end
 from gateway.drivers.telling import Telling
 from gateway.errors import AgentFault
 from gateway.events import Broke, Ended, Event, Heard, Layer
+from gateway.tasks import Tasks
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt
 
@@ -48,7 +48,7 @@ class Links(Protocol):
 class CliSession:
     kept = True
 
-    def __init__(self, launcher: Launcher, links: Links, opening: Opening, tasks: TaskGroup) -> None:
+    def __init__(self, launcher: Launcher, links: Links, opening: Opening, tasks: Tasks) -> None:
         self._definition, self._cli, self._links = launcher.definition, launcher.cli, links
         self._opening, self._tasks = opening, tasks
         self.dialect: Dialect = launcher.dialect()

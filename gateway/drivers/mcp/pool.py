@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.drivers.mcp.asked import Asked, Changed, State
 from gateway.drivers.mcp.server import Server, Unusable, read, transport
+from gateway.tasks import Tasks
 
 AGAIN = 30.0
 """Seconds until a server that failed may be tried again."""
@@ -36,7 +36,7 @@ class Known:
 
 
 class McpServers:
-    def __init__(self, tasks: TaskGroup, *, private: bool, stdio: bool = True) -> None:
+    def __init__(self, tasks: Tasks, *, private: bool, stdio: bool = True) -> None:
         """`private`: clients may name private addresses, and loopback. `stdio`: they may name commands."""
         self._tasks, self._private, self._stdio = tasks, private, stdio
         self._gate = anyio.Semaphore(AT_ONCE)

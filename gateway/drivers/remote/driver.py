@@ -11,18 +11,20 @@ from typing import Any
 
 import anyio
 import httpx
-from anyio.abc import TaskGroup
+from anyio import CancelScope
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.probe import Availability
 from gateway.drivers.remote.addresses import Checked
+from gateway.drivers.remote.asking import Answer, ask, read
 from gateway.drivers.remote.reading import ACCEPT
 from gateway.drivers.remote.saying import far_availability, headers, run_input
-from gateway.drivers.remote.turn import RemoteTurn, refusal
+from gateway.drivers.remote.turn import RemoteTurn
 from gateway.errors import AgentFault
 from gateway.events import Layer
 from gateway.jsontext import dumps
+from gateway.tasks import Tasks
 from gateway.turn import HOPS, Turn
 
 log = logging.getLogger(__name__)
@@ -38,7 +40,7 @@ class RemoteDriver:
     together = 0.0
     local = False
 
-    def __init__(self, definition: AgentDefinition, tasks: TaskGroup) -> None:
+    def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.remote is not None  # the definition was checked
         self._definition, self._remote, self._tasks = definition, definition.remote, tasks
         self._client = httpx.AsyncClient(
@@ -54,6 +56,7 @@ class RemoteDriver:
         self._etag: str | None = None
         self._asked = 0.0
         self._asking = False
+        self._refreshing: CancelScope | None = None
         self._failures = 0
         self._rested_until = 0.0
         self._why = ""
@@ -70,7 +73,8 @@ class RemoteDriver:
 
     async def _refresh(self) -> None:
         try:
-            await self.probe()
+            with CancelScope() as self._refreshing:
+                await self.probe()
         except AgentFault as exc:
             log.info("agent %s: its capabilities cannot be had: %s", self._definition.id, exc.detail)
 
@@ -91,31 +95,30 @@ class RemoteDriver:
         return f"{self._remote.url.rstrip('/')}/capabilities" if told is None else told
 
     async def _ask(self, url: str) -> None:
-        response = await self._get(url, {"if-none-match": self._etag} if self._etag else {})
-        if response.status_code == 404 and self._remote.capabilities is None:
+        answer = await self._get(url, {"if-none-match": self._etag} if self._etag else {})
+        if answer.status == 404 and self._remote.capabilities is None:
             return  # an endpoint that is no gateway tells none
-        if response.status_code == 304:
+        if answer.status == 304:
             return
-        if response.status_code != 200:
-            raise await refusal(response)
-        told = response.json()
+        if answer.status != 200:
+            raise answer.refusal()
+        told = answer.json()
         if isinstance(told, dict):
-            self._announced, self._etag = told, response.headers.get("etag")
+            self._announced, self._etag = told, answer.headers.get("etag")
 
-    async def _get(self, url: str, more: Mapping[str, str]) -> httpx.Response:
+    async def _get(self, url: str, more: Mapping[str, str]) -> Answer:
         try:
-            with anyio.fail_after(CAPABILITIES_LIMIT):
-                response = await self._client.get(url, headers={"accept": "application/json", **more})
+            answer = await ask(self._open, url, CAPABILITIES_LIMIT, {"accept": "application/json", **more})
         except (httpx.HTTPError, TimeoutError) as exc:
             raise self._failed(exc) from exc
         self._worked()
-        return response
+        return answer
 
     async def _json(self, url: str) -> Any:
-        response = await self._get(url, {})
-        if response.status_code != 200:
-            raise await refusal(response)
-        return response.json()
+        answer = await self._get(url, {})
+        if answer.status != 200:
+            raise answer.refusal()
+        return answer.json()
 
     async def availability(self) -> Availability:
         if time.monotonic() < self._rested_until:
@@ -127,8 +130,10 @@ class RemoteDriver:
         """Another gateway's are known by its own list; what any other endpoint has, nobody can ask."""
         if not self._definition.via:
             return None
-        told = await self._json(f"{self._remote.url}/models")
-        return [{**model, "id": model["modelId"]} for model in told["models"]]
+        match await self._json(f"{self._remote.url}/models"):
+            case {"models": list(models)}:
+                return [{**model, "id": model["modelId"]} for model in models if _is_model(model)]
+        raise AgentFault("what the other gateway gives for its models is no list of them", code="AGENT_NONSENSE")
 
     # -- runs
 
@@ -158,17 +163,26 @@ class RemoteDriver:
                 if response.status_code < 300:
                     self._worked()
                     return response
-                if response.status_code not in AGAIN or last:
-                    raise await refusal(response)
-                await response.aclose()
+                try:
+                    if response.status_code not in AGAIN or last:
+                        raise (await read(response)).refusal()
+                finally:
+                    await response.aclose()
             await anyio.sleep(PAUSE * 2**attempt)
         raise AssertionError("the last try returns or raises")
 
     async def _post(self, body: bytes, hops: Sequence[str]) -> httpx.Response:
         accept = {"accept": ACCEPT[self._remote.format], "content-type": "application/json"}
         told = {HOPS: ", ".join(hops)} if hops else {}
-        request = self._client.build_request("POST", self._remote.url, content=body, headers=accept | told)
-        return await self._client.send(request, stream=True)
+        request = self._open.build_request("POST", self._remote.url, content=body, headers=accept | told)
+        return await self._open.send(request, stream=True)
+
+    @property
+    def _open(self) -> httpx.AsyncClient:
+        """The client, while there is one: whoever found the agent a moment ago may come when it has been replaced."""
+        if self._client.is_closed:
+            raise AgentFault("the agent was replaced or removed meanwhile; ask again", code="AGENT_GONE")
+        return self._client
 
     def _failed(self, exc: BaseException) -> AgentFault:
         self._failures += 1
@@ -181,7 +195,13 @@ class RemoteDriver:
         self._failures, self._rested_until = 0, 0.0
 
     async def aclose(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         await self._client.aclose()
+
+
+def _is_model(told: Any) -> bool:
+    return isinstance(told, dict) and isinstance(told.get("modelId"), str)
 
 
 class RemoteSession:

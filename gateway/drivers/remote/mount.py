@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import anyio
 import httpx
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import WrongDefinition, define
 from gateway.catalog.tables import Remote
 from gateway.drivers.remote.addresses import Checked
+from gateway.drivers.remote.asking import ask
 from gateway.drivers.remote.saying import headers
 from gateway.errors import AgentFault
 
@@ -46,14 +46,13 @@ class Far:
         """Those that it has now. Raises `AgentFault`."""
         url = f"{self._remote.url.rstrip('/')}/agents"
         try:
-            with anyio.fail_after(LIST_LIMIT):
-                response = await self._client.get(url)
-            response.raise_for_status()
-            told = response.json()
-        except (httpx.HTTPError, TimeoutError, ValueError) as exc:
+            answer = await ask(self._client, url, LIST_LIMIT)
+        except (httpx.HTTPError, TimeoutError) as exc:
             why = f"{type(exc).__name__}: {exc}".rstrip(": ")
             raise AgentFault(f"the gateway at {url} cannot be reached: {why}", code="AGENT_UNREACHABLE") from exc
-        return list(mounted(self._definition, self._remote, told, self._own_id))
+        if answer.status != 200:
+            raise answer.refusal()
+        return list(mounted(self._definition, self._remote, answer.json(), self._own_id))
 
     async def aclose(self) -> None:
         await self._client.aclose()

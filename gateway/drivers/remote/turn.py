@@ -23,8 +23,6 @@ LINGER = 1.0
 FULL = 1024 * 1024
 """Bytes whose events may wait for a run that reads; past this the remote waits."""
 ENDS = ("RUN_FINISHED", "RUN_ERROR")
-SHOWN = 2000
-"""Of a refusal that is no problem document."""
 
 
 Respond = Callable[[], Awaitable[httpx.Response]]
@@ -127,19 +125,3 @@ class RemoteTurn:
 
 def _ends(event: Event) -> bool:
     return type(event) is Native and event.event.get("type") in ENDS
-
-
-async def refusal(response: httpx.Response) -> AgentFault:
-    """The remote's own words, where it has some."""
-    content = (await response.aread())[:SHOWN]
-    await response.aclose()
-    try:
-        told = response.json()
-    except ValueError:
-        told = None
-    problem = told if isinstance(told, dict) else {}
-    words = problem.get("detail") or problem.get("title") or content.decode("utf-8", "replace").strip()
-    code = problem.get("code") if isinstance(problem.get("code"), str) else None
-    codes = {401: "AUTH_REQUIRED", 403: "AUTH_REQUIRED", 404: "AGENT_NOT_FOUND"}
-    detail = f"the remote agent refused ({response.status_code}): {words}"
-    return AgentFault(detail, code=code or codes.get(response.status_code, "AGENT_ERROR"))

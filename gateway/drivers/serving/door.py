@@ -21,6 +21,7 @@ from anyio import CancelScope, to_thread
 from anyio.abc import SocketListener, SocketStream, TaskGroup
 
 from gateway.drivers.serving.folder import Folder
+from gateway.tasks import Tasks
 from gateway.turn import Answer
 from gateway.wire.jsonrpc import Id
 from gateway.wire.lines import Lines
@@ -63,7 +64,7 @@ class Door:
         self._read = anyio.Event()
 
     @classmethod
-    async def opened(cls, folder: Folder, called: Called, tasks: TaskGroup) -> Door:
+    async def opened(cls, folder: Folder, called: Called, tasks: Tasks) -> Door:
         path = await to_thread.run_sync(folder.take)
         try:
             listener = await anyio.create_unix_listener(path, mode=0o600)
