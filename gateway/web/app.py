@@ -58,15 +58,16 @@ ONE_AGENT = by_method(GET=agents.show, POST=runs.start, PUT=registration.put, DE
 ONE_THREAD = by_method(GET=threads.show, DELETE=threads.delete)
 
 ROUTES: list[BaseRoute] = [
+    # These two first: they are asked for most, and every route that stands before another costs it a look.
+    Route("/agents/{agent}/capabilities", capabilities.show),
+    Route("/agents/{agent}", ONE_AGENT, methods=["GET", "POST", "PUT", "DELETE"]),
     Route("/", console.index),
     Route("/console/{path:path}", console.file),
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),
-    Route("/agents/{agent}", ONE_AGENT, methods=["GET", "POST", "PUT", "DELETE"]),
     WebSocketRoute("/agents/{agent}/socket", socket.socket),
     Route("/schemas/agent.json", schemas.agent),
-    Route("/agents/{agent}/capabilities", capabilities.show),
     Route("/capabilities/matrix", matrix.show),
     Route("/agents/{agent}/models", models.list_models),
     Route(

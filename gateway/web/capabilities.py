@@ -24,12 +24,11 @@ async def show(request: Request) -> ASGIApp:
     """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
     house: House = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
-    query = request.query_params
     if agent.driver is not None and not agent.driver.probed:
         await _probe(house, agent, request)
     if wants_feed(request):
         return _feed(house, agent, request)
-    if not query:
+    if not request.scope["query_string"]:
         return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
     key = _key(agent, request)
     current = await house.eyes.current(key)
