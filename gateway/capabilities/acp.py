@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.capabilities.facts import fact
-from gateway.capabilities.layers import unflatten
 from gateway.capabilities.merge import Snapshot
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import unflatten
 
 HERE = "custom.acp."
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from gateway.capabilities.layers import LAYERS, Said, unflatten
+from gateway.capabilities.layers import LAYERS, Said
+from gateway.catalog.leaves import unflatten
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.capabilities.facts import fact
-from gateway.capabilities.layers import flatten
 from gateway.capabilities.merge import Snapshot
+from gateway.catalog.leaves import flatten
 
 NAME = "relay"
 AVAILABILITY = "custom.gateway.availability.status"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from gateway.capabilities.layers import unflatten
+from gateway.catalog.leaves import unflatten
 from gateway.drivers import Controls, Session
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.jsontext import dumps

@@ -13,10 +13,11 @@ from typing import Any
 
 import orjson
 
-from gateway.capabilities.layers import Said, current_model, flatten, model_layer, profile_layer, session_layers
+from gateway.capabilities.layers import Said, current_model, model_layer, profile_layer, session_layers
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.capabilities.relay import Standing
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import flatten
 from gateway.catalog.models import Model
 from gateway.catalog.tree import capability_tree
 from gateway.drivers.probe import Availability

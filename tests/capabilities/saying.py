@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.capabilities.layers import Said, flatten, profile_layer
+from gateway.capabilities.layers import Said, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.capabilities.versions import Shown
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import flatten
 
 
 def snapshot(definition: AgentDefinition, *more: Said, **layers: dict[str, Any]) -> Snapshot:

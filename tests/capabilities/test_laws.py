@@ -13,10 +13,11 @@ from ag_ui.core import AgentCapabilities
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.capabilities.layers import LAYERS, Said, flatten, model_layer, profile_layer
+from gateway.capabilities.layers import LAYERS, Said, model_layer, profile_layer
 from gateway.capabilities.merge import Snapshot, merge, to_json
 from gateway.capabilities.patch import diff, same
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import flatten
 from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.tree import capability_tree
 from tests.agui.streams import steady

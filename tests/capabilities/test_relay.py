@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gateway.capabilities import relay
-from gateway.capabilities.layers import Said, unflatten
+from gateway.capabilities.layers import Said
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.capabilities.relay import AVAILABILITY, Standing, status
+from gateway.catalog.leaves import unflatten
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.saying import snapshot
 

@@ -8,9 +8,10 @@ import pytest
 from ag_ui.core import AgentCapabilities
 from pydantic import ValidationError
 
-from gateway.capabilities.layers import Said, model_layer, session_layers, unflatten
+from gateway.capabilities.layers import Said, model_layer, session_layers
 from gateway.capabilities.merge import merge
 from gateway.capabilities.tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, folded
+from gateway.catalog.leaves import unflatten
 from gateway.catalog.models import Model
 from tests.catalog.otter import otter
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from gateway.capabilities.layers import LAYERS, Said, flatten
+from gateway.capabilities.layers import LAYERS, Said
 from gateway.capabilities.merge import merge
+from gateway.catalog.leaves import flatten
 from tests.agui.streams import Strategy, steady
 
 # Few, so that layers meet; some need escaping in a path or in a pointer.

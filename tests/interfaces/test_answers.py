@@ -11,8 +11,8 @@ import pytest
 from ag_ui.core import AgentCapabilities
 
 from gateway.capabilities import acp, mux
-from gateway.capabilities.layers import flatten
 from gateway.catalog import describing
+from gateway.catalog.leaves import flatten
 from gateway.catalog.load import bundled, load_catalog
 from tests.acp.support import Stage, Talk
 from tests.interfaces import Interface, interface, mistakes_in

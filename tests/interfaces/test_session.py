@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.layers import current_model, unflatten
+from gateway.capabilities.layers import current_model
+from gateway.catalog.leaves import unflatten
 from gateway.wire import session
 from tests.acp.support import Stage, Talk
 from tests.interfaces import interface, mistakes_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gateway.capabilities.layers import unflatten
+from gateway.catalog.leaves import unflatten
 from gateway.catalog.manifest import Manifest
 from tests.acp.support import toml
 from tests.interfaces import Interface, interface

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from gateway.capabilities.layers import LAYERS, flatten
+from gateway.capabilities.layers import LAYERS
+from gateway.catalog.leaves import flatten
 from tests.support.gateway import Gateway
 from tests.web.folder import write_agent
 from tests.web.problem import problem_in

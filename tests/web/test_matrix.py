@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.layers import flatten
+from gateway.catalog.leaves import flatten
 from tests.support.gateway import Gateway
 
 PATH = "/capabilities/matrix"

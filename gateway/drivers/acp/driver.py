@@ -13,12 +13,12 @@ import anyio
 from anyio import to_thread
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import unflatten
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.hosting import serves_tools
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
-from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process import spawn
 from gateway.drivers.serving import Folder
@@ -59,7 +59,7 @@ class AcpDriver:
             return {}
         if self._told is None or self._told[0] is not self.handshake:
             tools = {"tools.clientProvided": serves_tools(self._definition, self.handshake)}
-            self._told = self.handshake, nested({**agui_layer(self.handshake), **tools})
+            self._told = self.handshake, unflatten({**agui_layer(self.handshake), **tools})
         return self._told[1]
 
     @property

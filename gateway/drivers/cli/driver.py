@@ -11,12 +11,12 @@ from typing import Any
 import anyio
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.leaves import unflatten
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.link import Link
 from gateway.drivers.cli.session import CliSession
-from gateway.drivers.nesting import nested
 from gateway.drivers.probe import Availability, look
 from gateway.errors import AgentFault
 from gateway.tasks import Tasks
@@ -45,7 +45,7 @@ class CliDriver:
     async def announced(self) -> Mapping[str, Any]:
         for session in self._sessions:
             self._announced |= session.dialect.announced
-        return nested(self._announced)
+        return unflatten(self._announced)
 
     @property
     def probed(self) -> bool:
