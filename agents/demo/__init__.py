@@ -9,15 +9,21 @@ Look at `words` first: its table has every word. Beside it one file per idea, ea
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from gateway.events import Event
 from gateway.turn import Turn
 
-from .words import scene_for
+from .words import commands, scene_for
 
-__all__ = ["demo"]
+__all__ = ["capabilities", "demo"]
 
 
 def demo(turn: Turn) -> AsyncIterator[Event]:
     """The scene's own generator: the gateway sends answers straight into it."""
     return scene_for(turn)(turn)
+
+
+def capabilities() -> dict[str, Any]:
+    """What it can say of itself better than its file: asked at every snapshot."""
+    return {"custom": {"session": {"commands": commands()}}}

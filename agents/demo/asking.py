@@ -34,15 +34,19 @@ BOOKING: dict[str, Any] = {
     "required": ["name", "seats"],
 }
 
+AGREED = Answer("", "resolved", {"approved": True})
+"""What the mode `auto` answers to every question."""
+
 
 async def approve(turn: Turn) -> AsyncGenerator[Event, Answers]:
-    id_ = f"{turn.run_id}-delete"
-    async for event in say("There is a file I would like to be rid of. I had better ask."):
+    id_, auto = f"{turn.run_id}-delete", turn.options.mode == "auto"
+    ask = "In this mode I need not ask." if auto else "I had better ask."
+    async for event in say(f"There is a file I would like to be rid of. {ask}"):
         yield event
     async for event in call(id_, "delete_file", {"path": "notes.txt"}):
         yield event
     question = may_i(id_, "notes.txt")
-    answers = yield Asked((question,))
+    answers = {question.id: AGREED} if auto else (yield Asked((question,)))
     outcome = verdict(answers[question.id], "notes.txt")
     yield ToolResult(id_, outcome)
     async for event in say(f"{outcome} Thank you for looking."):
@@ -51,13 +55,16 @@ async def approve(turn: Turn) -> AsyncGenerator[Event, Answers]:
 
 async def two_approvals(turn: Turn) -> AsyncGenerator[Event, Answers]:
     paths = {f"{turn.run_id}-delete-{number}": path for number, path in enumerate(("notes.txt", "draft.txt"), 1)}
-    async for event in say("Two files this time. You decide on each, and I wait for both."):
+    auto = turn.options.mode == "auto"
+    ask = "In this mode I wait for nobody." if auto else "You decide on each, and I wait for both."
+    async for event in say(f"Two files this time. {ask}"):
         yield event
     for id_, path in paths.items():
         async for event in call(id_, "delete_file", {"path": path}):
             yield event
     questions = {id_: may_i(id_, path) for id_, path in paths.items()}
-    answers = yield Asked(tuple(questions.values()))
+    asked = tuple(questions.values())
+    answers = {question.id: AGREED for question in asked} if auto else (yield Asked(asked))
     outcomes = {id_: verdict(answers[question.id], paths[id_]) for id_, question in questions.items()}
     for id_, outcome in outcomes.items():
         yield ToolResult(id_, outcome)

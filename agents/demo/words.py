@@ -36,6 +36,8 @@ class Scene:
     play: Play
     shows: str
     """What it shows, in one line: an entry of `help`."""
+    changes: bool = False
+    """It deletes or edits, or says so: not in the mode `plan`."""
 
 
 def scene_for(turn: Turn) -> Play:
@@ -47,8 +49,13 @@ def scene_for(turn: Turn) -> Play:
     said = f" {' '.join(re.findall(r'[a-z0-9]+', turn.text[:PROMPT_CHARS].lower()))} "
     for words, scene in SCENES.items():
         if any(f" {word} " in said for word in words) or (scene.play is image and media(turn)):
-            return scene.play
+            return only_planned if scene.changes and turn.options.mode == "plan" else scene.play
     return otherwise
+
+
+def commands() -> list[dict[str, str]]:
+    """Every scene by its first word: what a frontend offers behind `/`."""
+    return [{"name": words[0].replace(" ", "-"), "description": scene.shows} for words, scene in SCENES.items()]
 
 
 async def help_(turn: Turn) -> AsyncIterator[Event]:
@@ -57,6 +64,11 @@ async def help_(turn: Turn) -> AsyncIterator[Event]:
         "Hello! I am the demo: no model, no cost, no harm done. Say one of these words, "
         "and I show you what an agent can send to a frontend:\n\n" + "\n".join(lines) + "\n\nTry `everything` first."
     ):
+        yield event
+
+
+async def only_planned(turn: Turn) -> AsyncIterator[Event]:
+    async for event in say("I would know what to do, but in the mode Plan I change nothing. Set another, and I begin."):
         yield event
 
 
@@ -82,11 +94,11 @@ SCENES: dict[tuple[str, ...], Scene] = {
     ("think", "reason"): Scene(think, "thinking aloud, then an answer"),
     ("tools", "parallel"): Scene(tools, "two tool calls at once"),
     ("tool",): Scene(tool, "one tool call, its arguments piece by piece"),
-    ("approve", "delete"): Scene(approve, "a tool call that waits for your yes, your no or your corrections"),
-    ("two approvals",): Scene(two_approvals, "two such calls, both waiting"),
+    ("approve", "delete"): Scene(approve, "a tool call that waits for your yes, no or corrections", changes=True),
+    ("two approvals",): Scene(two_approvals, "two such calls, both waiting", changes=True),
     ("form",): Scene(form, "a question with a form to fill in"),
     ("markdown",): Scene(markdown, "an answer with a heading, lists, a table and code"),
-    ("edit", "diff"): Scene(edit, "a change with its diff, and a command that prints as it runs"),
+    ("edit", "diff"): Scene(edit, "a change with its diff, and a command that prints as it runs", changes=True),
     ("frontend", "color"): Scene(frontend, "a call of a tool that your page brings along"),
     ("state",): Scene(state, "state shared with your page: a snapshot, then patches"),
     ("plan", "activity"): Scene(plan, "a plan beside the conversation, ticked off entry by entry"),

@@ -44,7 +44,15 @@ def profile_layer(definition: AgentDefinition) -> Said:
         "documentationUrl": definition.identity.documentation_url,
     }
     values = flatten({"identity": identity}) | flatten(definition.capabilities) | _manifest(definition)
-    return Said("profile", definition.source.name, values)
+    return Said("profile", definition.source.name, values | _first_mode(definition))
+
+
+def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
+    """What a thread can be set to, and what it begins with. Which one it is in, its session tells."""
+    if not definition.modes:
+        return {}
+    offered = [mode.told() for mode in definition.modes]
+    return {"custom.session.modes.available": offered, **flatten(definition.modes[0].capabilities)}
 
 
 MUX_NAMES = {"supports_mcp": "supportsMCP"}

@@ -114,6 +114,8 @@ def _items(learned: Layer, below: Iterable[Layer], servers: Sequence[Server], na
     for layer in (*below, learned):
         for told in layer.get(ITEMS) or ():
             items[told["name"]] = _better(items.get(told["name"]), told)
+    if ITEMS in learned:  # the session's own list is all that it has; whoever spoke before can only describe it better
+        items = {told["name"]: items[told["name"]] for told in learned[ITEMS]}
     seen = [name for name in learned.get(SEEN) or () if isinstance(name, str)]
     naming = naming or _shown(servers, {*items, *seen})
     for server in servers:

@@ -30,6 +30,8 @@ GATES: tuple[tuple[str, str, str, str, str], ...] = (
 )
 """Field, its name outside, what agent-mux calls the ability, and the words of a refusal."""
 
+MODES = "custom.session.modes.available"
+
 KINDS = {
     "text": "supportsTextStreaming",
     "toolCall": "supportsToolCallStreaming",
@@ -48,6 +50,7 @@ def held(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Mod
         if getattr(turn.options, field):
             gate(field, snapshot, definition)
     _transports(turn.options, snapshot, definition)
+    _mode(turn.options, snapshot, definition)
     return _stream(turn, snapshot, definition)
 
 
@@ -56,6 +59,22 @@ def gate(wanted: str, snapshot: Snapshot, definition: AgentDefinition) -> None:
     for field, wish, ability, cannot, advice in GATES:
         if field == wanted and (found := fact(snapshot, ability)).value is False:
             raise refusal(definition, wish, cannot, found, advice)
+
+
+def _mode(options: Options, snapshot: Snapshot, definition: AgentDefinition) -> None:
+    """Where the modes are known, one of these. Before a session has told them nobody knows."""
+    if options.mode is None or not (offered := snapshot.get(MODES)):
+        return
+    known = [mode["id"] for mode in offered]
+    if options.mode not in known:
+        said_by = snapshot.who(MODES)
+        raise NotCapable(
+            f"Agent '{definition.id}' has no mode {options.mode!r}: {MODES} has {', '.join(known)}, said by {said_by}.",
+            capability=MODES,
+            saidBy=said_by,
+            suggestions=known,
+            pointer=f"{POINTER}/mode",
+        )
 
 
 def _with(turn: Turn, options: Options) -> Turn:

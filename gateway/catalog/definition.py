@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models import Model
-from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Remote, Section
+from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Mode, Remote, Section
 from gateway.catalog.tree import capability_tree
 
 NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
@@ -29,6 +29,8 @@ class AgentDefinition(Section):
     name is an async generator function, a generator function (run in a thread) or a coroutine function of a `Turn`."""
     announces: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     """python: `module:name` of capabilities: a mapping, or a function asked at every snapshot."""
+    modes: tuple[Mode, ...] = ()
+    """python: the modes that a thread can be in; it begins in the first. Every other agent tells its own."""
     command: Command | None = None
     """acp, cli: the process."""
     acp: Acp = Field(default_factory=Acp)
@@ -87,4 +89,12 @@ class AgentDefinition(Section):
         for needed in NEEDED[self.driver]:
             if getattr(self, needed) is None:
                 raise ValueError(f"driver {self.driver!r} needs `{needed}`")
+        return self
+
+    @model_validator(mode="after")
+    def _modes(self) -> AgentDefinition:
+        if self.modes and self.driver != "python":
+            raise ValueError(f"`modes` are for driver 'python': one of driver {self.driver!r} tells its own")
+        if twice := {one.id for one in self.modes if sum(one.id == other.id for other in self.modes) > 1}:
+            raise ValueError(f"`modes` has {', '.join(sorted(twice))} more than once")
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +19,8 @@ from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
 
+PARTS = frozenset(("otherwise", "modes"))
+"""Lists of tables that have capabilities of their own."""
 LOADERS = frozenset(("source", "private", "via"))
 """Fields that are no keys of the format."""
 
@@ -60,8 +62,7 @@ def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
     if lean:
-        for part in (table, *table.get("otherwise", ())):
-            part.pop("capabilities", None)
+        table = _with_capabilities(table, lambda told: None)
     try:
         return define(table, path.resolve())
     except WrongDefinition as exc:
@@ -92,11 +93,20 @@ class WrongDefinition(Exception):
         self.wrongs = tuple(wrongs)
 
 
+def _with_capabilities(table: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """The table with its capabilities, and those of its parts, as `change` gives them; None takes them out."""
+    made = {key: value for key, value in table.items() if key != "capabilities"}
+    if "capabilities" in table and (changed := change(table["capabilities"])) is not None:
+        made["capabilities"] = changed
+    for name in PARTS & made.keys():
+        if isinstance(parts := made[name], list):
+            made[name] = [_with_capabilities(part, change) if isinstance(part, dict) else part for part in parts]
+    return made
+
+
 def define(table: Mapping[str, Any], source: Path, *, private: bool = True) -> AgentDefinition:
     """A definition from what its file or its request holds. Raises `WrongDefinition` with all that is wrong."""
-    table = dict(table)
-    if "capabilities" in table:
-        table["capabilities"] = _floats(table["capabilities"])
+    table = _with_capabilities(table, _floats)
     own = [Wrong((key,), _unknown(())) for key in LOADERS if key in table]
     told = {key: value for key, value in table.items() if key not in LOADERS}
     try:

@@ -27,6 +27,23 @@ class Identity(Section):
     documentation_url: str | None = None
 
 
+class Mode(Section):
+    """One of the ways in which an agent of this process may work. A thread is in one at a time."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")
+    """What the function is told as `turn.options.mode`."""
+    name: str | None = None
+    """Shown to people; left out: the id."""
+    description: str | None = None
+    """What is particular about it, in one sentence."""
+    capabilities: Annotated[dict[str, Any], BeforeValidator(capability_tree)] = Field(default_factory=dict)
+    """What differs in this mode, laid over the definition's own."""
+
+    def told(self) -> dict[str, str]:
+        """As one of those that a session can be set to."""
+        return self.model_dump(include={"id", "name", "description"}, exclude_none=True)
+
+
 class Command(Section):
     """How an agent's process is started. Lists, never a shell."""
 

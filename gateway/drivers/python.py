@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 import anyio
@@ -23,6 +24,7 @@ from gateway.drivers.blocking import in_thread
 from gateway.drivers.entry import load_entry
 from gateway.drivers.inbox import Inbox, ThreadDoor
 from gateway.drivers.leash import Leash
+from gateway.drivers.modes import Moded
 from gateway.drivers.probe import Availability
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import Asked, Called, Event, Layer, Native, TextDelta, Written
@@ -82,25 +84,38 @@ class PythonDriver:
         return Availability()
 
     async def open(self, opening: Opening) -> PythonSession:
-        return PythonSession(self._agent)
+        modes = self._definition.modes
+        return PythonSession(self._agent, Moded(modes, opening.session_id) if modes else None)
 
     async def aclose(self) -> None:
         return None
 
 
 class PythonSession:
-    """Nothing outlives a turn: the function is given all it needs each time."""
+    """Nothing outlives a turn but the mode, if there are some: the function is given all it needs each time."""
 
-    id: str | None = None
-    kept = False
     alive = True
-    controls = None
-    learned: Layer = {}
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, controls: Moded | None = None) -> None:
+        self._agent, self.controls = agent, controls
+
+    @property
+    def id(self) -> str | None:
+        return None if self.controls is None else self.controls.current
+
+    @property
+    def kept(self) -> bool:
+        return self.controls is not None
+
+    @property
+    def learned(self) -> Layer:
+        return {} if self.controls is None else self.controls.learned
 
     async def start(self, turn: Turn) -> PythonTurn:
+        if self.controls is not None:
+            if turn.options.mode is not None:
+                await self.controls.set_mode(turn.options.mode)
+            turn = replace(turn, options=replace(turn.options, mode=self.controls.current))
         return PythonTurn(self._agent, turn).start()
 
     async def aclose(self) -> None:

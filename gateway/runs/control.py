@@ -10,7 +10,9 @@ from uuid import uuid4
 
 from gateway.catalog.leaves import unflatten
 from gateway.drivers import Controls, Session
+from gateway.drivers.modes import Moded
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
+from gateway.events import Layer
 from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
 from gateway.runs.delivering import Delivering
@@ -109,7 +111,15 @@ class Control:
             case _:
                 wanted = {"mode": '{"mode": "…"}', "model": '{"model": "…"}', "config": '{"id": "…", "value": …}'}
                 raise BadInput(f"the body must be {wanted[what]}", pointer="")
+        await self._engine.keep_session(thread)
         return _learned(self._engine.session(thread))
+
+    async def remembered(self, agent: Agent, thread: ThreadKey) -> Layer | None:
+        """What a session that is not open is set to, where that is known without it: the mode of a function."""
+        if not agent.definition.modes:
+            return None
+        record = await self._store.thread(*thread)
+        return Moded(agent.definition.modes, None if record is None else record.session).learned
 
     async def call(self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any]) -> Any:
         """Any further method of the agent's own protocol."""

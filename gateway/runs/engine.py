@@ -199,6 +199,10 @@ class Engine:
     def session(self, thread: ThreadKey) -> Session | None:
         return self._sessions.get(thread)
 
+    async def keep_session(self, thread: ThreadKey) -> None:
+        """After it was set to something, by which it may have another id to come back to."""
+        await self._keep(thread, await self._threads.book(thread))
+
     async def close_session(self, thread: ThreadKey) -> bool:
         return await self._sessions.close(thread)
 

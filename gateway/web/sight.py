@@ -60,7 +60,7 @@ class Eyes:
         agent = self._agents[key.agent]
         model = None if key.model is None else known_model(agent, key.model)
         standing = await self._standing(key, agent) if key.view == relay.NAME else None
-        current = await self._snapshots.of(agent, model, self.learned(key))
+        current = await self._snapshots.of(agent, model, self.learned(key) or await self._remembered(key, agent))
         return current if standing is None else replace(current, standing=standing)
 
     async def _standing(self, key: Key, agent: Agent) -> relay.Standing | None:
@@ -69,6 +69,11 @@ class Eyes:
                 await agent.look()
         thread = _thread(key)
         return None if thread is None else await self._control.standing(thread)
+
+    async def _remembered(self, key: Key, agent: Agent) -> Layer | None:
+        """What the session would be set to, were it open."""
+        thread = _thread(key)
+        return None if thread is None else await self._control.remembered(agent, thread)
 
     def learned(self, key: Key) -> Layer | None:
         """What the thread's session has told; None: it has none open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import jsonpatch
@@ -11,9 +12,9 @@ import pytest
 from agents.demo.frontend import answered
 from agents.demo.seeing import OWN_PICTURE
 from agents.demo.talking import LONGEST, asked_number
-from agents.demo.words import SCENES, Scene, help_, otherwise, scene_for
+from agents.demo.words import SCENES, Scene, commands, help_, only_planned, otherwise, scene_for
 from gateway.events import Wire
-from gateway.turn import Turn
+from gateway.turn import Options, Turn
 from tests.agents.play import UNMERGED, calls, followed, new_thread, of, play, results
 from tests.support.gateway import Gateway, text_of, types_of
 
@@ -52,6 +53,25 @@ def test_a_word_inside_another_is_not_a_word_of_the_table(text: str) -> None:
 @pytest.mark.parametrize("messages", [[], [{"id": "1", "role": "user", "content": " \n"}]])
 def test_who_says_nothing_gets_help(messages: list[dict[str, Any]]) -> None:
     assert scene_for(Turn("t", "r", messages=messages)) is help_
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=lambda scene: scene.play.__name__)
+def test_in_the_mode_plan_nothing_is_changed(scene: Scene) -> None:
+    word = next(words[0] for words, other in SCENES.items() if other is scene)
+    planned = replace(turn(word), options=Options(mode="plan"))
+    assert scene_for(planned) is (only_planned if scene.changes else scene.play)
+
+
+@pytest.mark.parametrize("word", ["approve", "two approvals"])
+def test_in_the_mode_auto_nobody_is_asked(gateway: Gateway, word: str) -> None:
+    events = play(gateway, word, forwardedProps={"gateway": {"mode": "auto"}})
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "outcome" not in events[-1]
+    assert all("is deleted" in result for result in results(events).values())
+
+
+def test_every_command_that_it_tells_of_is_one_of_its_words() -> None:
+    assert [scene_for(turn(f"/{command['name']}")) for command in commands()] == [one.play for one in SCENES.values()]
 
 
 @pytest.mark.parametrize("part", [IMAGE, AUDIO, VIDEO, PDF])

@@ -239,6 +239,26 @@ def test_a_message_during_a_run_is_queued_and_delivered(page: Page, gateway: Gat
 # -- the page's own tool, commands, keys
 
 
+def test_a_mode_set_in_one_tab_holds_in_all(page: Page, gateway: Gateway, context: BrowserContext) -> None:
+    thread = chat(page, gateway)
+    mode, other = page.get_by_test_id("picker-mode"), context.new_page()
+    expect(mode).to_have_value("ask")
+    chat(other, gateway, thread=thread)
+    other.get_by_test_id("picker-mode").select_option("auto")
+    expect(mode).to_have_value("auto")
+    ask(page, "approve")
+    expect(question(page)).to_have_count(0)
+    expect(log(page)).to_contain_text("notes.txt is deleted")
+    other.close()
+
+
+def test_a_new_thread_offers_what_the_agent_can_be_told(page: Page, gateway: Gateway) -> None:
+    chat(page, gateway)
+    page.get_by_role("button", name="/tools").click()
+    expect(log(page)).to_contain_text("Two cities")
+    idle(page)
+
+
 def test_the_agent_calls_a_tool_of_this_page(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "frontend")

@@ -144,7 +144,13 @@ def test_the_official_model_takes_what_is_told() -> None:
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
     assert tools is not None
     assert tools.items is not None
-    assert [tool.name for tool in tools.items] == ["add", "Bash", "mcp__calc__add", "sub", "Grep"]
+    assert [tool.name for tool in tools.items] == ["Bash", "add", "sub", "Grep"]
+
+
+def test_what_the_session_lists_is_all_it_has_and_others_only_describe_it() -> None:
+    below = [Said("profile", "", {ITEMS: [{"name": "Bash", "description": "Runs a command."}, ADD]})]
+    shown = merge([*below, *session_layers(OTTER, own("Bash"), below)])
+    assert shown.get(ITEMS) == [{"name": "Bash", "description": "Runs a command."}]
 
 
 @pytest.mark.parametrize("can", [True, False, None])

@@ -56,7 +56,10 @@ test("a message reaches a live run only where the gateway declares it", () => {
 });
 
 test("what the description puts in backticks is offered as a first word", () => {
-  assert.deepEqual(openers({ identity: { description: "Shows all: say `help` or `think`." } }), ["help", "think"]);
+  assert.deepEqual(openers({ identity: { description: "Shows all: say `help` or `think`." } }), [{ say: "help" }, { say: "think" }]);
+  const commands = [{ name: "help" }, { name: "init", description: "Begins." }, { name: "review", hint: "a file" }];
+  const told = { identity: { description: "Say `help`." }, custom: { session: { commands } } };
+  assert.deepEqual(openers(told), [{ say: "help" }, { say: "/init", about: "Begins." }], "no command that wants more words, none twice");
 });
 
 test("tokens are added up over models", () => {

@@ -94,10 +94,14 @@ function efforts(capabilities, models, model) {
   return levels.length ? [{ id: "", name: "as it likes" }, ...levels.map((level) => ({ id: level, name: level }))] : [];
 }
 
-/** Words that the agent's own description puts in backticks: what to say first. */
+const OPENERS = 6;
+
+/** What to say first: words that the agent's own description puts in backticks, then commands that need nothing more. */
 export function openers(capabilities) {
   const said = String(object(capabilities?.identity).description ?? "");
-  return [...said.matchAll(/`([^`\n]{1,40})`/g)].map((found) => found[1]);
+  const words = [...said.matchAll(/`([^`\n]{1,40})`/g)].map((found) => ({ say: found[1] }));
+  const commands = session(capabilities).commands.filter(({ name, hint }) => !hint && !words.some(({ say }) => say === name));
+  return [...words, ...commands.map(({ name, description }) => ({ say: `/${name}`, about: description }))].slice(0, OPENERS);
 }
 
 export function tokens(usage) {

@@ -98,7 +98,7 @@ class Chat {
     if (this.welcome.hidden) return;
     fill(this.welcome, h("h2", {}, identity.name ?? this.session.agent), identity.description && h("p", { class: "muted" }, identity.description.replaceAll("`", "")),
       availability.status && availability.status !== "ready" && remedy(availability),
-      h("div", { class: "row wrap" }, openers(capabilities.value).map((word) => h("button", { class: "btn", on: { click: () => this.composer.send(word) } }, word))));
+      h("div", { class: "row wrap" }, openers(capabilities.value).map(({ say, about }) => h("button", { class: "btn", title: about, on: { click: () => this.composer.send(say) } }, say))));
   }
 
   #running(run) {
