@@ -29,6 +29,8 @@ Play: TypeAlias = Callable[[Turn], AsyncIterator[Event]]
 PROMPT_CHARS = 10_000
 """Nobody says a magic word later than here."""
 REPEATED_CHARS = 120
+BEST = ("help", "everything", "approve", "edit", "form", "think")
+"""What to try first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,12 @@ def scene_for(turn: Turn) -> Play:
 
 
 def commands() -> list[dict[str, str]]:
-    """Every scene by its first word: what a frontend offers behind `/`."""
-    return [{"name": words[0].replace(" ", "-"), "description": scene.shows} for words, scene in SCENES.items()]
+    """Every scene by its first word, the best first: what a frontend offers behind `/`."""
+    named = {words[0]: scene.shows for words, scene in SCENES.items()}
+    return [
+        {"name": word.replace(" ", "-"), "description": named[word]}
+        for word in sorted(named, key=lambda word: BEST.index(word) if word in BEST else len(BEST))
+    ]
 
 
 async def help_(turn: Turn) -> AsyncIterator[Event]:

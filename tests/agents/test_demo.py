@@ -12,7 +12,7 @@ import pytest
 from agents.demo.frontend import answered
 from agents.demo.seeing import OWN_PICTURE
 from agents.demo.talking import LONGEST, asked_number
-from agents.demo.words import SCENES, Scene, commands, help_, only_planned, otherwise, scene_for
+from agents.demo.words import BEST, SCENES, Scene, commands, help_, only_planned, otherwise, scene_for
 from gateway.events import Wire
 from gateway.turn import Options, Turn
 from tests.agents.play import UNMERGED, calls, followed, new_thread, of, play, results
@@ -71,7 +71,9 @@ def test_in_the_mode_auto_nobody_is_asked(gateway: Gateway, word: str) -> None:
 
 
 def test_every_command_that_it_tells_of_is_one_of_its_words() -> None:
-    assert [scene_for(turn(f"/{command['name']}")) for command in commands()] == [one.play for one in SCENES.values()]
+    played = {scene_for(turn(f"/{command['name']}")) for command in commands()}
+    assert played == {scene.play for scene in SCENES.values()}
+    assert [command["name"] for command in commands()][: len(BEST)] == list(BEST)
 
 
 @pytest.mark.parametrize("part", [IMAGE, AUDIO, VIDEO, PDF])

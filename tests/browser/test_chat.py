@@ -254,8 +254,8 @@ def test_a_mode_set_in_one_tab_holds_in_all(page: Page, gateway: Gateway, contex
 
 def test_a_new_thread_offers_what_the_agent_can_be_told(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
-    page.get_by_role("button", name="/tools").click()
-    expect(log(page)).to_contain_text("Two cities")
+    page.get_by_role("button", name="/edit").click()
+    expect(log(page)).to_contain_text("The greeting could be kinder.")
     idle(page)
 
 
