@@ -179,7 +179,8 @@ class Engine:
         return await self._conclude(thread, run, book)
 
     async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book) -> LiveTurn:
-        before = await notice(self.sight, thread)
+        # An agent elsewhere passes as it is: where it can, it says itself that its capabilities have changed.
+        before = await notice(self.sight, thread) if driver.local else None
         session = await self._open(thread, run.turn, driver, book)
         try:
             if run.handing is not None:
@@ -212,7 +213,7 @@ class Engine:
 
     async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> Session:
         """The thread's session, brought back if it must be."""
-        opening = self._opening(turn, book.session, driver.local)
+        opening = self._opening(thread, turn, book.session, driver.local)
         if book.session is not None and not self._sessions.fits(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
         session = await self._sessions.take(thread, driver, opening)
@@ -227,10 +228,10 @@ class Engine:
             with CancelScope(shield=True):  # the session is taken: whoever gives up now would keep it for ever
                 await self._threads.save(thread, book)
 
-    def _opening(self, turn: Turn, session_id: str | None, local: bool) -> Opening:
+    def _opening(self, thread: ThreadKey, turn: Turn, session_id: str | None, local: bool) -> Opening:
         options = turn.options
         if not local:
-            return Opening(turn.thread_id, options=options)
+            return Opening(thread.abroad, session_id=session_id, options=options)
         return Opening(
             turn.thread_id,
             cwd=self._workspaces.resolve(options.cwd),

@@ -6,6 +6,7 @@ late is told to the agent as a message.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,11 +25,22 @@ from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
 
+LOCAL = "local"
+"""The principal of whoever has no token where none is needed."""
+
 
 class ThreadKey(NamedTuple):
     agent: str
     thread_id: str
     principal: str
+
+    @property
+    def abroad(self) -> str:
+        """Its id at another endpoint, to whom all clients of this gateway are one: what two of them call the same must
+        not be the same conversation there."""
+        if self.principal == LOCAL:
+            return self.thread_id
+        return f"{self.thread_id}~{hashlib.sha256(self.principal.encode()).hexdigest()[:12]}"
 
 
 GiveBack = Callable[[ThreadKey], Awaitable[None]]

@@ -13,9 +13,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import Forbidden, GatewayError
+from gateway.runs.threads import LOCAL
 from gateway.settings import Settings
 from gateway.web.problems import problem
-from gateway.web.tokens import LOCAL, Tokens
+from gateway.web.tokens import Tokens
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 OPEN_PATHS = frozenset(("/healthz", "/readyz"))

@@ -18,10 +18,10 @@ from starlette.responses import JSONResponse, Response
 
 from gateway.errors import BadInput, Forbidden, NotJson, WrongType
 from gateway.jsontext import loads
+from gateway.runs.threads import LOCAL
 from gateway.web.agents import describe
 from gateway.web.body import read_body
 from gateway.web.house import House
-from gateway.web.tokens import LOCAL
 
 JSON, TOML = "application/json", "application/toml"
 A_PAGES = ("origin", "sec-fetch-site", "sec-fetch-mode")

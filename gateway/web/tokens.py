@@ -9,9 +9,8 @@ from hmac import compare_digest
 from pathlib import Path
 
 from gateway.errors import ConfigError, Forbidden, Unauthorized
+from gateway.runs.threads import LOCAL
 
-LOCAL = "local"
-"""The principal when no token is asked for."""
 MIN_LENGTH = 16
 SCOPES = frozenset(("read", "run", "admin"))
 """`read`: look. `run`: start and stop runs, set up and delete threads. `admin`: everything else."""

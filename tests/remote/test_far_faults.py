@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.drivers.remote.driver import CAPABILITIES_LIMIT
 from gateway.encode.protobuf import frames
 from gateway.events import Wire
 from gateway.jsontext import dumps
 from tests.agui.playing import accepted
 from tests.remote.test_mount import mount
 from tests.remote.test_remote import definition
-from tests.remote.wretch import HEAD, PROTOBUF, SSE, Scene, Wretch, answers, closes, floods, hangs, says
+from tests.remote.wretch import HEAD, PROTOBUF, SSE, Scene, Wretch, answers, closes, floods, hangs, not_there, says
 from tests.runs.stage import eventually
 from tests.support.gateway import Gateway, text_of
 
@@ -196,11 +200,19 @@ def test_capabilities_that_are_none_are_left_out_and_harm_nobody(tmp_path: Path,
 
 
 def test_one_that_is_replaced_while_it_is_asked_leaves_everybody_else_alone(tmp_path: Path) -> None:
-    whole, asked = says(lines(*WHOLE)), hangs(lambda: wretch)
-    with Wretch(whole, asked=asked) as wretch, near(tmp_path, wretch.url) as gateway:
-        gateway.client.get("/agents/far/capabilities")  # and it asks, in the background
+    """Asked once when it was new, and again in the background: then it is silent, and its file becomes another."""
+    scenes, silent = chain([not_there], repeat(hangs(lambda: wretch))), threading.Event()
+
+    def asked(connection: socket.socket) -> None:
+        if (scene := next(scenes)) is not not_there:
+            silent.set()
+        scene(connection)
+
+    with Wretch(says(lines(*WHOLE)), asked=asked) as wretch, near(tmp_path, wretch.url, "refresh = 0.01") as gateway:
+        gateway.client.get("/agents/far/capabilities", params={"probe": "1"})
+        eventually(lambda: gateway.client.get("/agents/far/capabilities") and silent.is_set())
         definition(tmp_path / "agents", "far", wretch.url, 'capabilities = ""')
-        assert wretch.gone.wait(10), "nobody waits for the answer any more"
+        assert wretch.gone.wait(CAPABILITIES_LIMIT / 2), "nobody waits for the answer any more"
         assert ended(gateway)["type"] == "RUN_FINISHED"
         assert gateway.client.post("/agents/far/models:refresh").status_code < 500
 

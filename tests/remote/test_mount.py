@@ -161,3 +161,60 @@ def test_a_client_that_leaves_a_run_that_goes_on_leaves_it_going_there_until_it_
         next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
     pair.near.client.post(f"/runs/{first['runId']}/cancel")
     eventually(lambda: pair.far.post("demo", run_input("hello", threadId="left")).status_code == 200)
+
+
+# -- threads of a mounted agent, from here
+
+
+def test_a_mode_that_is_set_here_is_set_there_and_both_snapshots_say_so(pair: Pair) -> None:
+    told = pair.near.client.post("/agents/far.demo/threads/moved/mode", json={"mode": "plan"})
+    assert told.json()["modes"]["current"] == "plan"
+    for gateway, agent in ((pair.near, "far.demo"), (pair.far, "demo")):
+        snapshot = gateway.client.get(f"/agents/{agent}/capabilities", params={"thread": "moved"}).json()
+        assert snapshot["custom"]["session"]["modes"]["current"] == "plan"
+        assert [tool["name"] for tool in snapshot["tools"]["items"]] == ["get_weather"]
+    assert "I change nothing" in text_of(pair.near.run("far.demo", "approve", threadId="moved"))
+    explained = pair.near.client.get("/agents/far.demo/capabilities?explain=1&thread=moved").json()["explain"]
+    assert explained["humanInTheLoop.approvals"]["layer"] == "session"
+
+
+def test_what_a_run_changes_there_is_seen_here_once_it_is_over(pair: Pair) -> None:
+    pair.near.run("far.demo", "hello", threadId="wished", forwardedProps={"gateway": {"mode": "auto"}})
+
+    def mode() -> Any:
+        asked = pair.near.client.get("/agents/far.demo/capabilities", params={"thread": "wished"}).json()
+        return asked["custom"]["session"]["modes"].get("current")
+
+    assert eventually(lambda: mode() == "auto")
+
+
+def test_what_the_far_side_refuses_is_refused_here_in_its_words(pair: Pair) -> None:
+    refused = pair.near.client.post("/agents/far.demo/threads/x/config", json={"id": "depth", "value": "7"})
+    assert "no option 'depth'" in problem_in(refused, 422, "CAPABILITY_ERROR")["detail"]
+    with pair.far.stream("demo", "slow 50", threadId="busy") as events:
+        next(events)
+        problem_in(pair.near.client.post("/agents/far.demo/threads/busy/mode", json={"mode": "ask"}), 409, "RUN_LIVE")
+
+
+def test_a_thread_is_forked_and_deleted_on_both_sides(pair: Pair) -> None:
+    pair.near.run("far.demo", "hello", threadId="original/1", forwardedProps={"gateway": {"mode": "auto"}})
+    forked = pair.near.client.post("/agents/far.demo/threads/original%2F1/fork", json={"threadId": "copied"})
+    assert forked.status_code == 201, forked.text
+    assert "I need not ask" in text_of(pair.near.run("far.demo", "approve", threadId="copied"))
+    assert pair.near.client.delete("/agents/far.demo/threads/original%2F1").status_code == 204
+    assert pair.far.client.get("/agents/demo/threads/original%2F1").status_code == 404
+
+
+def test_clients_of_one_gateway_do_not_meet_in_a_thread_of_another(tmp_path: Path) -> None:
+    with Gateway(tmp_path / "far") as far:
+        mount(tmp_path / "agents", "far", far.url, 'agents = ["demo"]')
+        (tmp_path / "tokens").write_text("ann:ann-0123456789abcdef\nbob:bob-0123456789abcdef\n")
+        flags = ("--agents", str(tmp_path / "agents"), "--token-file", str(tmp_path / "tokens"))
+        with Gateway(tmp_path / "near", *flags) as near:
+            for name in ("ann", "bob"):
+                near.client.headers["authorization"] = f"Bearer {name}-0123456789abcdef"
+                eventually(lambda: near.client.get("/agents/far.demo").status_code == 200)
+                assert text_of(near.run("far.demo", f"I am {name}", threadId="mine")).startswith("You said")
+        threads = far.client.get("/agents/demo/threads").json()["threads"]
+        said = [far.client.get(f"/agents/demo/threads/{one['threadId']}").json()["messages"] for one in threads]
+        assert sorted(messages[0]["content"] for messages in said) == ["I am ann", "I am bob"]

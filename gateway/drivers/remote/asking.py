@@ -36,24 +36,35 @@ class Answer:
         except NotJson as exc:
             raise AgentFault(f"what is at {self.url} is not JSON: {exc.detail}", code="AGENT_NONSENSE") from exc
 
-    def refusal(self) -> AgentFault:
-        """The remote's own words, where it has some."""
+    def problem(self) -> dict[str, Any]:
+        """A problem document, empty where it is none."""
         try:
             told = loads(self.content)
         except NotJson:
-            told = None
-        problem = told if isinstance(told, dict) else {}
-        text = self.content[:SHOWN].decode("utf-8", "replace").strip()
+            return {}
+        return told if isinstance(told, dict) else {}
+
+    def refusal(self) -> AgentFault:
+        """The remote's own words, where it has some."""
+        problem, text = self.problem(), self.content[:SHOWN].decode("utf-8", "replace").strip()
         words = problem.get("detail") or problem.get("title") or text
         code = problem.get("code") if isinstance(problem.get("code"), str) else None
         detail = f"the remote agent refused ({self.status}): {words}"
         return AgentFault(detail, code=code or CODES.get(self.status, "AGENT_ERROR"))
 
 
-async def ask(client: httpx.AsyncClient, url: str, within: float, headers: Mapping[str, str] | None = None) -> Answer:
+async def ask(
+    client: httpx.AsyncClient,
+    url: str,
+    within: float,
+    headers: Mapping[str, str] | None = None,
+    *,
+    method: str = "GET",
+    body: Any = None,
+) -> Answer:
     """Raises `httpx.HTTPError` or `TimeoutError` where no answer comes, `AgentFault` where it is too large."""
     with anyio.fail_after(within):
-        async with client.stream("GET", url, headers=headers) as response:
+        async with client.stream(method, url, headers=headers, json=body) as response:
             return await read(response)
 
 

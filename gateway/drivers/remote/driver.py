@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,10 +19,11 @@ from gateway.drivers.base import Opening
 from gateway.drivers.probe import Availability
 from gateway.drivers.remote.addresses import Checked
 from gateway.drivers.remote.asking import Answer, ask, read
+from gateway.drivers.remote.controls import FarControls
 from gateway.drivers.remote.reading import ACCEPT
 from gateway.drivers.remote.saying import far_availability, headers, run_input
 from gateway.drivers.remote.turn import RemoteTurn
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, GatewayError
 from gateway.events import Layer
 from gateway.jsontext import dumps
 from gateway.tasks import Tasks
@@ -106,16 +108,23 @@ class RemoteDriver:
         if isinstance(told, dict):
             self._announced, self._etag = told, answer.headers.get("etag")
 
-    async def _get(self, url: str, more: Mapping[str, str]) -> Answer:
+    async def _get(
+        self, url: str, more: Mapping[str, str] | None = None, *, method: str = "GET", body: Any = None
+    ) -> Answer:
+        headers = {"accept": "application/json", **(more or {})}
         try:
-            answer = await ask(self._open, url, CAPABILITIES_LIMIT, {"accept": "application/json", **more})
+            answer = await ask(self._open, url, CAPABILITIES_LIMIT, headers, method=method, body=body)
         except (httpx.HTTPError, TimeoutError) as exc:
             raise self._failed(exc) from exc
         self._worked()
         return answer
 
+    async def below(self, path: str, *, method: str = "GET", body: Any = None) -> Answer:
+        """Of another gateway's agent: its threads, and what they have."""
+        return await self._get(self._remote.url + path, method=method, body=body)
+
     async def _json(self, url: str) -> Any:
-        answer = await self._get(url, {})
+        answer = await self._get(url)
         if answer.status != 200:
             raise answer.refusal()
         return answer.json()
@@ -138,12 +147,22 @@ class RemoteDriver:
     # -- runs
 
     async def open(self, opening: Opening) -> RemoteSession:
-        return RemoteSession(self)
+        thread_id = opening.session_id or opening.thread_id
+        controls = FarControls(thread_id, self.below, lambda: self._announced) if self._definition.via else None
+        return RemoteSession(self, thread_id, controls)
 
-    def run(self, turn: Turn) -> RemoteTurn:
+    def run(self, turn: Turn, controls: FarControls | None) -> RemoteTurn:
         live = RemoteTurn(partial(self.respond, dumps(run_input(turn)), turn.hops))
-        self._tasks.start_soon(live.play)
+        self._tasks.start_soon(self._play, live, controls)
         return live
+
+    async def _play(self, live: RemoteTurn, controls: FarControls | None) -> None:
+        await live.play()
+        if controls is not None and not self._client.is_closed:
+            try:
+                await controls.look()  # a turn may have changed what its session has
+            except GatewayError as exc:
+                log.info("agent %s: what the thread has cannot be had: %s", self._definition.id, exc.detail)
 
     async def respond(self, body: bytes, hops: Sequence[str] = ()) -> httpx.Response:
         """Tried again only as long as nothing has come: then the agent has not begun, or nobody will ever know."""
@@ -205,19 +224,28 @@ def _is_model(told: Any) -> bool:
 
 
 class RemoteSession:
-    """The remote keeps its own threads: a run names its thread, and that is all there is to come back to."""
+    """The remote keeps its own threads: a run names its thread. At another gateway that is a place to come back to, and
+    to look at and set."""
 
-    id: str | None = None
-    kept = False
     alive = True
-    controls = None
-    learned: Layer = {}
 
-    def __init__(self, driver: RemoteDriver) -> None:
-        self._driver = driver
+    def __init__(self, driver: RemoteDriver, thread_id: str, controls: FarControls | None) -> None:
+        self._driver, self._thread_id, self.controls = driver, thread_id, controls
+
+    @property
+    def id(self) -> str | None:
+        return None if self.controls is None else self._thread_id
+
+    @property
+    def kept(self) -> bool:
+        return self.controls is not None
+
+    @property
+    def learned(self) -> Layer:
+        return {} if self.controls is None else self.controls.learned
 
     async def start(self, turn: Turn) -> RemoteTurn:
-        return self._driver.run(turn)
+        return self._driver.run(replace(turn, thread_id=self._thread_id), self.controls)
 
     async def aclose(self) -> None:
         return None
