@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -44,6 +44,9 @@ class Options:
     """Join adjacent deltas that arrived together; None: as the agent's definition says."""
     merge_window_ms: float | None = None
     """Wait this long for more to join; None: as the agent's definition says."""
+
+
+TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,14 @@ class Turn:
                 break
             found[message["toolCallId"]] = text_of(message["content"])
         return dict(reversed(found.items()))
+
+
+def title_of(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """The first words that a user says, for a list of conversations; None: only pictures, or nothing."""
+    for message in messages:
+        if message["role"] == "user" and (words := " ".join(text_of(message["content"])[:1000].split())):
+            return words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1]}…"
+    return None
 
 
 def text_of(content: str | list[dict[str, Any]]) -> str:

@@ -72,7 +72,7 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
             f"{pointer}: the agent takes no such input: {found.path} is false, said by {found.said_by}. "
             "Remove the part, or choose an agent that takes it."
         )
-        if turn.options.strict:
+        if turn.options.strict or len(content) == 1:  # without it nothing is left to say
             raise NotCapable(detail, capability=found.path, saidBy=found.said_by, pointer=pointer)
         notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "saidBy": found.said_by}))
     if not notices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
 from gateway.catalog.leaves import flatten
 from gateway.catalog.models import Model
-from gateway.catalog.tree import camel
+from gateway.catalog.tree import camel, snake
 from gateway.events import Layer
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
@@ -31,6 +31,14 @@ class Said:
     source: str
     values: Mapping[str, Any]
     at: str = field(default_factory=now)
+    """When it was first said so."""
+    key_of: Callable[[str], str] | None = field(default=None, compare=False)
+    """Where in the source a leaf stands; None: the source has no places."""
+
+    def since(self, before: Iterable[Said]) -> Said:
+        """Itself, or one of those before that says the same: then it has been known for so long."""
+        mine = self.layer, self.source, self.values
+        return next((said for said in before if (said.layer, said.source, said.values) == mine), self)
 
 
 def profile_layer(definition: AgentDefinition) -> Said:
@@ -44,7 +52,20 @@ def profile_layer(definition: AgentDefinition) -> Said:
         "documentationUrl": definition.identity.documentation_url,
     }
     values = flatten({"identity": identity}) | flatten(definition.capabilities) | _manifest(definition)
-    return Said("profile", definition.source.name, values | _first_mode(definition))
+    return Said("profile", definition.source.name, values | _first_mode(definition), key_of=profile_key)
+
+
+def profile_key(path: str) -> str:
+    """The key of an agent's file that a leaf of its layer is from."""
+    head, _, rest = path.partition(".")
+    if head == "identity":
+        return snake(path)
+    if path.startswith("custom.mux."):
+        name = path.removeprefix("custom.mux.")
+        return EFFORT_KEYS.get(name) or f"manifest.{snake(name)}"
+    if path == MODES:
+        return "modes"
+    return f"capabilities.{head}.{rest}" if head == "custom" else f"capabilities.{snake(path)}"
 
 
 def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
@@ -52,9 +73,11 @@ def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
     if not definition.modes:
         return {}
     offered = [mode.told() for mode in definition.modes]
-    return {"custom.session.modes.available": offered, **flatten(definition.modes[0].capabilities)}
+    return {MODES: offered, **flatten(definition.modes[0].capabilities)}
 
 
+MODES = "custom.session.modes.available"
+EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
 """Where agent-mux's name is not the plain camelCase."""
 

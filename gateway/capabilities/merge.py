@@ -69,19 +69,13 @@ def etag(body: bytes) -> str:
 
 
 def _told(path: str, speakers: list[Said]) -> dict[str, Any]:
-    *overruled, last = speakers
-    told: dict[str, Any] = {
-        "value": last.values[path],
-        "layer": last.layer,
-        "source": last.source,
-        "at": last.at,
-    }
-    if overruled:
-        told["overruled"] = [
-            {"value": said.values[path], "layer": said.layer, "source": said.source, "at": said.at}
-            for said in reversed(overruled)
-        ]
-    return told
+    *overruled, last = (_word(path, said) for said in speakers)
+    return {**last, "overruled": overruled[::-1]} if overruled else last
+
+
+def _word(path: str, said: Said) -> dict[str, Any]:
+    told = {"value": said.values[path], "layer": said.layer, "source": said.source, "at": said.at}
+    return told if said.key_of is None else {**told, "key": said.key_of(path)}
 
 
 def to_json(tree: dict[str, Any]) -> bytes:

@@ -30,7 +30,8 @@ GATES: tuple[tuple[str, str, str, str, str], ...] = (
 )
 """Field, its name outside, what agent-mux calls the ability, and the words of a refusal."""
 
-MODES = "custom.session.modes.available"
+LISTED = {"mode": "custom.session.modes.available", "model": "custom.session.models.available"}
+"""What a session can be set to."""
 
 KINDS = {
     "text": "supportsTextStreaming",
@@ -50,7 +51,7 @@ def held(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Mod
         if getattr(turn.options, field):
             gate(field, snapshot, definition)
     _transports(turn.options, snapshot, definition)
-    _mode(turn.options, snapshot, definition)
+    _listed(turn.options, snapshot, definition)
     return _stream(turn, snapshot, definition)
 
 
@@ -61,19 +62,22 @@ def gate(wanted: str, snapshot: Snapshot, definition: AgentDefinition) -> None:
             raise refusal(definition, wish, cannot, found, advice)
 
 
-def _mode(options: Options, snapshot: Snapshot, definition: AgentDefinition) -> None:
-    """Where the modes are known, one of these. Before a session has told them nobody knows."""
-    if options.mode is None or not (offered := snapshot.get(MODES)):
-        return
-    known = [mode["id"] for mode in offered]
-    if options.mode not in known:
-        said_by = snapshot.who(MODES)
+def _listed(options: Options, snapshot: Snapshot, definition: AgentDefinition) -> None:
+    """Where the session's modes and models are known, one of these. Before they are told nobody knows. A program on the
+    command line takes models that it does not list; by ACP there are no others."""
+    for wish, path in LISTED.items():
+        asked, offered = getattr(options, wish), snapshot.get(path)
+        if asked is None or not offered or asked in (known := [one["id"] for one in offered]):
+            continue
+        if wish == "model" and definition.driver != "acp":
+            continue
         raise NotCapable(
-            f"Agent '{definition.id}' has no mode {options.mode!r}: {MODES} has {', '.join(known)}, said by {said_by}.",
-            capability=MODES,
-            saidBy=said_by,
-            suggestions=known,
-            pointer=f"{POINTER}/mode",
+            f"Agent '{definition.id}' has no {wish} {asked!r}: {path} has {', '.join(known)}, said by "
+            f"{snapshot.who(path)}. Choose one of these, or leave it out.",
+            capability=path,
+            saidBy=snapshot.who(path),
+            known=known,
+            pointer=f"{POINTER}/{wish}",
         )
 
 

@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 GONE = "it was replaced or removed meanwhile; ask again"
 
+WORDS = ("identity", "checked", "sources")
+"""Of a definition: what people are told, and no driver works by."""
+
 LetGo = Callable[[Driver], Awaitable[None]]
 Touch = Callable[[str], None]
 
@@ -48,6 +51,8 @@ class Agent:
     """What the last look found; None: nobody has looked yet."""
     trouble: Trouble | None = None
     """Its file is newer than this, and cannot be read."""
+    lost: str | None = None
+    """Why the gateway that has it cannot be reached."""
     models: ModelRegistry = field(init=False, repr=False, compare=False)
     _looks: int = field(default=0, init=False, repr=False, compare=False)
     _seen_by: int = field(default=0, init=False, repr=False, compare=False)
@@ -64,12 +69,24 @@ class Agent:
             raise Refused(f"the agent {self.definition.id!r} cannot run: {self.broken}", code="AGENT_BROKEN")
         return self.driver
 
+    def redescribed(self, definition: AgentDefinition) -> bool:
+        """It is only told of in other words, and goes on with its driver and sessions. False: it is another."""
+        words = {name: getattr(definition, name) for name in WORDS}
+        if self.driver is None or self.definition == definition:
+            return False
+        if self.definition.model_copy(update=words) != definition:
+            return False
+        self.definition = definition
+        return True
+
     async def look(self) -> Availability:
         """Whether it can run, now. Of looks that overlap the one that began last counts: a command may take long."""
         self._looks += 1
         mine = self._looks
         found = Availability("broken", self.broken, "mend the agent's definition")
-        if self.driver is not None:
+        if self.lost is not None:
+            found = Availability("broken", self.lost, "it is tried again soon")
+        elif self.driver is not None:
             found = await self.driver.availability()
         if self.seen is None or mine > self._seen_by:
             self.seen, self._seen_by = found, mine
@@ -128,6 +145,9 @@ class Agents:
         """Adds it, or replaces the one that has the id; nothing happens where nothing differs. `broken`: it is listed
         with this reason, and cannot run."""
         old = self._agents.get(definition.id)
+        if old is not None and broken is None and old.redescribed(definition):
+            self._touch(definition.id)
+            return
         same = old is not None and old.definition == definition
         if old is not None and same and broken is None and old.driver is not None:
             return
@@ -149,6 +169,13 @@ class Agents:
         agent = self._agents.get(agent_id)
         if agent is not None and agent.trouble != trouble:
             agent.trouble = trouble
+            self._touch(agent_id)
+
+    def lose(self, agent_id: str, why: str | None) -> None:
+        """`why`: the gateway that has it cannot be reached; None: it can."""
+        agent = self._agents.get(agent_id)
+        if agent is not None and agent.lost != why:
+            agent.lost = why
             self._touch(agent_id)
 
     def _retire(self, agent: Agent | None) -> None:

@@ -22,7 +22,7 @@ from gateway.runs.questions import Book
 from gateway.runs.standings import Standings
 from gateway.runs.threads import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
-from gateway.turn import Turn
+from gateway.turn import Turn, title_of
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Control:
         session_id = await (await self._controls(agent, thread)).fork()
         history, _ = await self._engine.history(thread)
         await self._begin_with(forked, history.messages)
-        book = Book(session=session_id)
+        book = Book(session=session_id, title=title_of(history.messages))
         now = time.time()
         await self._store.save_thread(ThreadRecord(*forked, updated=now, session=session_id, interrupts=book.dumps()))
         parent = (await self._known(thread)).session
@@ -156,8 +156,9 @@ class Control:
 
     def _summary(self, thread: ThreadRecord) -> dict[str, Any]:
         key = ThreadKey(thread.agent, thread.thread_id, thread.principal)
-        run = self._engine.waiting_run(key)
-        return {"threadId": thread.thread_id, "updated": thread.updated, "waiting": run, "sessionId": thread.session}
+        run, title = self._engine.waiting_run(key), Book.loads(thread.interrupts).title
+        told = {"threadId": thread.thread_id, "updated": thread.updated, "waiting": run, "sessionId": thread.session}
+        return told if title is None else {**told, "title": title}
 
 
 def _learned(session: Session | None) -> dict[str, Any]:

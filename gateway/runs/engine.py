@@ -37,7 +37,7 @@ from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
 from gateway.tasks import Tasks
-from gateway.turn import Turn
+from gateway.turn import Turn, title_of
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ class Engine:
                 await self._expect(thread, calm.latest)
                 run.handing = calm.handing
             book = await self._threads.book(thread)
+            book.title = book.title or title_of(turn.messages)
             if calm is not None:
                 hold(self._threads.parked_run(thread), book, time.time(), calm)
             settled = self._threads.settle(thread, book, turn)

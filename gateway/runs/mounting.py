@@ -80,10 +80,10 @@ class Mounts:
         except Exception:  # what another server sends must not end the gateway
             log.exception("agent %s: the other gateway's list cannot be read", mount.definition.id)
             return None
-        if mount.agents is None or found != mount.agents:
-            mount.agents = found
+        news = found != mount.agents or mount.error != ""
+        mount.agents, mount.error = found, ""
+        if news:
             self.changed()
-        mount.error = ""
         return None
 
     def _failed(self, mount: Mount, exc: GatewayError) -> None:

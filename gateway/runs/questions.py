@@ -67,20 +67,26 @@ class Settled:
 
 
 class Book:
-    def __init__(self, entries: Iterable[Entry] = (), session: str | None = None) -> None:
+    def __init__(
+        self, entries: Iterable[Entry] = (), session: str | None = None, title: str | None = None
+    ) -> None:
         self.session = session
         """The agent's own id of the session that asks, to come back to."""
+        self.title = title
+        """What the conversation began with: so nobody reads all of it to name it in a list."""
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
     def loads(cls, data: bytes, session: str | None = None) -> Book:
-        return cls((Entry(**entry) for entry in loads(data)["entries"]), session)
+        kept = loads(data)
+        return cls((Entry(**entry) for entry in kept["entries"]), session, kept.get("title"))
 
     def dumps(self) -> bytes:
         closed = [entry for entry in self._entries.values() if entry.state != "open"][-CLOSED_KEPT:]
         keep = {entry.id for entry in closed} | {entry.id for entry in self.open()}
         entries = [entry for entry in self._entries.values() if entry.id in keep]
-        return dumps({"entries": [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]})
+        told = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]
+        return dumps({"entries": told} if self.title is None else {"entries": told, "title": self.title})
 
     def open(self) -> list[Entry]:
         return [entry for entry in self._entries.values() if entry.state == "open"]

@@ -63,9 +63,14 @@ class Roster:
                 shown.add(each.id)
                 self._agents.put(each, broken)
                 self._agents.report(each.id, trouble)
+                self._agents.lose(each.id, self._lost(definition))
         for name in self._shown - shown:
             self._agents.remove(name)
         self._shown = shown
+
+    def _lost(self, definition: AgentDefinition) -> str | None:
+        """Why what a mount has told before cannot be had now."""
+        return self._mounts.of(definition.id).error or None if mounts(definition) else None
 
     def _meant(
         self, definition: AgentDefinition, wanted: Container[str]

@@ -38,6 +38,7 @@ from gateway.web import (
 )
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
+from gateway.web.packing import Packing
 from gateway.web.problems import HANDLERS
 from gateway.web.tokens import load_tokens
 
@@ -141,7 +142,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
 
     return Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Guard, settings=settings, tokens=tokens)],
+        middleware=[Middleware(Guard, settings=settings, tokens=tokens), Middleware(Packing)],
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )

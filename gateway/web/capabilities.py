@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, Shown
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.runs.agents import Agent
@@ -33,7 +34,7 @@ async def show(request: Request) -> ASGIApp:
     key = _key(agent, request)
     current = await house.eyes.current(key)
     if key.explain:
-        return _explained(current)
+        return _explained(request, current)
     return answer(request, shown(key.view, current, agent.definition))
 
 
@@ -77,10 +78,10 @@ def answer(request: Request, what: Shown, media_type: str = "application/json") 
     return Response(what.body, headers={"etag": tag, **NOT_KEPT}, media_type=media_type)
 
 
-def _explained(current: Current) -> Response:
-    body = {
-        "capabilities": current.snapshot.tree(),
-        "explain": current.snapshot.explain(),
-        "version": current.etag.strip('"'),
-    }
-    return JSONResponse(body, headers={"etag": current.etag, **NOT_KEPT})
+def _explained(request: Request, current: Current) -> Response:
+    """Its tag is of the whole: who says something may become another while the value stays."""
+    version = current.etag.strip('"')
+    body = to_json(
+        {"capabilities": current.snapshot.tree(), "explain": current.snapshot.explain(), "version": version}
+    )
+    return answer(request, Shown(body, etag(body).strip('"')))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
+from anyio import to_thread
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
@@ -11,8 +13,9 @@ from starlette.types import ASGIApp
 from gateway.agui import inbound
 from gateway.capabilities.check import check
 from gateway.capabilities.choosing import choose as choose_model
+from gateway.drivers.probe import find
 from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
-from gateway.errors import BadInput, Conflict
+from gateway.errors import BadInput, Conflict, Refused
 from gateway.runs.agents import Agent
 from gateway.runs.run import Run
 from gateway.turn import HOPS, Turn
@@ -53,11 +56,28 @@ async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
 async def checked(house: House, agent: Agent, turn: Turn, principal: str) -> Turn:
     """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
     Raises `NotCapable`, with who said so and what to do."""
+    await _there(agent)
     if turn.options.strict and agent.driver is not None and not agent.driver.probed:
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
     turn, model = choose_model(turn, agent.definition, agent.models)
     current = await house.snapshots.of(agent, model, house.learned(agent, turn.thread_id, principal))
     return check(turn, current.snapshot, agent.definition, current.model)
+
+
+async def _there(agent: Agent) -> None:
+    """One whose program is nowhere is refused before anything begins, with the way to get it. Seen ready once, it is
+    believed: a run of it costs no look."""
+    definition = agent.definition
+    if definition.command is None or (agent.seen is not None and agent.seen.status != "not-installed"):
+        return
+    if await to_thread.run_sync(find, definition, os.environ) is not None:
+        return
+    found = await agent.look()
+    if found.status != "not-installed":
+        return
+    mend = f"Install it: {found.hint}" if found.hint else "Install it, or mend its definition"
+    detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {mend}"
+    raise Refused(detail, code="AGENT_NOT_INSTALLED", saidBy="probe", availability=found.told())
 
 
 def stopper(house: House, run: Run) -> Gone:

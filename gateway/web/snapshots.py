@@ -7,7 +7,7 @@ an agent here: what it has not said yet stays absent until it is known.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 RECENT = 128
 """Snapshots of threads and models that are kept: one takes a hundred times as long to compute as to find."""
 
+DRIVERS = "custom.gateway."
+"""Below this a driver tells how it reaches the agent, and what it can do with it."""
+
 Announced = Mapping[str, Any] | None
 
 
@@ -44,6 +47,8 @@ class Current:
     """Whose limits are in it."""
     standing: Standing | None = None
     """Where the thread is, for a view that tells it."""
+    layers: tuple[Said, ...] = ()
+    """What it was merged from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Snapshots:
         mark = (agent.definition.id, None if model is None else model.id, fingerprint(learned))
         recent = self._recent.pop(mark, None)
         if recent is None or recent[0] is not known or recent[1].model is not model:
-            recent = known, _with(known, model, learned)
+            recent = known, _with(known, model, learned, () if recent is None else recent[1].layers)
         self._recent[mark] = recent
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -110,8 +115,8 @@ class Snapshots:
         known, mark = self._known.get(agent.definition.id), fingerprint(announced)
         if known is None or not known.holds(agent, mark):
             told = self._handshake(agent, announced)
-            handshake = Said("handshake", "what the agent announces", told)
-            layers = (profile_layer(agent.definition), self._gateway, *probe_layer(agent.seen), handshake)
+            said = (profile_layer(agent.definition), self._gateway, *probe_layer(agent.seen), *spoken(agent, told))
+            layers = tuple(one.since(() if known is None else known.layers) for one in said)
             known = Known(agent.definition, mark, agent.seen, layers, told, _current(layers))
             self._known[agent.definition.id] = known
         return known
@@ -130,19 +135,37 @@ class Snapshots:
             log.warning("agent %s: %s", agent.definition.id, reason)
 
 
-def _with(known: Known, model: Model | None, learned: Layer | None) -> Current:
+def _with(known: Known, model: Model | None, learned: Layer | None, before: Sequence[Said]) -> Current:
+    """`before`: the layers of the last one with the same model and session."""
     layers = [*known.layers]
     if learned:
         layers += session_layers(known.definition, learned, known.layers)
     if model is not None:
         layers.append(model_layer(known.definition, model, known.handshake))
-    return _current(layers, model)
+    return _current([said.since(before) for said in layers], model)
 
 
-def _current(layers: Iterable[Said], model: Model | None = None) -> Current:
+def _current(layers: Sequence[Said], model: Model | None = None) -> Current:
     snapshot = merge(layers)
     body = to_json(snapshot.tree())
-    return Current(snapshot, body, etag(body), model)
+    return Current(snapshot, body, etag(body), model, layers=tuple(layers))
+
+
+def spoken(agent: Agent, told: Layer) -> list[Said]:
+    """What the agent says of itself, and what its driver knows of it without being told."""
+    own = {path: value for path, value in told.items() if path.startswith(DRIVERS)}
+    rest = {path: value for path, value in told.items() if path not in own}
+    driver = Said("gateway", f"the {agent.definition.driver} driver", own)
+    return [Said("handshake", spoken_in(agent.definition), rest), *([driver] if own else [])]
+
+
+def spoken_in(definition: AgentDefinition) -> str:
+    """Where an agent says itself what it can do."""
+    if definition.remote is not None:
+        return f"GET {definition.remote.capabilities or definition.remote.url.rstrip('/') + '/capabilities'}"
+    if definition.driver == "python":
+        return definition.announces or f"{definition.entry} announces it"
+    return "initialize, the agent's answer" if definition.driver == "acp" else "what the program told at its start"
 
 
 def known_model(agent: Agent, name: str) -> Model:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonpatch
 
 from tests.acp.support import Stage, Talk, custom
-from tests.runs.stage import until
+from tests.runs.stage import eventually, until
 from tests.support.gateway import text_of
 
 NAME = "capabilities.changed"
@@ -60,3 +60,23 @@ def test_a_mode_that_the_agent_itself_switches_is_told_while_the_run_goes_on(sta
 def test_an_agent_without_sessions_of_its_own_has_nothing_to_tell(stage: Stage) -> None:
     events = stage.run("echo", "hello")
     assert (custom(events, NAME), text_of(events)) == ([], "hello ")
+
+
+def test_an_agent_that_is_only_told_of_in_other_words_keeps_its_sessions(stage: Stage) -> None:
+    stage.agent("renamed", identity={"name": "renamed", "description": "A seal."})
+    until_listed(stage, "renamed", "A seal.")
+    talk = Talk(stage, "renamed")
+    talk.say("hello")
+    stage.asks(f"{talk.path}/mode", {"mode": "auto"})
+    stage.agent("renamed", identity={"name": "renamed", "description": "An otter."})
+    until_listed(stage, "renamed", "An otter.")
+    assert snapshot(talk)[1]["custom"]["session"]["modes"]["current"] == "auto"
+    assert len(stage.heard("renamed", method="initialize")) == 1
+
+
+def until_listed(stage: Stage, agent: str, description: str) -> None:
+    def told() -> bool:
+        answer = stage.client.get(f"/agents/{agent}")
+        return bool(answer.status_code == 200 and answer.json()["identity"]["description"] == description)
+
+    assert eventually(told)

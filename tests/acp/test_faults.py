@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ from gateway.events import Wire
 from tests.acp.support import Stage, Talk, json_of, outcome_of, pid_of
 from tests.drivers.watching import alive
 from tests.runs.stage import eventually, interrupts_of, until
-from tests.support.gateway import text_of
+from tests.support.gateway import run_input, text_of
+from tests.web.problem import problem_in
 
 STALL = 1.0
 
@@ -143,9 +145,20 @@ def test_an_agent_that_closes_its_stdout_and_lives_on_is_ended(frail: Stage) -> 
     eventually(lambda: not alive(pid_of(talk.session)))
 
 
-def test_an_agent_that_is_not_there_fails_the_run_and_says_so(frail: Stage) -> None:
-    events = Talk(frail, "missing").say("hello")
-    assert (outcome_of(events), "no-such-agent-anywhere" in events[-1]["message"]) == ("AGENT_NOT_FOUND", True)
+def test_an_agent_that_is_not_there_is_refused_before_anything_begins(frail: Stage) -> None:
+    problem = problem_in(frail.post("missing", run_input("hello")), 422, "AGENT_NOT_INSTALLED")
+    assert "'no-such-agent-anywhere' is not on the PATH, said by the probe" in problem["detail"]
+    assert problem["availability"]["status"] == "not-installed"
+
+
+def test_one_that_is_installed_meanwhile_runs(frail: Stage, tmp_path: Path) -> None:
+    program, told = tmp_path / "late", frail.command("late")
+    frail.agent("late", command={**told, "run": [str(program)]})
+    eventually(lambda: frail.client.get("/agents/late").status_code == 200)
+    problem_in(frail.post("late", run_input("hello")), 422, "AGENT_NOT_INSTALLED")
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(told['run'])}\n")
+    program.chmod(0o755)
+    assert text_of(frail.run("late", "hello")) == "You said: hello"
 
 
 @pytest.mark.parametrize("end", ["close", "die"])

@@ -8,9 +8,11 @@ import pytest
 
 from gateway.agui.translate import noticed
 from gateway.capabilities.check import check
-from gateway.capabilities.layers import model_layer
+from gateway.capabilities.layers import Said, model_layer, profile_layer
+from gateway.capabilities.merge import merge
 from gateway.catalog.tree import camel
 from gateway.errors import NotCapable
+from gateway.events import Layer
 from gateway.turn import Notice, Options, Turn
 from tests.capabilities.saying import snapshot
 from tests.catalog.otter import otter
@@ -109,20 +111,39 @@ def test_the_limits_of_the_model_are_held_against_it() -> None:
 def test_images_for_a_model_that_takes_none_are_dropped() -> None:
     small = AGENT.models[1]
     image = {"type": "image", "source": {"type": "url", "value": "https://otter.example"}}
-    turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": [image]}])
+    words = {"type": "text", "text": "What is this?"}
+    turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": [image, words]}])
     agent = snapshot(AGENT, model_layer(AGENT, small), profile={"multimodal": {"input": {"image": True}}})
     checked = check(turn, agent, AGENT, small)
-    assert checked.parts == []
+    assert checked.parts == [words]
     assert "said by model (otter.toml: models.otter-2-small)" in checked.warnings[0].message
 
 
-def test_files_for_an_agent_that_takes_none_are_dropped_by_the_manifest_s_word_too() -> None:
+def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_manifest_s_word_too() -> None:
     agent = otter(manifest={"supports_file_attachments": False})
     part = {"type": "document", "source": {"type": "url", "value": "https://otter.example", "mimeType": "text/plain"}}
     turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": [part]}])
-    checked = check(turn, snapshot(agent), agent)
-    assert (checked.parts, checked.warnings[0].code) == ([], "PART_DROPPED")
+    with pytest.raises(NotCapable, match="supportsFileAttachments is false"):
+        check(turn, snapshot(agent), agent)  # nothing would be left of the message
     assert check(turn, snapshot(agent, handshake={"multimodal.input.file": True}), agent) is turn
+
+
+# -- what a session lists
+
+
+MODES = {"custom.session.modes.available": [{"id": "ask"}, {"id": "auto"}]}
+MODELS = {"custom.session.models.available": [{"id": "small"}]}
+
+
+@pytest.mark.parametrize(("wish", "listed"), [(Options(mode="mad"), MODES), (Options(model="large"), MODELS)])
+def test_what_the_session_does_not_list_is_refused_with_what_it_does(wish: Options, listed: Layer) -> None:
+    agent = otter(driver="acp", cli=None, models=(), options=("mode", "model"))
+    asked = Turn("t", "r", options=wish)
+    assert check(asked, snapshot(agent), agent) is asked, "nobody knows before the session has told"
+    with pytest.raises(NotCapable, match="said by session") as refused:
+        check(asked, merge([profile_layer(agent), Said("session", "told", listed)]), agent)
+    [offered] = listed.values()
+    assert refused.value.extra["known"] == [one["id"] for one in offered]
 
 
 # -- thinking

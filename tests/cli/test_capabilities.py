@@ -79,7 +79,7 @@ def test_an_agent_that_is_started_first_overrules_its_file_and_is_ended(stage: S
     stage.agent("otter", capabilities={"multimodal": {"input": {"image": False}}})
     rows = shown(stage.workspace, "otter", "--explain", "--probe", "--agents", str(stage.agents))
     [image] = [row for row in rows if row[:2] == ["multimodal", "input.image"]]
-    assert image[2:4] == ["✓", "handshake (what the agent announces)"]
+    assert image[2:4] == ["✓", "handshake (initialize, the agent's answer)"]
     assert re.fullmatch(rf"✗ by profile \(otter\.toml\) at {WHEN.pattern}", image[5])
     assert len(stage.heard("otter", method="initialize")) == 1
     assert stage.processes("otter") == []

@@ -113,6 +113,10 @@ def test_one_that_goes_down_keeps_its_agents_which_are_broken_and_comes_back(tmp
             port = far.url.rpartition(":")[2]
             far.terminate()
             eventually(lambda: status() == "broken")
+            listed = near.client.get("/agents").json()["agents"]
+            mine = [one["availability"] for one in listed if one["id"].startswith("far.")]
+            assert {one["status"] for one in mine} == {"broken"}, "all of them, though nobody has asked for them"
+            assert all("cannot be reached" in one["reason"] for one in mine)
             assert near.run("far.echo")[-1]["code"] in ("AGENT_UNREACHABLE", "AGENT_RESTS")
             with Gateway(tmp_path / "again", "--port", port) as again:
                 eventually(lambda: status() == "ready")

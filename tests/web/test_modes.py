@@ -89,7 +89,7 @@ def test_a_mode_that_there_is_not_is_refused_before_anything_runs(gateway: Gatew
     refused = gateway.post("moody", run_input(forwardedProps={"gateway": {"mode": "mad"}}))
     problem = problem_in(refused, 422, "CAPABILITY_ERROR")
     assert problem["capability"] == "custom.session.modes.available"
-    assert problem["suggestions"] == ["calm", "wild"]
+    assert problem["known"] == ["calm", "wild"]
     assert "moody.toml" in problem["saidBy"]
     set_ = gateway.client.post("/agents/moody/threads/x/mode", json={"mode": "mad"})
     assert problem_in(set_, 422, "CAPABILITY_ERROR")["pointer"] == "/mode"

@@ -20,3 +20,12 @@ def test_a_thread_is_found_whatever_its_id(gateway: Gateway, thread: str) -> Non
     assert gateway.client.post(f"{own}/close").status_code == 200
     assert gateway.client.delete(own).status_code == 204
     problem_in(gateway.client.get(own), 404, "UNKNOWN_THREAD")
+
+
+def test_a_thread_is_listed_with_the_first_words_that_were_said_in_it(gateway: Gateway) -> None:
+    gateway.run("echo", "  What is\n the matter? ", threadId="titled")
+    gateway.run("echo", "and now", threadId="titled")
+    gateway.run("echo", "x" * 500, threadId="long-titled")
+    listed = {one["threadId"]: one for one in gateway.client.get("/agents/echo/threads").json()["threads"]}
+    assert listed["titled"]["title"] == "What is the matter?"
+    assert listed["long-titled"]["title"] == "x" * 79 + "…"

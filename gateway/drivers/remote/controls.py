@@ -12,11 +12,9 @@ from urllib.parse import quote
 
 from gateway.catalog.leaves import flatten
 from gateway.drivers.remote.asking import Answer
+from gateway.drivers.remote.saying import of_the_agent
 from gateway.errors import AgentFault, Conflict, GatewayError, NotCapable
 from gateway.events import Layer
-
-OWN = ("transport.", "custom.gateway.", "custom.relay.")
-"""What each gateway says for itself."""
 
 
 class Ask(Protocol):
@@ -33,11 +31,8 @@ class FarControls:
 
     async def look(self) -> None:
         told = _told(await self._ask(f"/capabilities?thread={quote(self.thread_id, safe='')}"))
-        agent = flatten(self._agent())
-        leaves = flatten(told) if isinstance(told, dict) else {}
-        self.learned = {
-            path: value for path, value in leaves.items() if agent.get(path) != value and not path.startswith(OWN)
-        }
+        agent, thread = flatten(self._agent()), flatten(of_the_agent(told)) if isinstance(told, dict) else {}
+        self.learned = {path: value for path, value in thread.items() if agent.get(path) != value}
 
     async def set_mode(self, mode: str) -> None:
         await self._set("mode", {"mode": mode})

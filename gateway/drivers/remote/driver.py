@@ -21,7 +21,7 @@ from gateway.drivers.remote.addresses import Checked
 from gateway.drivers.remote.asking import Answer, ask, read
 from gateway.drivers.remote.controls import FarControls
 from gateway.drivers.remote.reading import ACCEPT
-from gateway.drivers.remote.saying import far_availability, headers, run_input
+from gateway.drivers.remote.saying import far_availability, headers, of_the_agent, run_input
 from gateway.drivers.remote.turn import RemoteTurn
 from gateway.errors import AgentFault, GatewayError
 from gateway.events import Layer
@@ -106,7 +106,7 @@ class RemoteDriver:
             raise answer.refusal()
         told = answer.json()
         if isinstance(told, dict):
-            self._announced, self._etag = told, answer.headers.get("etag")
+            self._announced, self._etag = of_the_agent(told), answer.headers.get("etag")
 
     async def _get(
         self, url: str, more: Mapping[str, str] | None = None, *, method: str = "GET", body: Any = None

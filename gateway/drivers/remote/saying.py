@@ -55,6 +55,17 @@ def _props(given: Any) -> Any:
             return given
 
 
+def of_the_agent(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Capabilities without what another gateway says for itself: how it is reached, what it adds. That is for this one
+    to say, of its own way to its clients."""
+    custom = told.get("custom")
+    rest = {key: value for key, value in told.items() if key not in ("transport", "custom")}
+    if not isinstance(custom, Mapping):
+        return rest
+    kept = {key: value for key, value in custom.items() if key not in ("gateway", "relay")}
+    return {**rest, "custom": kept} if kept else rest
+
+
 def far_availability(told: Any) -> Availability | None:
     """As another gateway's `GET /agents/{id}` has it."""
     match told:
