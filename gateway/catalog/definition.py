@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models import Model
 from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Mode, Remote, Section
-from gateway.catalog.tree import capability_tree
+from gateway.catalog.tree import CapabilityTable
+from gateway.catalog.words import OptionNames
 
 NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 
@@ -47,7 +48,7 @@ class AgentDefinition(Section):
     """How to see that somebody is signed in."""
     identity: Identity
     """What people see."""
-    capabilities: Annotated[dict[str, Any], BeforeValidator(capability_tree)] = Field(default_factory=dict)
+    capabilities: CapabilityTable = Field(default_factory=dict)
     """AG-UI's capabilities in snake_case. Absent means unknown, so say only what is so."""
     manifest: Manifest = Field(default_factory=Manifest)
     """What agent-mux asks of an agent and AG-UI has no word for; shown under `custom.mux` and as `?view=mux`."""
@@ -55,7 +56,7 @@ class AgentDefinition(Section):
     """How it is told to think more or less."""
     models: tuple[Model, ...] = ()
     """The models that it is known to offer."""
-    options: tuple[str, ...] = ()
+    options: OptionNames = ()
     """Which of `forwardedProps.gateway`'s wishes it takes (`model`, `effort`, …); any other is refused."""
     mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
     """What it calls a tool of an MCP server: `mcp__{server}__{tool}`; left out: nobody knows."""

@@ -6,15 +6,16 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Command, Identity
+from gateway.catalog.tree import model_in
+from gateway.catalog.wrong import Place, Wrong, place_of
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
@@ -69,24 +70,6 @@ def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
         raise ConfigError(f"{path}: {exc.wrongs[0].told}", wrongs=exc.wrongs) from exc
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """One thing that is wrong with a definition."""
-
-    place: tuple[int | str, ...]
-    """The key, from the top."""
-    message: str
-
-    @property
-    def pointer(self) -> str:
-        return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in self.place)
-
-    @property
-    def told(self) -> str:
-        key = ".".join(str(part) for part in self.place)
-        return f"{key}: {self.message}" if key else self.message
-
-
 class WrongDefinition(Exception):
     def __init__(self, wrongs: Sequence[Wrong]) -> None:
         super().__init__("; ".join(wrong.told for wrong in wrongs))
@@ -132,7 +115,7 @@ def _floats(value: Any) -> Any:
 
 
 def _wrong(error: Any) -> Wrong:
-    place = error["loc"]
+    place = place_of(error["loc"])
     match error["type"]:
         case "extra_forbidden":
             return Wrong(place, _unknown(place[:-1]))
@@ -142,24 +125,18 @@ def _wrong(error: Any) -> Wrong:
             return Wrong(place, error["msg"].removeprefix("Value error, "))
 
 
-def _unknown(section: tuple[int | str, ...]) -> str:
+def _unknown(section: Place) -> str:
     return f"there is no such key. Known: {', '.join(_known(section))}."
 
 
-def _known(section: tuple[int | str, ...]) -> list[str]:
+def _known(section: Place) -> list[str]:
     """The keys of the table at this place."""
     model: type[BaseModel] = AgentDefinition
     for name in section:
-        if isinstance(name, str):
-            model = _table(model.model_fields[name].annotation) or model
-    return sorted(set(model.model_fields) - LOADERS)
-
-
-def _table(annotation: Any) -> type[BaseModel] | None:
-    """The model inside `Model | None` or `tuple[Model, ...]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for inner in get_args(annotation) if (found := _table(inner))), None)
+        # An index, or a name of the author's own, leads no further in.
+        fields = {field.alias or key: field for key, field in model.model_fields.items()}
+        model = (model_in(fields[name].annotation) if name in fields else None) or model
+    return sorted({field.alias or key for key, field in model.model_fields.items()} - LOADERS)
 
 
 ACP_OPTIONS = ("model", "mode", "effort", "approvals", "cwd", "additionalDirectories", "mcpServers", "sessionId")
@@ -174,7 +151,7 @@ def with_bare(catalog: Catalog, command_lines: Iterable[str]) -> Catalog:
             run = shlex.split(line)
         except ValueError as exc:
             raise ConfigError(f"--acp {line!r}: {exc}") from exc
-        if not run:
+        if not run or not run[0].strip():
             raise ConfigError("--acp needs a command line, for example: --acp 'gemini --acp'")
         name = re.sub(r"[^a-z0-9._-]+", "-", Path(run[0]).stem.lower()).strip("-._")[:64] or "acp"
         definition = AgentDefinition(

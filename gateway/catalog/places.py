@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from itertools import takewhile
 
-Place = tuple[int | str, ...]
+from gateway.catalog.wrong import Place
 
 _HEADER = re.compile(r"\[\[?\s*(?P<keys>[^\]]+?)\s*\]\]?\s*(#.*)?$")
 _PART = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[A-Za-z0-9_-]+")

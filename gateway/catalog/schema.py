@@ -19,7 +19,7 @@ def agent_schema() -> dict[str, Any]:
     for name in LOADERS:
         del schema["properties"][name]
     tables = schema["$defs"]
-    for place in (schema, tables["Door"]):
+    for place in (schema, tables["Door"], tables["Mode"]):
         place["properties"]["capabilities"] |= {"$ref": "#/$defs/AgentCapabilities"}
     tables |= _capabilities()
     needs = [{"if": _is(driver), "then": {"required": [*keys]}} for driver, keys in NEEDED.items()]

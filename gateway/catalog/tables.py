@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from gateway.catalog.tree import capability_tree
+from gateway.catalog.tree import CapabilityTable
+from gateway.catalog.words import CommandLine, Headers, OptionNames
 
 
 class Section(BaseModel):
@@ -36,7 +37,7 @@ class Mode(Section):
     """Shown to people; left out: the id."""
     description: str | None = None
     """What is particular about it, in one sentence."""
-    capabilities: Annotated[dict[str, Any], BeforeValidator(capability_tree)] = Field(default_factory=dict)
+    capabilities: CapabilityTable = Field(default_factory=dict)
     """What differs in this mode, laid over the definition's own."""
 
     def told(self) -> dict[str, str]:
@@ -47,9 +48,9 @@ class Mode(Section):
 class Command(Section):
     """How an agent's process is started. Lists, never a shell."""
 
-    run: tuple[str, ...] = Field(min_length=1)
+    run: CommandLine = Field(min_length=1)
     """The program and its arguments. cli: `{agents}` is the folder of this file, `{cwd}` the session's."""
-    version: tuple[str, ...] = ()
+    version: CommandLine = ()
     """Prints the version; asked by the probe."""
     env: dict[str, str] = Field(default_factory=dict)
     """Added to the trimmed environment."""
@@ -96,7 +97,7 @@ class Install(Section):
     platform: Platform | Literal["all"] = "all"
     notes: str | None = None
     """What one should know before: a runtime, memory."""
-    needs: tuple[str, ...] = ()
+    needs: CommandLine = ()
     """A command that succeeds where the prerequisite is there: `["node", "--version"]`."""
 
 
@@ -106,7 +107,7 @@ class Auth(Section):
     kind: Literal["env", "file", "command", "none"]
     name: str | None = None
     """`env`: the variable. `file`: the path; `~` is the home."""
-    run: tuple[str, ...] = ()
+    run: CommandLine = ()
     """`command`: exits 0 when signed in."""
     timeout: float = Field(default=5.0, gt=0)
     hint: str | None = None
@@ -220,7 +221,7 @@ class Remote(Section):
     """Mounts another agui-gateway: all of its agents, or these, each as `ID.THEIRS`."""
     capabilities: str | None = None
     """Where its capabilities are; left out: the URL and `/capabilities`. An empty string: it tells none."""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     """Sent with every request. `{NAME}` is taken from the gateway's environment: values never live here."""
     format: Literal["protobuf", "sse"] = "sse"
     """Asked for; whichever really comes is read. `protobuf` is a third of the bytes, `sse` is read faster."""
@@ -243,7 +244,7 @@ class Door(Section):
     command: Command
     acp: Acp = Field(default_factory=Acp)
     cli: Cli | None = None
-    options: tuple[str, ...] | None = None
+    options: OptionNames | None = None
     """The wishes that it takes; left out: as the first way."""
-    capabilities: Annotated[dict[str, Any], BeforeValidator(capability_tree)] = Field(default_factory=dict)
+    capabilities: CapabilityTable = Field(default_factory=dict)
     """What differs through it, laid over the definition's own."""

@@ -28,6 +28,7 @@ from gateway.cli.doctor import progress
 from gateway.cli.failing import FAILED, MISTAKEN
 from gateway.cli.terminal import as_json, can_write, console, harmless
 from gateway.drivers import make_driver
+from gateway.drivers.probe import Status
 from gateway.errors import ConfigError, GatewayError
 
 
@@ -53,7 +54,7 @@ class Found:
     id: str | None = None
     mistakes: list[Mistake] = field(default_factory=list)
     status: str | None = None
-    """As `agui-gateway agents` has it; None: it was not looked at."""
+    """As `agui-gateway agents` has it, and then as the start showed it; None: it was not looked at."""
     version: str | None = None
     reason: str | None = None
     hint: str | None = None
@@ -68,6 +69,11 @@ class Found:
         if self.mistakes:
             return MISTAKEN
         return FAILED if self.started is False or self.status not in (None, "ready", "needs-auth") else 0
+
+    def broke(self, reason: str, status: Status = "broken") -> None:
+        """The start failed: what seemed ready from outside is not. A sign-in that is missing stays what is missing."""
+        self.started, self.reason = False, reason
+        self.status = status if self.status == "ready" else self.status
 
 
 @click.command("check")
@@ -124,7 +130,7 @@ async def _start(definition: AgentDefinition, found: Found, tasks: TaskGroup) ->
     try:
         driver = make_driver(definition, tasks)
     except ConfigError as exc:
-        found.started, found.reason = False, exc.detail
+        found.broke(exc.detail)
         return
     try:
         with anyio.fail_after(limit):
@@ -132,9 +138,10 @@ async def _start(definition: AgentDefinition, found: Found, tasks: TaskGroup) ->
                 await driver.probe()
             told = dict(_leaves(await driver.announced()))
     except TimeoutError:
-        found.started, found.reason = False, f"it said nothing within {limit:g} seconds"
+        found.broke(f"it said nothing within {limit:g} seconds")
     except GatewayError as exc:
-        found.started, found.reason, found.hint = False, exc.detail, exc.extra.get("hint") or found.hint
+        found.broke(exc.detail, "needs-auth" if exc.code == "AUTH_REQUIRED" else "broken")
+        found.hint = exc.extra.get("hint") or found.hint
     else:
         found.started, found.told = True, len(told)
         found.differs = list(_differences(definition, told))

@@ -16,7 +16,8 @@ from typing import Any
 import orjson
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.load import Catalog, Wrong, WrongDefinition, define
+from gateway.catalog.load import Catalog, WrongDefinition, define
+from gateway.catalog.wrong import Wrong
 from gateway.errors import BadInput, Conflict, NotFound
 from gateway.runs.roster import REGISTERED, Roster
 from gateway.settings import Settings

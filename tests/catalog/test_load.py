@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ag_ui.core import ToolsCapabilities
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog, load_file, load_folder
 from gateway.catalog.tables import Identity
-from gateway.catalog.tree import camel, capability_tree
+from gateway.catalog.tree import MOST_TOLD, camel, capability_tree
+from gateway.catalog.wrong import Place
 from gateway.errors import ConfigError
+from tests.catalog.mistakes import mistakes
 
 KEYS = 'id = "mine"\ndriver = "python"\nentry = "mine:agent"\n'
 IDENTITY = '[identity]\nname = "Mine"\n'
@@ -83,9 +86,9 @@ def test_numbers_and_dates_are_read_as_json_has_them(tmp_path: Path) -> None:
         ("options = 'model'\n" + WHOLE, "options: "),
         (WHOLE + "documentation_url = 3\n", "identity.documentation_url: "),
         ("capabilities = 3\n" + WHOLE, "capabilities: must be a table"),
-        (WHOLE + "[capabilities]\ntools.supported = 'yes'\n", "capabilities: tools.supported: "),
-        (WHOLE + "[capabilities]\ntools = true\n", "capabilities: tools: "),
-        (WHOLE + "[capabilities]\nexecution.max_iterations = -1\n", "capabilities: execution.maxIterations: "),
+        (WHOLE + "[capabilities]\ntools.supported = 'yes'\n", "capabilities.tools.supported: "),
+        (WHOLE + "[capabilities]\ntools = true\n", "capabilities.tools: must be a table"),
+        (WHOLE + "[capabilities]\nexecution.max_iterations = -1\n", "capabilities.execution.max_iterations: "),
     ],
 )
 def test_a_wrong_value_is_told_with_its_key(tmp_path: Path, text: str, key: str) -> None:
@@ -110,10 +113,63 @@ def test_an_unknown_key_is_told_with_those_that_are_known_there(
     assert ("driver" in names) == ("." not in key)
 
 
-@pytest.mark.parametrize("key", ["tools.suported", "colour", "multimodal.input.smell", "tools.clientProvied"])
-def test_a_capability_that_agui_does_not_have_is_refused(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("colour", None),
+        ("multimodal.input.smell", None),
+        ("tools.suported", "supported"),
+        ("tools.client_provied", "client_provided"),
+        ("tools.clientProvied", "clientProvided"),
+        ("human_in_the_lop.supported", "human_in_the_loop"),
+    ],
+)
+def test_a_capability_that_agui_does_not_have_is_refused_with_the_nearest_that_it_has(
+    tmp_path: Path, key: str, near: str | None
+) -> None:
     said = refusal(write(tmp_path, WHOLE + f"[capabilities]\n{key} = true\n"))
-    assert said == f"capabilities: {key}: AG-UI has no such capability; put it under `custom`"
+    place, _, why = said.partition(": ")
+    assert f"capabilities.{key}".startswith(place)
+    assert why.startswith("AG-UI has no such capability") and why.endswith("put it under `custom`")
+    assert (f"did you mean {near}?" in why) if near else ("did you mean" not in why)
+
+
+def test_every_mistake_in_capabilities_is_told_at_its_own_key_as_it_is_written() -> None:
+    wrong = {
+        "tools": {"suported": True, "items": [{"name": "t", "description": "d"}, {"name": 3, "descripton": "d"}]},
+        "execution": {"max_iterations": -1},
+        "multi_agent": {"subagents": [{}]},
+        "custom": {"my_key": {"any": 1}},
+    }
+    door = {"name": "other", "driver": "acp", "command": {"run": ["x"]}, "capabilities": {"tools": {"cleint": True}}}
+    modes = [{"id": "plan"}, {"id": "act", "capabilities": {"reasoning": 3, "colour": "red"}}]
+    assert {place for place, _ in mistakes(capabilities=wrong, otherwise=[door], modes=modes)} == {
+        ("capabilities", "tools", "suported"),
+        ("capabilities", "tools", "items", 1, "name"),
+        ("capabilities", "tools", "items", 1, "description"),
+        ("capabilities", "tools", "items", 1, "descripton"),
+        ("capabilities", "execution", "max_iterations"),
+        ("capabilities", "multi_agent", "subagents", 0, "name"),
+        ("otherwise", 0, "capabilities", "tools", "cleint"),
+        ("modes", 1, "capabilities", "reasoning"),
+        ("modes", 1, "capabilities", "colour"),
+    }
+
+
+def test_of_very_many_mistakes_the_first_are_told() -> None:
+    assert len(mistakes(capabilities={f"colour{number}": 1 for number in range(5000)})) == MOST_TOLD
+
+
+@pytest.mark.parametrize(
+    ("wishes", "place"),
+    [
+        ({"approvals": {"auto": {"arg": 1}}}, ("approvals", "auto", "arg")),
+        ({"schema": {"arg": 1}}, ("schema", "arg")),
+    ],
+)
+def test_an_unknown_key_below_a_name_of_the_author_s_own_is_told_too(wishes: dict[str, Any], place: Place) -> None:
+    told = mistakes(cli={"dialect": "parrot", "wishes": wishes})
+    assert told == [(("cli", "wishes", *place), "there is no such key. Known: args, env.")]
 
 
 def test_a_driver_without_what_it_needs_is_refused(tmp_path: Path) -> None:
@@ -203,6 +259,8 @@ def test_the_manual_of_the_format_is_complete() -> None:
         ({"tools": {1: True}}, "1: the name of a capability is a string"),
         ({"custom": {1: True}}, "custom"),
         ({"custom": {"x": object()}}, "object"),
+        ({"tools": {"suported": True}, "colour": 1}, "^tools.suported: AG-UI has no such capability: did you"),
+        ({"tools": ToolsCapabilities.model_validate({"suported": True})}, "^tools.suported: AG-UI has no such"),
     ],
 )
 def test_what_is_not_capabilities_is_a_value_error_and_nothing_else(said: Any, wrong: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.catalog.places import Place, line_of
+from gateway.catalog.places import line_of
+from gateway.catalog.wrong import Place
 
 TEXT = '''\
 id = "x"  # [no]

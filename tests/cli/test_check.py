@@ -37,6 +37,41 @@ def test_every_mistake_is_told_with_its_line_and_key(tmp_path: Path) -> None:
     assert f"{file}:6: command.shell: there is no such key. Known: env, inherit, run, version." in check(file).stdout
 
 
+def test_every_mistake_in_capabilities_is_told_with_its_line_and_its_own_spelling(tmp_path: Path) -> None:
+    lines = [
+        'id = "wrong"',
+        'driver = "acp"',
+        'options = ["cwd", "nosuch"]',
+        'command = { run = [""] }',
+        'identity = { name = "Wrong" }',
+        "[capabilities]",
+        "tools.suported = true",
+        "human_in_the_loop = { approve_with_edts = true }",
+        "[capabilities.execution]",
+        "max_iterations = -1",
+        "[[otherwise]]",
+        'name = "other"',
+        'driver = "acp"',
+        'command = { run = ["x"] }',
+        "[otherwise.capabilities.reasoning]",
+        'supported = "yes"',
+    ]
+    file = tmp_path / "wrong.toml"
+    file.write_text("\n".join(lines))
+    code, told = facts(file)
+    assert code == 2
+    assert {(mistake["line"], mistake["key"]) for mistake in told["mistakes"]} == {
+        (3, "options.1"),
+        (4, "command.run"),
+        (7, "capabilities.tools.suported"),
+        (8, "capabilities.human_in_the_loop.approve_with_edts"),
+        (10, "capabilities.execution.max_iterations"),
+        (16, "otherwise.0.capabilities.reasoning.supported"),
+    }
+    words = "AG-UI has no such capability: did you mean approve_with_edits?"
+    assert f"{file}:8: capabilities.human_in_the_loop.approve_with_edts: {words}" in check(file).stdout
+
+
 def test_what_is_not_toml_and_what_is_not_there_are_mistakes_too(tmp_path: Path) -> None:
     file = tmp_path / "torn.toml"
     file.write_text('id = "x\n')
@@ -63,8 +98,18 @@ def test_one_that_is_not_there_or_does_not_start_fails(tmp_path: Path) -> None:
     assert (code, told["status"], told["started"]) == (1, "not-installed", None)
     stage.agent("dies", command={"run": [sys.executable, "-c", "raise SystemExit('no way')"]})
     code, told = facts(stage.agents / "dies.toml")
-    assert (code, told["started"]) == (1, False)
+    assert (code, told["started"], told["status"]) == (1, False, "broken")
     assert told["reason"]
+    assert "broken" in (shown := check(stage.agents / "dies.toml").stdout) and "ready" not in shown
+
+
+def test_one_that_names_what_is_not_in_the_environment_is_broken(tmp_path: Path) -> None:
+    file = tmp_path / "far.toml"
+    keys = 'id = "far"\ndriver = "remote"\nidentity = { name = "Far" }\n'
+    file.write_text(keys + '[remote]\nurl = "https://far.example"\nheaders = { authorization = "{NO_SUCH_NAME}" }\n')
+    code, told = facts(file)
+    assert (code, told["started"], told["status"]) == (1, False, "broken")
+    assert "NO_SUCH_NAME is not set in the environment" in told["reason"]
 
 
 def test_a_file_may_be_read_without_a_start(tmp_path: Path) -> None:

@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.load import define
+from gateway.catalog.tables import Remote
+from gateway.drivers.remote.mount import mounted
+from gateway.drivers.remote.saying import headers
+from gateway.errors import ConfigError
 from tests.acp.support import Stage
 from tests.remote.test_remote import shape
 from tests.runs.stage import eventually
 from tests.support.gateway import Gateway, run_input, text_of
 from tests.web.problem import problem_in
+
+FAR = "https://far.example"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +230,24 @@ def test_clients_of_one_gateway_do_not_meet_in_a_thread_of_another(tmp_path: Pat
         threads = far.client.get("/agents/demo/threads").json()["threads"]
         said = [far.client.get(f"/agents/demo/threads/{one['threadId']}").json()["messages"] for one in threads]
         assert sorted(messages[0]["content"] for messages in said) == ["I am ann", "I am bob"]
+
+
+def far(**remote: Any) -> tuple[AgentDefinition, Remote]:
+    told = {"id": "far", "driver": "remote", "identity": {"name": "Far"}, "remote": {"url": FAR, **remote}}
+    definition = define(told, Path("far.toml"))
+    assert definition.remote is not None
+    return definition, definition.remote
+
+
+def test_an_option_of_a_newer_gateway_is_left_out_and_the_agent_stays() -> None:
+    told = {"gateway": "g", "agents": [{"id": "worker", "options": ["cwd", "teleport", "onDisconnect"]}]}
+    [made] = mounted(*far(agents="*"), told, "own")
+    assert (made.id, made.options) == ("far.worker", ("cwd", "onDisconnect"))
+
+
+@pytest.mark.parametrize("secret", ["two\nlines", "end\n", "schlüssel"])
+def test_a_name_in_the_environment_that_fits_no_header_is_told_without_its_value(secret: str) -> None:
+    definition, remote = far(headers={"authorization": "Bearer {TOKEN}"})
+    with pytest.raises(ConfigError) as caught:
+        headers(remote, definition, {"TOKEN": secret})
+    assert "remote.headers.authorization: must be one line" in caught.value.detail and secret not in caught.value.detail

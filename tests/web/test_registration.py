@@ -131,9 +131,27 @@ def test_everything_that_is_wrong_is_told_by_its_place(stage: Stage) -> None:
     body = {"driver": "acp", "command": {"run": [], "shell": 1}, "id": "other", "capabilities": {"tools": 3}, "x": 1}
     problem = problem_in(put(stage, "wrong", body), 422, "WRONG_DEFINITION")
     told = {error["pointer"] for error in problem["errors"]}
-    assert told == {"/command/run", "/command/shell", "/id", "/capabilities", "/x", "/identity"}
+    assert told == {"/command/run", "/command/shell", "/id", "/capabilities/tools", "/x", "/identity"}
     assert all(error["message"] for error in problem["errors"])
     problem_in(stage.client.get("/agents/wrong"), 404, "UNKNOWN_AGENT")
+
+
+def test_every_word_that_is_wrong_is_told_by_its_own_place(stage: Stage) -> None:
+    wrong = {"tools": {"suported": True}, "execution": {"max_iterations": -1}, "colour": "red"}
+    command, remote = {"run": [""]}, {"url": "https://far.example", "headers": {"a b": "c", "d": "e\nf"}}
+    body = {"driver": "acp", "identity": {"name": "Wrong"}, "options": ["model", "nosuch"], "capabilities": wrong}
+    answer = put(stage, "wrong", {**body, "command": command, "remote": remote})
+    problem = problem_in(answer, 422, "WRONG_DEFINITION")
+    assert {error["pointer"] for error in problem["errors"]} == {
+        "/capabilities/tools/suported",
+        "/capabilities/execution/max_iterations",
+        "/capabilities/colour",
+        "/options/1",
+        "/command/run",
+        "/remote/headers/a b",
+        "/remote/headers/d",
+    }
+    assert "did you mean supported?" in problem["detail"]
 
 
 @pytest.mark.parametrize(

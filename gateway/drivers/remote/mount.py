@@ -16,6 +16,7 @@ import httpx
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import WrongDefinition, define
 from gateway.catalog.tables import Remote
+from gateway.catalog.words import OPTIONS
 from gateway.drivers.remote.addresses import Checked
 from gateway.drivers.remote.asking import ask
 from gateway.drivers.remote.saying import headers
@@ -82,7 +83,8 @@ def _define(
         "id": f"{definition.id}.{name}",
         "driver": "remote",
         "identity": {"name": name, **shown},
-        "options": _names(one.get("options")),
+        # One that is newer than this gateway would be refused at its door.
+        "options": [name for name in _names(one.get("options")) if name in OPTIONS],
         "merge": definition.merge,
         "stall_timeout": definition.stall_timeout,
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Remote
+from gateway.catalog.words import header_value
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError
 from gateway.turn import Turn
@@ -16,14 +17,21 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 def headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, str]) -> dict[str, str]:
-    """With what they name of the environment. Raises `ConfigError` for a name that is not there."""
+    """With what they name of the environment. Raises `ConfigError` for a name that is not there, and for a value that
+    does not go into a header, without telling it."""
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in environ:
             raise ConfigError(f"{definition.source}: remote.headers: {match[1]} is not set in the environment")
         return environ[match[1]]
 
-    return {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
+    made = {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
+    for name, text in made.items():
+        try:
+            header_value(text)
+        except ValueError as exc:
+            raise ConfigError(f"{definition.source}: remote.headers.{name}: {exc}") from exc
+    return made
 
 
 def run_input(turn: Turn) -> dict[str, Any]:
