@@ -42,7 +42,7 @@ def test_an_agent_is_registered_used_replaced_and_removed(stage: Stage) -> None:
     first = put(stage, "guest", definition(stage, "guest"))
     assert (first.status_code, first.json()["identity"]["name"]) == (201, "Guest")
     assert text_of(Talk(stage, "guest").say("hello")) == "You said: hello"
-    second = put(stage, "guest", definition(stage, "guest", identity={"name": "Other"}))
+    second = put(stage, "guest", definition(stage, "guest", identity={"name": "Other"}, stall_timeout=30))
     assert (second.status_code, second.json()["identity"]["name"]) == (200, "Other")
     assert stage.client.delete("/agents/guest").status_code == 204
     problem_in(stage.client.get("/agents/guest"), 404, "UNKNOWN_AGENT")
