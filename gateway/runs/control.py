@@ -13,7 +13,7 @@ from gateway.drivers import Controls, Session
 from gateway.drivers.modes import Moded
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.events import Layer
-from gateway.jsontext import dumps
+from gateway.jsontext import dumps, loads
 from gateway.runs.agents import Agent
 from gateway.runs.delivering import Delivering
 from gateway.runs.engine import Engine
@@ -27,6 +27,8 @@ from gateway.turn import Turn, title_of
 log = logging.getLogger(__name__)
 
 LISTED = 200
+RETOLD = 20
+"""Runs that a thread names, the newest."""
 
 
 class Control:
@@ -47,6 +49,7 @@ class Control:
         session = self._engine.session(thread)
         return self._summary(record) | {
             "runId": live.record.run_id if live else None,
+            "runs": await self._runs(thread),
             "messages": history.messages,
             "state": history.state,
             "interrupts": await self._engine.open_interrupts(thread),
@@ -154,11 +157,32 @@ class Control:
         await self._store.begin(record)
         await self._store.end(key, "finished", time.time())
 
+    async def _runs(self, thread: ThreadKey) -> list[dict[str, Any]]:
+        """Those that `GET /runs/{run}/events` replays, oldest first. A client may call two runs the same: then
+        only the newer one can be asked for."""
+        kept = await self._store.thread_runs(*thread, RETOLD)
+        found = [(record, await self._store.run(record.run_id, thread.principal)) for record in kept]
+        return [_told(record) for record, named in found if named is not None and named.key == record.key]
+
     def _summary(self, thread: ThreadRecord) -> dict[str, Any]:
         key = ThreadKey(thread.agent, thread.thread_id, thread.principal)
-        run, title = self._engine.waiting_run(key), Book.loads(thread.interrupts).title
+        run, book = self._engine.waiting_run(key), Book.loads(thread.interrupts)
         told = {"threadId": thread.thread_id, "updated": thread.updated, "waiting": run, "sessionId": thread.session}
-        return told if title is None else {**told, "title": title}
+        told |= {"status": self._status(key, book)}
+        return told if book.title is None else {**told, "title": book.title}
+
+    def _status(self, key: ThreadKey, book: Book) -> str:
+        """`waiting` names the run in both cases; whether anybody has to do something about it is said here."""
+        if self._engine.live_run(key) is not None:
+            return "running"
+        book.expire(time.time())
+        return "waiting" if self._engine.waiting_run(key) is not None or book.open() else "idle"
+
+
+def _told(run: RunRecord) -> dict[str, Any]:
+    """`messageId`: the last message that it was given; what it did came behind that."""
+    given = loads(run.input).get("messages") or [{}]
+    return {"runId": run.run_id, "status": run.status, "events": run.events, "messageId": given[-1].get("id")}
 
 
 def _learned(session: Session | None) -> dict[str, Any]:
