@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.chatting import ask, box, call, chat, idle, log, question, say
 from tests.support.gateway import Gateway
@@ -218,12 +218,49 @@ def test_threads_are_listed_opened_and_deleted(page: Page, gateway: Gateway) -> 
     ask(page, f"remember {first}")
     chat(page, gateway)
     ask(page, "something else")
-    history = page.get_by_test_id("history")
-    history.get_by_text(f"remember {first}", exact=False).first.click()
+    row = page.get_by_test_id("history").get_by_role("listitem").filter(has=page.get_by_title(first, exact=True))
+    row.get_by_role("link").click()
     expect(log(page)).to_contain_text(f"remember {first}")
-    history.get_by_role("listitem").filter(has_text=first).get_by_role("button", name="Delete").click()
+    row.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(history.get_by_text(f"remember {first}", exact=False)).to_have_count(0)
+    expect(row).to_have_count(0)
+
+
+def test_threads_have_the_titles_that_the_list_tells(page: Page, gateway: Gateway) -> None:
+    """Whole threads are never asked for their names."""
+    looked: list[str] = []
+    thread = chat(page, gateway)
+    ask(page, "something to remember")
+
+    def titled(route: Route) -> None:
+        listed = gateway.client.get("/agents/demo/threads").json()["threads"]
+        route.fulfill(json={"threads": [{**one, "title": f"Title of {one['threadId']}"} for one in listed]})
+
+    page.route(re.compile(r"/agents/demo/threads$"), titled)
+    page.on("request", lambda asked: looked.append(asked.url) if "/threads/" in asked.url else None)
+    chat(page, gateway)
+    expect(page.get_by_test_id("history")).to_contain_text(f"Title of {thread}")
+    page.goto(f"{gateway.url}/#/agents/demo")
+    expect(page.locator(".threads")).to_contain_text(f"Title of {thread}")
+    assert looked == []
+
+
+def test_a_thread_that_runs_is_told_from_one_that_waits(page: Page, gateway: Gateway, shot: Shot) -> None:
+    asking = chat(page, gateway)
+    ask(page, "approve")
+    running = chat(page, gateway)
+    say(page, "slow 600")
+    expect(log(page)).to_contain_text("Slow and")
+    chat(page, gateway)
+    history = page.get_by_test_id("history").get_by_role("listitem")
+    expect(history.filter(has=page.get_by_title(asking, exact=True))).to_contain_text("waits for you")
+    expect(history.filter(has=page.get_by_title(running, exact=True))).to_contain_text("running")
+    page.goto(f"{gateway.url}/#/agents/demo")
+    expect(page.locator(".threads li", has=page.get_by_title(asking, exact=True))).to_contain_text("waits for you")
+    expect(page.locator(".threads li", has=page.get_by_title(running, exact=True))).to_contain_text("running")
+    shot(page, "threads-doing")
+    gateway.client.delete(f"/agents/demo/threads/{asking}")
+    gateway.client.post(f"/runs/{gateway.client.get(f'/agents/demo/threads/{running}').json()['runId']}/cancel")
 
 
 def test_a_message_during_a_run_is_queued_and_delivered(page: Page, gateway: Gateway) -> None:

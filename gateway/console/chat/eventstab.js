@@ -56,7 +56,8 @@ function last(all, wanted, limit) {
 }
 
 const textOf = (entry) => (entry.text ??= JSON.stringify(entry.event));
-const time = (at) => new Date(at).toISOString().slice(11, 23);
+/** Of events that were there before the page was, nobody says when they came. */
+const time = (at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(11, 23) : "earlier");
 
 function row(entry) {
   const { number, at, event } = entry;

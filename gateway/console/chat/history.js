@@ -1,13 +1,11 @@
 // The agent's threads: open one, begin another, go on in a copy, delete.
 
-import { at, getJson } from "../lib/api.js";
 import { fill, h, icon, openDialog, toast } from "../lib/dom.js";
 import { forks } from "./facts.js";
-import { deleteThread, listThreads } from "./session.js";
+import { deleteThread } from "./session.js";
 
-/** Titles are a thread's first words, asked for one by one: so many, the newest. */
-const TITLED = 12;
-const titles = new Map();
+/** What a thread that does not rest is doing; only the second is the reader's business. */
+const DOING = { running: "running", waiting: "waits for you" };
 
 export const newThread = () => `chat-${crypto.randomUUID().slice(0, 8)}`;
 export const addressOf = (agent, thread) => `#/agents/${encodeURIComponent(agent)}/chat/${encodeURIComponent(thread)}`;
@@ -22,6 +20,7 @@ export class History {
         h("a", { class: "btn quiet", href: addressOf(session.agent, newThread()), on: { click: (event) => { event.currentTarget.href = addressOf(session.agent, newThread()); } } }, icon("plus"), "New")), this.list);
     session.capabilities.follow(() => this.#canFork(), session.abort);
     session.known.follow(() => this.#canFork(), session.abort);
+    session.threads.follow(() => this.#draw(), session.abort);
     session.run.follow((run) => { if (run === "idle") this.refresh(); }, session.abort);
   }
 
@@ -32,34 +31,36 @@ export class History {
   async refresh() {
     if (this.node.hidden) return;
     try {
-      this.threads = await listThreads(this.session.agent, this.session.abort);
+      await this.session.list();
       this.#draw();
-      await this.#name();
     } catch (problem) {
-      if (!this.session.abort.aborted) fill(this.list, h("li", { class: "muted small" }, problem.message));
+      if (!this.session.abort.aborted) this.#tell(problem);
     }
   }
 
-  async #name() {
-    for (const { threadId } of this.threads.slice(0, TITLED)) {
-      if (titles.has(this.#key(threadId))) continue;
-      const thread = await getJson(`${at("agents", this.session.agent)}/threads/${at(threadId)}`, { signal: this.session.abort }).catch(() => null);
-      titles.set(this.#key(threadId), firstWords(thread?.messages ?? []));
-      this.#draw();
-    }
+  /** What was listed before is still better than nothing. */
+  #tell(problem) {
+    if (this.session.threads.value.length) return;
+    this.shown = undefined;
+    fill(this.list, h("li", { class: "muted small" }, problem.message));
   }
 
-  #key(threadId) { return `${this.session.agent}/${threadId}`; }
-
+  /** Only when there is something else to see: whoever stands in the list with the keyboard stays there. */
   #draw() {
-    fill(this.list, this.threads.length ? this.threads.map((thread) => this.#row(thread)) : h("li", { class: "muted small" }, "None yet. Say something."));
+    if (this.node.hidden) return;
+    const threads = this.session.threads.value, told = JSON.stringify(threads.map(({ threadId, title, updated, status }) => [threadId, title, status, ago(updated)]));
+    if (told === this.shown) return;
+    this.shown = told;
+    const { activeElement: before } = document, at = this.list.contains(before) ? before.dataset.at : undefined;
+    fill(this.list, threads.length ? threads.map((thread) => this.#row(thread)) : h("li", { class: "muted small" }, "None yet. Say something."));
+    if (at) [...this.list.querySelectorAll("[data-at]")].find((node) => node.dataset.at === at)?.focus();
   }
 
-  #row({ threadId, updated, waiting }) {
-    const here = threadId === this.session.thread, name = titles.get(this.#key(threadId)) || threadId;
+  #row({ threadId, title, updated, status }) {
+    const here = threadId === this.session.thread, name = title || threadId, doing = DOING[status];
     return h("li", { class: "thread-row" },
-      h("a", { href: addressOf(this.session.agent, threadId), "aria-current": here ? "page" : undefined, title: threadId }, h("span", { class: "clip" }, name), h("span", { class: "small muted" }, ago(updated), waiting && " · waiting")),
-      h("button", { class: "btn quiet only", type: "button", "aria-label": "Delete this thread", title: `Delete “${name}”`, on: { click: () => this.#delete(threadId, name) } }, icon("trash")));
+      h("a", { href: addressOf(this.session.agent, threadId), "aria-current": here ? "page" : undefined, title: threadId, dataset: { at: `open ${threadId}` } }, h("span", { class: "clip" }, name), h("span", { class: "small muted" }, ago(updated), doing && ` · ${doing}`)),
+      h("button", { class: "btn quiet only", type: "button", dataset: { at: `delete ${threadId}` }, "aria-label": "Delete this thread", title: `Delete “${name}”`, on: { click: () => this.#delete(threadId, name) } }, icon("trash")));
   }
 
   async #delete(threadId, name) {
@@ -69,7 +70,7 @@ export class History {
     try {
       await deleteThread(this.session.agent, threadId);
       if (threadId === this.session.thread) location.hash = addressOf(this.session.agent, newThread());
-      else await this.refresh();
+      else this.session.threads.value = this.session.threads.value.filter((thread) => thread.threadId !== threadId);
     } catch (problem) {
       toast(problem.message, "bad");
     }
@@ -82,12 +83,6 @@ export class History {
       toast(problem.message, "bad");
     }
   }
-}
-
-function firstWords(messages) {
-  const said = messages.find((message) => message.role === "user")?.content;
-  const words = typeof said === "string" ? said : Array.isArray(said) ? said.map((part) => part.text ?? `[${part.type}]`).join(" ") : "";
-  return words.trim().replace(/\s+/g, " ").slice(0, 60);
 }
 
 const STEPS = [[60, "s"], [60, "min"], [24, "h"], [Infinity, "d"]];

@@ -25,6 +25,10 @@ export class Model {
   /** The run under way or last seen: its item. */
   run = null;
   live = false;
+  /** What is told now happened before the page was opened. */
+  past = false;
+  /** Ids of messages and calls that came whole, and not by events. */
+  whole = new Set();
   #known = new Map();
   #chunks = new Map();
 
@@ -92,7 +96,8 @@ export class Model {
 
   #count = 0;
   notice(level, words, more = {}) {
-    this.item("notice", (this.#count += 1), { level, words, open: false, ...more });
+    const said = more.failed ? this.items.findLast((item) => item.kind === "message" && item.role === "user")?.text : undefined;
+    this.item("notice", (this.#count += 1), { level, words, open: false, past: this.past, said, ...more });
   }
 
   /** Attribution without an announcement is legal: then the lane has no other name. */

@@ -9,11 +9,13 @@ import { deliveries, takesTools } from "./facts.js";
 import { Journal } from "./journal.js";
 import { Model } from "./model.js";
 import { OWN_TOOLS, ownPending } from "./owntools.js";
+import { readPast, retell } from "./past.js";
 import { Queue } from "./queue.js";
 import { Runner } from "./runner.js";
+import { watch } from "./watch.js";
 
-/** The turn that asked is gone: its questions cannot be answered any more. */
-const LOST = new Set(["TURN_LOST", "INTERRUPT_EXPIRED"]);
+/** The turn that asked is gone, or somebody else has answered: the thread is another than this page thinks. */
+const LOST = new Set(["TURN_LOST", "INTERRUPT_EXPIRED", "INTERRUPT_ANSWERED"]);
 
 /** The gateway lists so many threads, the newest. */
 const LISTED = 200;
@@ -36,6 +38,8 @@ export class Session {
   offersTools = signal(true);
   format = signal("sse");
   known = signal(false);
+  /** The agent's threads, as they were last listed. */
+  threads = signal([]);
 
   /** `shown()`: the model has news. */
   constructor(agent, thread, abort, shown) {
@@ -56,17 +60,18 @@ export class Session {
     ]);
     this.about.value = about;
     this.capabilities.value = capabilities;
-    this.#take(thread);
+    await this.#take(thread);
+    watch(this);
     getJson(`${this.path}/models`, { signal: this.abort }).then((found) => (this.models.value = found.models ?? []), () => {});
     follow(`${this.path}/capabilities?thread=${at(this.thread)}`, (frame) => this.#changed(frame), this.abort, (state, problem) => this.#feeding(state, problem));
-    if (thread?.runId) this.#followed(this.runner.attach(thread.runId)).then(() => setTimeout(() => this.refresh().catch(() => {}), SOON));
+    if (thread?.runId) this.#attached(thread.runId).then(() => this.#soon(SOON));
   }
 
   /** The thread as the gateway has it; null: it is new. Asked only if it is listed: a refusal is an error to a browser. */
   async look() {
     try {
       if (!this.known.value) {
-        const listed = await listThreads(this.agent, this.abort);
+        const listed = await this.list();
         if (listed.length < LISTED && !listed.some(({ threadId }) => threadId === this.thread)) return null;
       }
       return await getJson(this.threadPath, { signal: this.abort });
@@ -76,22 +81,48 @@ export class Session {
     }
   }
 
-  #take(thread) {
+  /** One request at a time: whoever asks meanwhile gets the same answer. */
+  #listing = null;
+  list() {
+    this.#listing ??= listThreads(this.agent, this.abort).then((threads) => (this.threads.value = threads)).finally(() => (this.#listing = null));
+    return this.#listing;
+  }
+
+  /** What the page does not know of the thread yet: all of it, or what others did. */
+  async #take(thread) {
     this.known.value = thread !== null;
-    this.model.load(thread?.messages, thread?.state);
-    this.model.interrupts = thread?.interrupts ?? [];
-    this.model.pending = ownPending(thread?.messages ?? []);
+    if (thread === null) return;
+    const past = await readPast(thread.runs ?? [], this.journal, this.abort);
+    if (this.live) return; // the reader was quicker; the rest is seen when that run is over
+    for (const { runId, entries } of past) for (const entry of entries) this.journal.add(entry, runId);
+    retell(this.model, thread.messages, past);
+    const { model } = this, unanswered = model.pending.filter((id) => model.find("tool", id)?.result === undefined);
+    Object.assign(model, { state: thread.state, interrupts: thread.interrupts, pending: [...new Set([...unanswered, ...ownPending(thread.messages)])] });
     this.#show();
   }
 
+  #refreshing = null;
   /** Another page, or a message that was queued there, may have gone on with the thread. */
-  async refresh() {
-    if (this.live || !this.known.value) return;
+  refresh() {
+    this.#refreshing ??= this.#refresh().finally(() => (this.#refreshing = null));
+    return this.#refreshing;
+  }
+
+  async #refresh() {
+    if (this.live) return;
     const thread = await this.look();
     if (this.live || thread === null) return;
-    const news = thread.messages.some(({ id, role }) => role === "user" && !this.model.find("message", id));
-    if (news || thread.runId) this.#take(thread);
-    if (thread.runId) await this.#followed(this.runner.attach(thread.runId));
+    await this.#take(thread);
+    if (thread.runId && !this.live) this.#attached(thread.runId);
+  }
+
+  #soon(milliseconds = 0) {
+    setTimeout(() => this.refresh().catch(() => {}), milliseconds);
+  }
+
+  async #attached(runId) {
+    if (this.journal.over(runId)) return undefined; // it ended while the page read of it
+    return this.#followed(this.runner.attach(runId, this.journal.last(runId)));
   }
 
   #show() {
@@ -105,7 +136,9 @@ export class Session {
   }
 
   #feeding(state, problem) {
+    const back = state === "open" && this.feed.value === "lost";
     this.feed.value = state;
+    if (back) this.#soon();
     if (state === "refused") toast(`What the agent can do is not followed any more: ${problem.message}`, "bad");
   }
 
@@ -115,7 +148,7 @@ export class Session {
   #heard(batch) {
     this.#begun();
     for (const entry of batch) {
-      this.journal.add(entry);
+      this.journal.add(entry, this.runner.runId);
       this.model.feed(entry.event);
     }
     this.shown();
@@ -143,7 +176,7 @@ export class Session {
   follow(runId) {
     if (runId === this.runner.runId || runId === this.upcoming) return;
     if (this.live) this.upcoming = runId;
-    else this.#followed(this.runner.attach(runId));
+    else this.#attached(runId);
   }
 
   /** `entries`: one for each open interrupt. */
@@ -205,6 +238,7 @@ export class Session {
     try {
       const thread = await this.look();
       if (thread?.runId) return await this.#behind(thread.runId, fresh);
+      if (more?.resume && !stillOpen(more.resume, thread)) return this.#outdated();
       const before = (thread?.messages ?? []).filter(({ role, id }) => role !== "activity" && !fresh.some((one) => one.id === id));
       const input = this.input([...before, ...fresh], more);
       this.journal.began(input);
@@ -220,7 +254,7 @@ export class Session {
 
   /** Another page was quicker: its run is shown, and a message waits behind it, where that can be. */
   async #behind(runId, fresh) {
-    const following = this.#followed(this.runner.attach(runId));
+    const following = this.#attached(runId);
     const message = fresh.find(({ role }) => role === "user");
     if (message && this.deliveries.length) await this.queue.put(message);
     else toast("This thread had a run under way: here it is. What you sent was not delivered.", "bad");
@@ -238,7 +272,7 @@ export class Session {
     this.#show();
     const { upcoming } = this;
     this.upcoming = undefined;
-    if (upcoming) await this.#followed(this.runner.attach(upcoming));
+    if (upcoming) await this.#attached(upcoming);
   }
 
   /** A choice that the session has taken up is the session's to tell. */
@@ -246,9 +280,12 @@ export class Session {
     const { mode, ...rest } = this.wished.value;
     this.wished.value = mode === undefined ? this.wished.value : rest;
     const failed = this.model.items.at(-1);
-    if (this.model.interrupts.length && LOST.has(failed?.code)) {
-      this.look().then((thread) => { this.model.interrupts = thread?.interrupts ?? []; this.#show(); }, () => {});
-    }
+    if (LOST.has(failed?.code)) this.#soon();
+  }
+
+  #outdated() {
+    toast("This question is not open any more: it was answered elsewhere, or given up.");
+    this.#soon();
   }
 
   #refused(problem) {
@@ -256,6 +293,11 @@ export class Session {
     this.model.notice("bad", problem.message, { code: problem.code, failed: true, told: problem instanceof Problem ? problem.body : undefined });
     this.#show();
   }
+}
+
+function stillOpen(answers, thread) {
+  const open = new Set((thread?.interrupts ?? []).map(({ id }) => id));
+  return answers.every(({ interruptId }) => open.has(interruptId));
 }
 
 export async function listThreads(agent, abort) {

@@ -74,9 +74,15 @@ class Agent {
   async threads() {
     const { threads } = await this.get(`${this.own}/threads`);
     const row = (thread) => h("li", {}, h("a", { class: "thread", href: `#/agents/${encodeURIComponent(this.id)}/chat/${encodeURIComponent(thread.threadId)}` },
-      h("span", { class: "clip grow mono" }, thread.threadId), thread.waiting && h("span", { class: "tag warn" }, "waits for you"), h("span", { class: "muted small" }, when(new Date(thread.updated * 1000).toISOString()))));
+      h("span", { class: `clip grow ${thread.title ? "" : "mono"}`, title: thread.threadId }, thread.title || thread.threadId), doing(thread.status), h("span", { class: "muted small" }, when(new Date(thread.updated * 1000).toISOString()))));
     fill(this.list, threads.length ? h("ul", { class: "threads" }, threads.slice(0, 50).map(row)) : h("p", { class: "muted small" }, "None yet."));
   }
+}
+
+/** That a thread runs is news; only that it waits is the reader's business. */
+function doing(status) {
+  if (status === "running") return h("span", { class: "tag" }, "running");
+  return status === "waiting" && h("span", { class: "tag warn" }, "waits for you");
 }
 
 function docs(address) {

@@ -6,8 +6,8 @@ import { Tree } from "../../render/tree.js";
 import { tokens } from "../facts.js";
 
 export function noticeView(item, { session, say }) {
-  const said = item.failed ? lastSaid(session.model) : "";
-  const node = h("div", { class: `notice ${item.level === "info" ? "" : item.level}`, role: item.level === "bad" ? "alert" : "note", dataset: { testid: "notice" } });
+  const { said } = item;
+  const node = h("div", { class: `notice ${item.level === "info" ? "" : item.level}`, role: item.level === "bad" && !item.past ? "alert" : "note", dataset: { testid: "notice" } });
   return {
     node,
     update(now) {
@@ -30,8 +30,6 @@ function advice({ told }) {
 
 /** An agent that cannot run at all: what would mend it. */
 const unavailable = ({ availability }) => (availability && availability.status !== "ready" ? remedy(availability) : null);
-
-const lastSaid = (model) => model.items.findLast((item) => item.kind === "message" && item.role === "user")?.text ?? "";
 
 const ENDS = { cancelled: ["stopped", "warn"] };
 const count = (number) => number.toLocaleString("en");
