@@ -1,11 +1,12 @@
 // The shell: the bar, the theme, the token, and which page is shown.
 
-import { refused, token } from "./lib/api.js";
-import { fill, h, icon, openDialog } from "./lib/dom.js";
+import { alive, refused, Unreachable } from "./lib/api.js";
+import { fill, h, icon } from "./lib/dom.js";
 import { route } from "./lib/router.js";
+import { askForToken } from "./lib/token.js";
 
 const THEME = "agui-gateway-theme";
-const lazily = (path, name) => async (...given) => (await import(path))[name](...given);
+const lazily = (path, name) => async (...given) => (await load(path))[name](...given);
 
 const PAGES = [
   ["/", lazily("./pages/agents.js", "agentsPage")],
@@ -17,11 +18,20 @@ const PAGES = [
 ];
 const LINKS = [["#/", "Agents", /^\/(agents.*)?$/], ["#/matrix", "Matrix", /^\/matrix/], ["#/compare", "Compare", /^\/compare/]];
 
+/** A module that could not be had may stay so until the page is loaded anew (`stale`). */
+function load(path) {
+  return import(path).catch(async (problem) => {
+    throw (await alive()) ? problem : Object.assign(new Unreachable(), { stale: true });
+  });
+}
+
+/** Made once: a picture that is there need not be had again from a gateway that is away. */
+const brand = h("a", { class: "brand", href: "#/", "aria-label": "agui-gateway" }, h("img", { src: "console/icon.svg", alt: "" }), h("span", {}, "agui-gateway"));
+
 function bar(path) {
   const links = LINKS.map(([href, name, here]) => h("a", { href, "aria-current": here.test(path) ? "page" : undefined }, name));
   fill(document.getElementById("bar"),
-    h("a", { class: "brand", href: "#/" }, h("img", { src: "console/icon.svg", alt: "" }), h("span", {}, "agui-gateway")),
-    h("nav", { "aria-label": "Pages" }, links), h("span", { class: "grow" }), themeButton());
+    brand, h("nav", { "aria-label": "Pages" }, links), h("span", { class: "grow" }), themeButton());
 }
 
 function themeButton() {
@@ -37,16 +47,10 @@ function themeButton() {
   return button;
 }
 
-async function askForToken() {
-  const input = h("input", { type: "password", autocomplete: "off", required: true, id: "token" });
-  const given = await openDialog("This gateway wants a token", (close) =>
-    h("form", { class: "stack", on: { submit: (event) => { event.preventDefault(); close(input.value.trim()); } } },
-      h("div", { class: "field" }, h("label", { htmlFor: "token" }, "A line of its token file. It is kept until this tab is closed."), input),
-      h("div", { class: "row" }, h("button", { class: "btn primary" }, "Use it"))));
-  if (given) { token.value = given; refused.value = false; location.reload(); }
-}
-
 const chosen = localStorage.getItem(THEME);
 if (chosen) document.documentElement.dataset.theme = chosen;
 refused.follow((wanted) => wanted && askForToken());
-route(document.getElementById("page"), PAGES, bar);
+route(document.getElementById("page"), PAGES, (path) => {
+  refused.value = false; // whoever declined may be asked once more by another page
+  bar(path);
+});

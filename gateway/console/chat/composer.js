@@ -28,7 +28,7 @@ export class Composer {
       h("div", { class: "row wrap tools" }, this.attachments.buttons, commands, this.pickers.node, h("span", { class: "grow" }), this.delivery, this.stopButton, this.sendButton), this.hint);
     this.attachments.accept(this.node);
     session.queue.waiting.follow((waiting) => this.#waiting(waiting), session.abort);
-    for (const told of [session.run, session.moved, session.capabilities]) told.follow(() => this.#show(), session.abort);
+    for (const told of [session.run, session.moved, session.capabilities, session.feed]) told.follow(() => this.#show(), session.abort);
   }
 
   get blocked() { return this.session.model.interrupts.length > 0 && !this.session.live; }

@@ -49,7 +49,7 @@ class Chat {
     this.main = h("div", { class: "talk" }, this.#header(), h("div", { class: "log-frame" }, this.list.node, this.welcome, this.list.down), this.approvals.node, this.composer.node, this.status);
     this.node = h("div", { class: "chat", dataset: { testid: "chat" } }, this.history.node, this.main);
     session.run.follow((run) => this.#running(run), this.abort);
-    session.capabilities.follow(() => this.#changed(), this.abort);
+    for (const told of [session.capabilities, session.feed]) told.follow(() => this.#changed(), this.abort);
     session.moved.follow(() => this.#welcome(), this.abort);
     const keys = (event) => this.#pressed(event), seen = () => !document.hidden && session.refresh().catch(() => {});
     addEventListener("keydown", keys, { signal: this.abort });
@@ -86,7 +86,7 @@ class Chat {
     this.name.title = identity.description ?? "";
     document.title = `${identity.name ?? this.session.agent} · agui-gateway`;
     const { availability } = this.session.about.value;
-    fill(this.badge, availability && statusTag(availability));
+    fill(this.badge, this.session.feed.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Out of reach") : availability && statusTag(availability));
     this.meter.textContent = metered(usage);
     this.#welcome();
   }

@@ -17,6 +17,11 @@ export class Problem extends Error {
   }
 }
 
+/** Nobody answered. What the browser says of it is for programmers. */
+export class Unreachable extends Error {
+  constructor() { super("The gateway is out of reach."); }
+}
+
 export function at(...parts) {
   return parts.map((part) => encodeURIComponent(part)).join("/");
 }
@@ -25,10 +30,32 @@ export async function send(path, { method = "GET", body, accept = "application/j
   const asked = { accept, ...headers };
   if (token.value) asked.authorization = `Bearer ${token.value}`;
   if (body !== undefined) asked["content-type"] = "application/json";
-  const response = await fetch(path, { method, headers: asked, body: body === undefined ? undefined : JSON.stringify(body), signal: abort, cache: "no-store" });
+  const response = await reach(path, { method, headers: asked, body: body === undefined ? undefined : JSON.stringify(body), signal: abort, cache: "no-store" });
   if (response.ok) return response;
   if (response.status === 401) refused.value = true;
   throw new Problem(response.status, await response.json().catch(() => ({})));
+}
+
+async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (problem) {
+    throw options.signal?.aborted ? problem : new Unreachable();
+  }
+}
+
+/** Would the gateway take this token? */
+export async function accepted(given) {
+  return (await reach("agents", { headers: { authorization: `Bearer ${given}` }, cache: "no-store" })).status !== 401;
+}
+
+/** Does anybody answer? */
+export const alive = () => fetch("healthz", { cache: "no-store" }).then(() => true, () => false);
+
+/** Resolves when the gateway answers again, or when nobody waits for that any more. */
+export async function back(abort) {
+  do await new Promise((resolve) => setTimeout(resolve, BETWEEN));
+  while (!abort.aborted && !(await alive()));
 }
 
 export async function getJson(path, options) {
@@ -38,7 +65,7 @@ export async function getJson(path, options) {
 
 export const postJson = (path, body, options) => getJson(path, { ...options, method: "POST", body });
 
-const SOONEST = 300, LATEST = 8000;
+const SOONEST = 300, LATEST = 8000, BETWEEN = 1500;
 
 /** Follows a feed of server-sent events for ever, coming back with the last id after every break.
  *  `heard({id, event, data})` has `data` parsed; `state("open"|"lost", problem?)` tells of the connection.

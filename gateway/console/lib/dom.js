@@ -64,7 +64,8 @@ export function toast(text, kind = "") {
   setTimeout(() => node.remove(), kind === "bad" ? 9000 : 4000);
 }
 
-/** A modal dialog with a title and a way out; resolves when it is closed. `build(close)` gives what stands in it. */
+/** A modal dialog with a title and a way out; resolves when it is closed. `build(close)` gives what stands in it; its first
+ *  field has the focus. It belongs to the page that opened it, so it goes with that. */
 export function openDialog(title, build) {
   return new Promise((resolve) => {
     const close = (value) => { dialog.returned = value; dialog.close(); };
@@ -73,9 +74,12 @@ export function openDialog(title, build) {
         h("div", { class: "row" }, h("h2", { class: "grow" }, title),
           h("button", { class: "btn quiet only", "aria-label": "Close", on: { click: () => close() } }, icon("close"))),
         build((value) => close(value))));
-    dialog.addEventListener("close", () => { dialog.remove(); resolve(dialog.returned); });
+    const left = () => close();
+    addEventListener("hashchange", left);
+    dialog.addEventListener("close", () => { removeEventListener("hashchange", left); dialog.remove(); resolve(dialog.returned); });
     dialog.addEventListener("click", (event) => { if (event.target === dialog) close(); });
     document.getElementById("overlay").append(dialog);
     dialog.showModal();
+    dialog.querySelector("input, textarea, select")?.focus();
   });
 }

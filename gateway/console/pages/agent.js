@@ -63,7 +63,7 @@ class Agent {
 
   feed(state, problem) {
     this.state.className = `tag ${state === "open" ? "good" : "warn"}`;
-    fill(this.state, h("span", { class: "dot" }), state === "open" ? "live" : state === "refused" ? problem.message : "connection lost");
+    fill(this.state, h("span", { class: "dot" }), state === "open" ? "live" : state === "refused" ? problem.message : "the gateway is out of reach");
   }
 
   async models() {

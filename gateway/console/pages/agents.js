@@ -2,6 +2,7 @@
 
 import { getJson } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
+import { troubleNotice } from "../lib/trouble.js";
 import { inlineNodes } from "../render/markdown.js";
 import { byAgent, FACETS, facetsOf, matches, sorted, STATUSES } from "./facets.js";
 import { chatLink, facts, keepInAddress, keepLooking, remedy, statusTag } from "./parts.js";
@@ -12,7 +13,7 @@ const CHIPS = 7;
 export async function agentsPage(_, query, { abort }) {
   const page = new Agents(query);
   await page.look(abort);
-  keepLooking(() => page.look(abort), EVERY, abort, (problem) => page.trouble(problem));
+  keepLooking(() => page.look(abort), EVERY, abort, (problem, again) => page.trouble(problem, again));
   return page.node;
 }
 
@@ -49,8 +50,8 @@ class Agents {
 
   #values = {};
 
-  trouble(problem) {
-    fill(this.notice, problem && h("div", { class: "notice warn" }, `The list may be out of date: ${problem.message}`));
+  trouble(problem, again) {
+    fill(this.notice, problem && troubleNotice(problem, again, "warn"));
   }
 
   #wished(change) {

@@ -1,5 +1,6 @@
 // Pieces that several pages show of an agent.
 
+import { back, Unreachable } from "../lib/api.js";
 import { h, icon } from "../lib/dom.js";
 import { copyButton } from "../render/copy.js";
 import { inlineNodes } from "../render/markdown.js";
@@ -41,17 +42,25 @@ export function chatLink(id, { words = "Chat", primary = true } = {}) {
   return h("a", { class: `btn ${primary ? "primary" : ""}`, href: `#/agents/${encodeURIComponent(id)}/chat` }, icon("arrow"), words);
 }
 
-/** Calls `look` now and then as long as the page is seen and open. What it throws is shown by `trouble`. */
+/** Calls `look` now and then as long as the page is seen and open, and as soon as a gateway that was away is back. What it
+ *  throws is shown by `trouble(problem, again)`; null: all is well. */
 export function keepLooking(look, every, abort, trouble = () => {}) {
-  const timer = setInterval(async () => {
-    if (document.hidden) return;
+  let waits = false;
+  async function once() {
     try {
       await look();
       trouble(null);
     } catch (problem) {
-      if (!abort.aborted) trouble(problem);
+      if (abort.aborted) return;
+      trouble(problem, once);
+      if (!(problem instanceof Unreachable) || waits) return;
+      waits = true;
+      await back(abort);
+      waits = false;
+      if (!abort.aborted) await once();
     }
-  }, every);
+  }
+  const timer = setInterval(() => { if (!document.hidden && !waits) once(); }, every);
   abort.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
