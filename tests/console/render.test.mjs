@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { Screen } from "../../gateway/console/render/ansi.js";
 import { brief, byOrder, flatten, grouped, KNOWN, same, within } from "../../gateway/console/render/leaves.js";
 import { changes, patch } from "../../gateway/console/render/lines.js";
-import { choices, control, resolved, wrong } from "../../gateway/console/render/schema.js";
+import { choices, control, localTime, resolved, rfc3339, wrong } from "../../gateway/console/render/schema.js";
 
 const side = (rows, not) => rows.filter((row) => row.kind !== not).map((row) => row.text);
 
@@ -112,4 +112,20 @@ test("a snapshot is leaves in AG-UI's order, and unknown is not false", () => {
   assert.deepEqual(grouped(Object.keys(values)), [["identity", ["identity.name", "identity.metadata"]], ["tools", ["tools.supported", "tools.items"]], ["custom.mux", ["custom.mux.a"]]]);
   assert.deepEqual([within("custom.mux.a"), within("tools.items"), brief([{ name: "x" }, "y"]), brief("z".repeat(99), 5)], ["a", "items", "x, y", "zzzz…"]);
   assert.ok(same({ a: 1, b: [2] }, { b: [2], a: 1 }) && !same([1, 2], [2, 1]) && byOrder(KNOWN[0], "zzz") < 0);
+});
+
+test("what is wrong is said in English", () => {
+  const said = (schema, value) => wrong(schema, value, true);
+  assert.equal(said({ type: "string", format: "email" }, "x"), "This is not an e-mail address.");
+  assert.deepEqual([said({ type: "array", minItems: 1 }, []), said({ type: "array", minItems: 2 }, [])], ["At least 1 entry.", "At least 2 entries."]);
+  assert.equal(said({ type: "string", maxLength: 1 }, "ab"), "At most 1 character.");
+});
+
+test("a moment has seconds and an offset", () => {
+  const moment = { type: "string", format: "date-time" };
+  for (const right of ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678+01:00"]) assert.equal(wrong(moment, right, true), "");
+  for (const short of ["2026-01-02T03:04", "2026-01-02T03:04:05"]) assert.equal(wrong(moment, short, true), "This is not a date and a time.");
+  for (const at of ["2026-01-02T03:04:05Z", "2026-07-02T03:04:05+05:30"]) assert.equal(Date.parse(rfc3339(localTime(at))), Date.parse(at));
+  assert.equal(wrong(moment, rfc3339("2026-01-02T03:04"), true), "");
+  assert.deepEqual([localTime("no time"), localTime(7), rfc3339("no time")], ["", "", "no time"]);
 });

@@ -1,8 +1,9 @@
 // A form from a JSON Schema, as approvals and questions bring one. What no control fits becomes a field of JSON, so any
-// schema can be answered. Every field is {node, value(), check() → is it right; what is wrong stands beside it}.
+// schema can be answered. Every field is {node, value(), check() → is it right; what is wrong stands beside it, clear() →
+// nothing is wrong}.
 
 import { fill, h, icon } from "../lib/dom.js";
-import { choices, control, resolved, wrong } from "./schema.js";
+import { choices, control, localTime, resolved, rfc3339, wrong } from "./schema.js";
 
 let ids = 0;
 
@@ -26,6 +27,14 @@ function build(given) {
   return FIELDS[control(given.schema, given.deep)](given);
 }
 
+/** An object or a list that need not be there, and that nobody has touched, is left out, and nothing in it is missing. */
+function leftOut(given, field) {
+  if (given.required || given.initial !== undefined) return field;
+  const said = () => { try { return JSON.stringify(field.value()); } catch { return null; } }; // null: half of some JSON
+  const before = said(), untouched = () => said() === before;
+  return { ...field, value: () => (untouched() ? undefined : field.value()), check: () => (untouched() ? field.clear() : field.check()) };
+}
+
 /** The frame of one control: label, description, the control, what is wrong. */
 function framed({ schema, name, required }, input, read) {
   const id = (input.id = `field-${++ids}`), about = `${id}-about`;
@@ -35,7 +44,7 @@ function framed({ schema, name, required }, input, read) {
   input.setAttribute("aria-describedby", about);
   if (required) input.setAttribute("aria-required", "true");
   const node = h("div", { class: "field" }, label, schema.description && h("span", { class: "field-about" }, schema.description), input, problem);
-  return { node, value: read, check: () => tell(input, problem, wrong(schema, read(), required)) };
+  return { node, value: read, check: () => tell(input, problem, wrong(schema, read(), required)), clear: () => tell(input, problem, "") };
 }
 
 function tell(input, problem, words) {
@@ -44,9 +53,19 @@ function tell(input, problem, words) {
   return !words;
 }
 
-const TYPES = { email: "email", uri: "url", date: "date", "date-time": "datetime-local", password: "password" };
+const TYPES = { email: "email", uri: "url", date: "date", password: "password" };
+
+/** A person reads and types the time of this place; the agent is told the moment. */
+function moment(given) {
+  const shown = localTime(given.initial), input = h("input", { type: "datetime-local", step: 1, value: shown });
+  return framed(given, input, () => {
+    if (input.value === "") return given.required ? "" : undefined;
+    return input.value === shown || `${input.value}:00` === shown ? given.initial : rfc3339(input.value);
+  });
+}
 
 function text(given) {
+  if (given.schema.format === "date-time") return moment(given);
   const { schema, initial } = given;
   const input = h("input", { type: TYPES[schema.format] ?? "text", value: initial ?? "", placeholder: schema.examples?.[0] ?? "", autocomplete: "off" });
   return framed(given, input, () => (input.value === "" && !given.required ? undefined : input.value));
@@ -66,7 +85,7 @@ function number(given) {
 function boolean({ schema, name, initial }) {
   const input = h("input", { type: "checkbox", checked: initial === true });
   const node = h("div", { class: "field" }, h("label", { class: "check" }, input, schema.title ?? (name || "Yes")), schema.description && h("span", { class: "field-about" }, schema.description));
-  return { node, value: () => input.checked, check: () => true };
+  return { node, value: () => input.checked, check: () => true, clear: () => true };
 }
 
 function choice(given) {
@@ -84,7 +103,8 @@ function manyChoices(given) {
   const problem = h("span", { class: "field-wrong", role: "alert" });
   const node = h("fieldset", { class: "field" }, h("legend", {}, schema.title ?? (name || "Choose")), schema.description && h("span", { class: "field-about" }, schema.description),
     all.map(({ title }, at) => h("label", { class: "check" }, boxes[at], title)), problem);
-  return { node, value, check: () => { const words = wrong(schema, value(), given.required); fill(problem, words); return !words; } };
+  const tell = (words) => { fill(problem, words); return !words; };
+  return leftOut(given, { node, value, clear: () => tell(""), check: () => tell(wrong(schema, value(), given.required)) });
 }
 
 function items(given) {
@@ -98,12 +118,14 @@ function items(given) {
     rows.push(field);
     list.append(row);
   }
-  for (const value of Array.isArray(initial) ? initial : Array(Math.min(schema.minItems ?? 0, 20)).fill(undefined)) add(value);
+  const least = given.required ? Math.min(schema.minItems ?? 0, 20) : 0;
+  for (const value of Array.isArray(initial) ? initial : Array(least).fill(undefined)) add(value);
   const node = h("fieldset", { class: "field" }, h("legend", {}, title), schema.description && h("span", { class: "field-about" }, schema.description), list,
     h("button", { type: "button", class: "btn", on: { click: () => add() } }, icon("plus"), "Add"), problem);
   const value = () => rows.map((row) => row.value());
-  const check = () => { const words = wrong(schema, value(), false); fill(problem, words); return rows.map((row) => row.check()).every(Boolean) && !words; };
-  return { node, value, check };
+  const tell = (words) => { fill(problem, words); return !words; };
+  const check = () => { const fits = tell(wrong(schema, value(), false)); return rows.map((row) => row.check()).every(Boolean) && fits; };
+  return leftOut(given, { node, value, check, clear: () => tell("") });
 }
 
 function group(given) {
@@ -120,7 +142,8 @@ function group(given) {
     for (const [key, field] of fields) { const said = field.value(); if (said === undefined) delete told[key]; else told[key] = said; }
     return told;
   };
-  return { node, value, check: () => fields.map(([, field]) => field.check()).every(Boolean) };
+  const clear = () => fields.map(([, field]) => field.clear()).every(Boolean);
+  return leftOut(given, { node, value, clear, check: () => fields.map(([, field]) => field.check()).every(Boolean) });
 }
 
 function json(given) {

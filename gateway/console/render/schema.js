@@ -1,6 +1,7 @@
 // What a field of a JSON Schema is, and whether a value fits it. Pure: form.js makes the elements.
 
-const FORMATS = { email: /^[^\s@]+@[^\s@]+\.[^\s@]+$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i, date: /^\d{4}-\d{2}-\d{2}$/, "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/ };
+const FORMATS = { email: /^[^\s@]+@[^\s@]+\.[^\s@]+$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i, date: /^\d{4}-\d{2}-\d{2}$/, "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i };
+const NAMES = { email: "an e-mail address", uri: "an address with its scheme, like https://…", date: "a date", "date-time": "a date and a time" };
 const DEEPEST = 6;
 
 /** The schema with its `$ref`s of the same document followed, and a nullable or single alternative taken for itself. */
@@ -43,14 +44,14 @@ export function wrong(schema, value, required) {
   if (allowed && !allowed.some((one) => Object.is(one.value, value))) return "Choose one of the list.";
   if (typeof value === "string") return wrongText(schema, value);
   if (typeof value === "number") return wrongNumber(schema, value);
-  if (Array.isArray(value)) return between(value.length, schema.minItems, schema.maxItems, "entries");
+  if (Array.isArray(value)) return between(value.length, schema.minItems, schema.maxItems, "entry", "entries");
   return "";
 }
 
 function wrongText(schema, value) {
-  const length = between([...value].length, schema.minLength, schema.maxLength, "characters");
+  const length = between([...value].length, schema.minLength, schema.maxLength, "character", "characters");
   if (length) return length;
-  if (FORMATS[schema.format] && !FORMATS[schema.format].test(value)) return `This is not a ${schema.format}.`;
+  if (FORMATS[schema.format] && !FORMATS[schema.format].test(value)) return `This is not ${NAMES[schema.format]}.`;
   return schema.pattern && !matches(schema.pattern, value) ? `This must match ${schema.pattern}` : "";
 }
 
@@ -76,7 +77,25 @@ function wrongNumber(schema, value) {
   return schema.multipleOf && Math.abs(steps - Math.round(steps)) > 1e-9 ? `In steps of ${schema.multipleOf}.` : "";
 }
 
-function between(count, least, most, of) {
-  if (count < least) return `At least ${least} ${of}.`;
-  return count > most ? `At most ${most} ${of}.` : "";
+function between(count, least, most, one, many) {
+  const of = (bound) => `${bound} ${bound === 1 ? one : many}`;
+  if (count < least) return `At least ${of(least)}.`;
+  return count > most ? `At most ${of(most)}.` : "";
+}
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** RFC 3339 → what a field for a local time holds; "" where it is no time. */
+export function localTime(moment) {
+  const at = new Date(typeof moment === "string" ? moment : NaN);
+  if (Number.isNaN(at.getTime())) return "";
+  return `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** And back, with seconds and the offset that holds here on that day. What is no time stays as it is. */
+export function rfc3339(local) {
+  const at = new Date(local);
+  if (Number.isNaN(at.getTime())) return local;
+  const ahead = -at.getTimezoneOffset(), apart = Math.abs(ahead);
+  return `${localTime(local)}${ahead ? `${ahead < 0 ? "-" : "+"}${two(Math.floor(apart / 60))}:${two(apart % 60)}` : "Z"}`;
 }
