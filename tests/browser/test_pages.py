@@ -129,17 +129,42 @@ def test_the_first_load_is_small(page: Page, gateway: Gateway, name: str) -> Non
 )  # the matrix has 3,000 cells, and takes axe twenty seconds
 def test_axe_finds_nothing_serious(page: Page, gateway: Gateway, name: str, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+    complete(page, gateway, name)
+    nothing_serious(page)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "matrix"])
+def test_nor_on_a_phone(page: Page, gateway: Gateway, name: str) -> None:
+    page.set_viewport_size({"width": 375, "height": 720})
+    page.emulate_media(reduced_motion="reduce")
+    complete(page, gateway, name)
+    nothing_serious(page)
+
+
+def complete(page: Page, gateway: Gateway, name: str) -> None:
+    """The page, with everything there that it can have."""
     if name == "chat":
         chat(page, gateway)
         ask(page, "everything")
         ask(page, "approve")
-    else:
-        page.goto(f"{gateway.url}/{PAGES[name]}")
-        expect(page.locator("#page h1").first).to_be_visible()
-        expect(page.get_by_text(SHOWN[name]).first).to_be_visible()
+        return
+    page.goto(f"{gateway.url}/{PAGES[name]}")
+    expect(page.locator("#page h1").first).to_be_visible()
+    expect(page.get_by_text(SHOWN[name]).first).to_be_visible()
+
+
+def nothing_serious(page: Page) -> None:
     found = Axe().run(page)["violations"]
     told = [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], "\n".join(told)
+
+
+def test_the_send_button_is_round_on_a_phone(page: Page, gateway: Gateway) -> None:
+    page.set_viewport_size({"width": 375, "height": 720})
+    chat(page, gateway)
+    size = page.get_by_role("button", name="Send").bounding_box()
+    assert size is not None
+    assert size["width"] == size["height"] >= 36
 
 
 @pytest.mark.parametrize("name", PAGES)
