@@ -6,8 +6,9 @@ import { callCard } from "./callcard.js";
 import { questionCard } from "./questioncard.js";
 
 export class Approvals {
-  constructor(session) {
-    this.session = session;
+  /** `left()`: there is nothing more to answer, and the reader was here. */
+  constructor(session, left) {
+    Object.assign(this, { session, left });
     this.title = h("h2", { tabIndex: -1 });
     this.cards = h("div", { class: "stack" });
     this.sendAll = h("button", { class: "btn primary", hidden: true, on: { click: () => this.#submit() } });
@@ -27,7 +28,8 @@ export class Approvals {
     const now = JSON.stringify([interrupts.map(({ id }) => id), calls]);
     if (now === this.shown) return; // what is half filled in stays
     this.shown = now;
-    const settled = () => this.#settled();
+    const here = this.node.contains(document.activeElement);
+    const settled = (go) => this.#settled(go);
     this.open = [...interrupts.map((interrupt) => questionCard(interrupt, this.session, settled)), ...calls.map((id) => callCard(id, this.session, settled))];
     this.node.hidden = !this.open.length;
     this.giveUp.hidden = !interrupts.length;
@@ -36,6 +38,7 @@ export class Approvals {
     fill(this.cards, this.open.map(({ node }) => node));
     this.#settled(false);
     this.#tick();
+    if (here && !this.open.length) this.left();
     this.#attract();
   }
 
@@ -53,6 +56,7 @@ export class Approvals {
     this.sendAll.textContent = all ? `Send ${this.open.length} answers` : `${answered.length} of ${this.open.length} answered`;
     if (all && go && this.open.length === 1) this.#submit();
     else if (all && go) this.sendAll.focus();
+    else if (go && this.node.contains(document.activeElement)) this.open.find((card) => !card.answer())?.node.focus();
   }
 
   async #submit() {

@@ -8,7 +8,7 @@ export function callCard(id, session, settled) {
   const call = session.model.find("tool", id) ?? { name: "tool", args: "" };
   let content;
   const give = (words) => { content = words; settled(); };
-  const node = h("article", { class: "card question", dataset: { testid: "client-tool" } }, isOwn(call.name) ? picking(call, give) : byHand(call, give));
+  const node = h("article", { class: "card question", tabIndex: -1, dataset: { testid: "client-tool" } }, isOwn(call.name) ? picking(call, give) : byHand(call, give));
   return { node, answer: () => (content === undefined ? null : { toolCallId: id, content }) };
 }
 

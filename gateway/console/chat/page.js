@@ -29,7 +29,7 @@ class Chat {
     const say = (words) => this.composer.write(words);
     this.list = new List(this.session.model, { session: this.session, say });
     this.composer = new Composer(this.session, { palette: () => this.palette() });
-    this.approvals = new Approvals(this.session);
+    this.approvals = new Approvals(this.session, () => this.composer.input.focus());
     this.history = new History(this.session);
     this.status = h("div", { class: "sr", role: "status" });
     this.inspector = null;

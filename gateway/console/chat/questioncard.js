@@ -3,6 +3,7 @@
 import { fill, h, icon } from "../lib/dom.js";
 import { diffView, patchView } from "../render/diff.js";
 import { formFromSchema } from "../render/form.js";
+import { argumentsView } from "./arguments.js";
 import { diffsOf, parsed } from "./calls.js";
 import { editSchema, readQuestion, timeLeft } from "./questions.js";
 
@@ -26,7 +27,8 @@ export function questionCard(interrupt, session, settled) {
     outcome.hidden = true;
     answers.hidden = below.hidden = false;
     if (asked.edits) fill(below);
-    settled();
+    settled(false);
+    node.focus();
   }
   const resolve = (payload, label) => choose({ status: "resolved", ...(payload === undefined ? {} : { payload: { ...extras(extra), ...payload } }) }, label);
   const cancel = () => choose({ status: "cancelled" }, "cancelled");
@@ -45,7 +47,7 @@ export function questionCard(interrupt, session, settled) {
     below.querySelector("input, textarea, select")?.focus();
   }
 
-  const node = h("article", { class: "card question", "aria-labelledby": id, dataset: { testid: "interrupt" } },
+  const node = h("article", { class: "card question", tabIndex: -1, "aria-labelledby": id, dataset: { testid: "interrupt" } },
     h("div", { class: "row top" }, h("p", { id, class: "grow asks" }, asked.message), clock), about(interrupt, call), answers, below, along, outcome);
   return {
     node,
@@ -76,18 +78,16 @@ function button({ label, about: told, kind, always }, click) {
 /** What the decision is about: the call, its arguments whole, and what it would change. */
 function about(interrupt, call) {
   const subject = Object.values(interrupt.metadata ?? {}).find((one) => one?.subject)?.subject ?? {};
-  const args = call?.args ? pretty(call.args) : subject.rawInput ? JSON.stringify(subject.rawInput, null, 2) : "";
+  const args = call?.args || (subject.rawInput ? JSON.stringify(subject.rawInput) : "");
   const told = Array.isArray(subject.content) ? subject.content.filter((one) => one?.type === "diff") : [];
   const diffs = told.length ? diffsOf({ meta: { acp: { diffs: told } }, args: "" }) : call ? diffsOf(call) : [];
   const url = interrupt.metadata?.url;
   return [
     call && h("div", { class: "row small" }, icon("tool"), h("strong", {}, call.name)),
     typeof url === "string" && /^https?:/.test(url) && h("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, url),
-    diffs.length > 0 ? diffs.map((diff) => (diff.patch === undefined ? diffView(diff) : patchView(diff.patch))) : args && args !== "{}" && h("pre", { class: "args", tabIndex: 0, "aria-label": "Arguments" }, args),
+    diffs.length > 0 ? diffs.map((diff) => (diff.patch === undefined ? diffView(diff) : patchView(diff.patch))) : argumentsView(args),
   ];
 }
-
-const pretty = (args) => { const given = parsed(args); return given === undefined ? args : JSON.stringify(given, null, 2); };
 
 /** Only what was filled in: an empty field is no answer. */
 function extras(form) {
