@@ -13,7 +13,7 @@ from gateway.drivers import Controls, Session
 from gateway.drivers.modes import Moded
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.events import Layer
-from gateway.jsontext import dumps, loads
+from gateway.jsontext import dumps
 from gateway.runs.agents import Agent
 from gateway.runs.delivering import Delivering
 from gateway.runs.engine import Engine
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 LISTED = 200
 RETOLD = 20
-"""Runs that a thread names, the newest."""
+"""Runs that a thread names: the newest that are over."""
 
 
 class Control:
@@ -45,11 +45,12 @@ class Control:
     async def show(self, agent: Agent, thread: ThreadKey) -> dict[str, Any]:
         """What is known of it, its conversation included."""
         record = await self._known(thread)
-        history, live = await self._engine.history(thread)
+        runs: dict[str, dict[str, Any]] = {}
+        history, live = await self._engine.history(thread, lambda run, given: _note(runs, run, given))
         session = self._engine.session(thread)
         return self._summary(record) | {
             "runId": live.record.run_id if live else None,
-            "runs": await self._runs(thread),
+            "runs": list(runs.values())[-RETOLD:],
             "messages": history.messages,
             "state": history.state,
             "interrupts": await self._engine.open_interrupts(thread),
@@ -157,13 +158,6 @@ class Control:
         await self._store.begin(record)
         await self._store.end(key, "finished", time.time())
 
-    async def _runs(self, thread: ThreadKey) -> list[dict[str, Any]]:
-        """Those that `GET /runs/{run}/events` replays, oldest first. A client may call two runs the same: then
-        only the newer one can be asked for."""
-        kept = await self._store.thread_runs(*thread, RETOLD)
-        found = [(record, await self._store.run(record.run_id, thread.principal)) for record in kept]
-        return [_told(record) for record, named in found if named is not None and named.key == record.key]
-
     def _summary(self, thread: ThreadRecord) -> dict[str, Any]:
         key = ThreadKey(thread.agent, thread.thread_id, thread.principal)
         run, book = self._engine.waiting_run(key), Book.loads(thread.interrupts)
@@ -179,10 +173,12 @@ class Control:
         return "waiting" if self._engine.waiting_run(key) is not None or book.open() else "idle"
 
 
-def _told(run: RunRecord) -> dict[str, Any]:
-    """`messageId`: the last message that it was given; what it did came behind that."""
-    given = loads(run.input).get("messages") or [{}]
-    return {"runId": run.run_id, "status": run.status, "events": run.events, "messageId": given[-1].get("id")}
+def _note(runs: dict[str, dict[str, Any]], run: RunRecord, given: list[dict[str, Any]]) -> None:
+    """`messageId`: the last message that it was given; what it did came behind that. A client may call two runs the
+    same: then only the newer one can be asked for its events."""
+    last = given[-1]["id"] if given else None
+    runs.pop(run.run_id, None)
+    runs[run.run_id] = {"runId": run.run_id, "status": run.status, "events": run.events, "messageId": last}
 
 
 def _learned(session: Session | None) -> dict[str, Any]:

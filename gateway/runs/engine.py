@@ -23,7 +23,7 @@ from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
 from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
 from gateway.runs.agents import Agent, Touch
 from gateway.runs.boundary import Calm, Obstacle, hold, obstacle
-from gateway.runs.history import has_news, read_history
+from gateway.runs.history import Seen, has_news, read_history
 from gateway.runs.log import Reader, Replay
 from gateway.runs.noticing import notice, telling
 from gateway.runs.parking import Parked, parked_by, without_result
@@ -339,11 +339,11 @@ class Engine:
         book.expire(time.time())
         return [entry.interrupt for entry in book.open()]
 
-    async def history(self, thread: ThreadKey) -> tuple[History, Run | None]:
-        """The conversation as a client would hold it, and the run that goes on with it."""
+    async def history(self, thread: ThreadKey, seen: Seen | None = None) -> tuple[History, Run | None]:
+        """The conversation as a client would hold it, and the run that goes on with it. `seen`: of those before it."""
         live = self.live_run(thread)
         # A run that ends meanwhile is still followed, so it must not be told as well.
-        history = await read_history(self._store, *thread, but=live.record.key if live else None)
+        history = await read_history(self._store, *thread, but=live.record.key if live else None, seen=seen)
         if live is not None:
             history.add_input(live.turn.messages)
         return history, live

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import orjson
 
 from gateway.agui.history import History
@@ -13,13 +16,23 @@ RUNS_READ = 50
 """Every run's input carries the conversation up to it, so older runs than these add nothing but their own state."""
 
 
-async def read_history(store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None) -> History:
-    """The conversation up to the newest run that is over, without the run `but`."""
+Seen = Callable[[RunRecord, list[dict[str, Any]]], None]
+"""A run, and the messages that it was given."""
+
+
+async def read_history(
+    store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None, seen: Seen | None = None
+) -> History:
+    """The conversation up to the newest run that is over, without the run `but`. `seen` is told of each that is in it,
+    oldest first: their inputs are long, and are read only once."""
     history = History()
     for record in await store.thread_runs(agent, thread_id, principal, RUNS_READ):
         if record.status != "live" and record.key != but:
-            history.add_input(orjson.loads(record.input).get("messages", []))
+            given = orjson.loads(record.input).get("messages", [])
+            history.add_input(given)
             await _feed(history, store, record)
+            if seen is not None:
+                seen(record, given)
     return history
 
 

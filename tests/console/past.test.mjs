@@ -57,16 +57,17 @@ test("a call that was approved by the next run has one card with its result", ()
 
 const sse = (events, first = 1) => new Response(events.map((event, index) => `id: ${first + index}\ndata: ${JSON.stringify(event)}\n\n`).join(""), { headers: { "content-type": "text/event-stream" } });
 
-test("logs are read once; of one that is too long only the end; a lost one is left to the messages", async () => {
+test("logs are read once; of one that is too long only the end; a lost one, or another thread's, is left to the messages", async () => {
   const asked = [], journal = new Journal();
   globalThis.fetch = async (path) => {
     asked.push(path);
     if (path.includes("gone")) return new Response("{}", { status: 404 });
+    if (path.includes("theirs")) return sse([{ ...started("theirs"), threadId: "another" }, failed]);
     return path.includes("long") ? sse([failed], 90_000) : sse([started("new"), failed]);
   };
   journal.add({ number: 1, event: failed }, "heard");
-  const runs = [{ runId: "long", status: "failed", events: 90_000 }, { runId: "gone", status: "finished", events: 3 }, { runId: "heard", status: "failed", events: 1 }, { runId: "new", status: "failed", events: 2 }, { runId: "now", status: "live", events: 1 }];
-  const past = await readPast(runs, journal, undefined);
-  assert.deepEqual(past.map(({ runId, entries, whole }) => [runId, entries.length, whole]), [["long", 1, false], ["gone", 0, false], ["new", 2, true]]);
-  assert.deepEqual(asked.sort(), ["runs/gone/events?after=0", "runs/long/events?after=89999", "runs/new/events?after=0"]);
+  const runs = [{ runId: "long", status: "failed", events: 90_000 }, { runId: "gone", status: "finished", events: 3 }, { runId: "heard", status: "failed", events: 1 }, { runId: "theirs", status: "failed", events: 2 }, { runId: "new", status: "failed", events: 2 }];
+  const past = await readPast({ threadId: "t", runs }, journal, undefined);
+  assert.deepEqual(past.map(({ runId, entries, whole }) => [runId, entries.length, whole]), [["long", 1, false], ["gone", 0, false], ["theirs", 0, false], ["new", 2, true]]);
+  assert.deepEqual(asked.filter((path) => !path.includes("theirs")).sort(), ["runs/gone/events?after=0&protocol=1", "runs/long/events?after=89999&protocol=1", "runs/new/events?after=0&protocol=1"]);
 });

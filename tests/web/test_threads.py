@@ -36,11 +36,12 @@ def test_a_thread_names_its_runs_oldest_first_with_how_they_ended(gateway: Gatew
 
 
 def test_a_run_whose_name_was_taken_by_another_is_left_out(gateway: Gateway) -> None:
-    first, second, run = named(), named(), f"run-{uuid4().hex}"
-    gateway.run("demo", threadId=first, runId=run)
-    gateway.run("demo", threadId=second, runId=run)
-    assert shown(gateway, first)["runs"] == []
-    assert [one["runId"] for one in shown(gateway, second)["runs"]] == [run]
+    thread, run = named(), f"run-{uuid4().hex}"
+    gateway.run("demo", "error", threadId=thread, runId=run)
+    gateway.run("demo", "hello", threadId=thread, runId=f"{run}-2")
+    gateway.run("demo", "hello", threadId=thread, runId=run)
+    runs = shown(gateway, thread)["runs"]
+    assert [(one["runId"], one["status"]) for one in runs] == [(f"{run}-2", "finished"), (run, "finished")]
 
 
 def test_only_the_newest_runs_are_named(gateway: Gateway) -> None:
@@ -56,6 +57,7 @@ def test_a_thread_that_runs_is_told_from_one_that_waits_for_somebody(gateway: Ga
     with gateway.stream("demo", "slow 50", threadId=thread) as events:
         next(events)
         assert listed(gateway, thread)["status"] == "running"
+        assert shown(gateway, thread)["runs"] == []  # it is told by `runId`
     gateway.run("demo", "approve", threadId=(asking := named()))
     assert listed(gateway, asking)["status"] == "waiting"
     assert listed(gateway, asking)["waiting"] is not None

@@ -10,33 +10,37 @@ const ENDS = new Set(["RUN_FINISHED", "RUN_ERROR"]);
 /** What adds to what is there, so must not be told of something that is there whole. */
 const GROWS = /^(TEXT_MESSAGE|REASONING_MESSAGE|ACTIVITY|TOOL_CALL)_(?!RESULT)/;
 
-/** `runs`: as the thread names them; `journal`: knows what was heard of them. Out: [{runId, messageId, entries, whole}],
+/** `threadId` and `runs`: as the thread tells them; `journal`: knows what was heard of them. Out: [{runId, messageId, entries, whole}],
  *  oldest first, of those that are over and were not heard to their end. */
-export async function readPast(runs, journal, abort) {
+export async function readPast({ threadId, runs = [] }, journal, abort) {
   let left = MOST;
   const wanted = [];
   for (const run of [...runs].reverse()) {
-    if (run.status === "live" || journal.over(run.runId)) continue;
+    if (journal.over(run.runId)) continue;
     const heard = journal.last(run.runId), whole = run.events - heard <= left, after = whole ? heard : Math.max(heard, run.events - 1);
     left -= run.events - after;
-    wanted.unshift({ run, after, whole });
+    wanted.unshift({ ...run, threadId, after, whole });
   }
-  return Promise.all(wanted.map(({ run, after, whole }) => read(run, after, whole, abort)));
+  return Promise.all(wanted.map((run) => read(run, abort)));
 }
 
-/** A log that cannot be read, or has no end, is as if there were none: its messages are in the thread. */
-async function read({ runId, messageId, events }, after, whole, abort) {
+/** A log that cannot be read, or ends elsewhere, is as if there were none: its messages are in the thread. */
+async function read({ runId, messageId, events, threadId, after, whole }, abort) {
   const entries = [];
   try {
     if (events > after) {
-      const response = await send(`${at("runs", runId)}/events?after=${after}`, { accept: "text/event-stream", signal: abort });
+      const response = await send(`${at("runs", runId)}/events?after=${after}&protocol=1`, { accept: "text/event-stream", signal: abort });
       for await (const batch of batches(response)) for (const { id, data } of batch) entries.push(entry(Number(id), data));
     }
   } catch {
     entries.length = 0;
   }
-  return ENDS.has(entries.at(-1)?.event.type) ? { runId, messageId, entries, whole } : { runId, messageId, entries: [], whole: false };
+  const last = entries.at(-1), all = last?.number === events && ENDS.has(last.event.type) && isOf(entries[0].event, threadId);
+  return all ? { runId, messageId, entries, whole } : { runId, messageId, entries: [], whole: false };
 }
+
+/** Clients choose the names of runs, and a run of another thread may be called the same. */
+const isOf = (first, threadId) => first.type !== "RUN_STARTED" || first.threadId === threadId;
 
 function entry(number, text) {
   const event = JSON.parse(text);

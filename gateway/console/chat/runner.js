@@ -63,7 +63,7 @@ export class Runner {
       if (await this.#read(() => this.#again(runId))) return;
       if (this.last > before) tries = 0;
     }
-    if (!this.abort.aborted) throw new Error("The gateway cannot be reached. The run may go on without this page: load it again to see.");
+    if (!this.abort.aborted) throw new Error("The gateway cannot be reached. The run may go on without this page, and is shown when the gateway is back.");
   }
 
   get #socket() { return this.format() === "websocket"; }

@@ -92,7 +92,7 @@ export class Session {
   async #take(thread) {
     this.known.value = thread !== null;
     if (thread === null) return;
-    const past = await readPast(thread.runs ?? [], this.journal, this.abort);
+    const past = await readPast(thread, this.journal, this.abort);
     if (this.live) return; // the reader was quicker; the rest is seen when that run is over
     for (const { runId, entries } of past) for (const entry of entries) this.journal.add(entry, runId);
     retell(this.model, thread.messages, past);
