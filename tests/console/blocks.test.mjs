@@ -9,7 +9,7 @@ import { tint } from "../../gateway/console/render/tint.js";
 const SIZE = 1 << 17;
 const LIMIT = 20_000; // ms: linear work takes a second
 
-const bare = (found) => JSON.parse(JSON.stringify(found, (key, value) => (["raw", "from", "to"].includes(key) ? undefined : value)));
+const bare = (found) => JSON.parse(JSON.stringify(found, (key, value) => (["raw", "from", "to", "gap", "fence", "before", "carried"].includes(key) ? undefined : value)));
 const p = (text) => ({ kind: "paragraph", text });
 
 test("each kind of block is read", () => {
@@ -44,15 +44,25 @@ test("a table needs its line of dashes, with as many columns", () => {
 /** All blocks of a text that came in these pieces. */
 function grown(pieces) {
   const growing = new Growing(), settled = [];
-  let text = "";
-  for (const piece of pieces) {
-    text += piece;
-    const told = growing.update(text, true);
+  let text = "", open = [];
+  const take = (told) => {
+    const [first, ...others] = [...told.settled, ...told.open], all = first ? [joined(open[0], first), ...others] : [];
     assert.equal(told.restart, false);
-    settled.push(...told.settled);
-  }
-  const end = growing.update(text, false);
-  return bare([...settled, ...end.settled, ...end.open]);
+    settled.push(...all.slice(0, told.settled.length));
+    open = all.slice(told.settled.length);
+  };
+  for (const piece of pieces) take(growing.update((text += piece), true));
+  take(growing.update(text, false));
+  return bare([...settled, ...open]);
+}
+
+/** A block that goes on, with what was told of it before. */
+function joined(old, block) {
+  if (!block.before) return block;
+  assert.equal(old?.kind, block.kind);
+  const name = { list: "items", table: "rows", code: "text" }[block.kind], before = old[name].slice(0, block.before);
+  assert.equal(before.length, block.before);
+  return { ...block, [name]: before.concat(block[name]) };
 }
 
 const PIECES = ["a", "b ", "\n", "\n\n", "# ", "- ", "* ", "1. ", "> ", "```", "~~~", "| x | y |\n", "|---|---|\n", "---", "===", "    ", "  ", "\t", "`", "**", "[ ] ", "\r\n", "+ c\n", "2) "];
@@ -88,6 +98,23 @@ test("20,000 pieces cost no more than their last paragraphs", () => {
     growing.update(text, true);
   }
   assert.ok(performance.now() - start < 10_000, `${performance.now() - start} ms`);
+});
+
+test("nor do 20,000 items, rows or lines of one block, each told once", () => {
+  for (const [first, each, parts] of [["", "- item *x*\n", ({ items }) => items.length], ["| a |\n|---|\n", "| row |\n", ({ rows }) => rows.length], ["```\n", "line\n", ({ text }) => text.split("\n").length]]) {
+    const growing = new Growing();
+    let text = first, told = 0, most = 0;
+    for (let count = 0; count < 20_000; count += 1) {
+      const { open } = growing.update((text += each), true);
+      told += parts(open[0]);
+      most = Math.max(most, parts(open[0]));
+    }
+    assert.ok(most < 5 && told < 80_000, `${each}: ${most} at once, ${told} in all`);
+  }
+});
+
+test("a list knows that it is loose, however long ago it became so", () => {
+  for (const text of ["- a\n\n- b\n- c\n- d\n", "- a\n- b\n\n  more\n- c\n- d\n- e", "- a\n\n  b\nc\n- d\n- e\n", "3. a\n4. b\n\n5. c\n\n---\n- d\n"]) assert.deepEqual(grown([...text]), bare(blocks(text)), text);
 });
 
 test("no text takes more than its length, however deep it pretends to be", () => {

@@ -1,11 +1,11 @@
-// Items → nodes: once a frame, and only what has changed. A long thread is built from its end, a little at a time, so that
-// the newest is there at once and typing is never held up.
+// Items → nodes: once a frame, and only what has changed. Whatever there is to build has one budget of time, and goes on
+// in the next frame: typing is never held up. A long thread is built from its end: the newest is there at once.
 
 import { h, icon } from "../lib/dom.js";
 import { VIEWS } from "./items/views.js";
 
-/** Milliseconds of building in one go. */
-const SLICE = 10;
+/** Milliseconds of building in one go. What is built must be styled and laid out too, which takes several times as long. */
+const SLICE = 5;
 /** Built before the first look. */
 const AT_FIRST = 40;
 const NEAR = 60;
@@ -39,15 +39,25 @@ export class List {
   };
 
   flush() {
-    const began = performance.now();
+    const began = performance.now(), hasTime = () => performance.now() - began < SLICE;
     if (this.epoch !== this.model.epoch) this.#anew();
-    for (; this.appended < this.model.items.length; this.appended += 1) this.#build(this.model.items[this.appended]);
-    for (const item of this.model.changed) this.views.get(item.key)?.update(item);
-    this.model.changed.clear();
-    while (this.older.length && performance.now() - began < SLICE) this.#build(this.older.pop(), true);
-    if (this.older.length) this.schedule();
+    const { items, changed } = this.model;
+    while (this.appended < items.length && hasTime()) this.#build(items[this.appended++], hasTime);
+    for (const item of changed) {
+      if (!hasTime()) break;
+      this.#update(item, hasTime);
+    }
+    while (this.older.length && hasTime()) this.#build(this.older.pop(), hasTime, true);
     if (this.stick) this.toEnd();
     this.cost = performance.now() - began;
+    if (this.appended < items.length || changed.size || this.older.length) this.schedule();
+  }
+
+  /** What is not there yet will be built as it is by then. */
+  #update(item, hasTime) {
+    const more = this.views.get(item.key)?.update(item, hasTime);
+    if (more) this.model.changed.add(item);
+    else this.model.changed.delete(item);
   }
 
   #anew() {
@@ -61,25 +71,25 @@ export class List {
   }
 
   /** `before`: it is older than everything that is there. */
-  #build(item, before = false) {
+  #build(item, hasTime, before = false) {
     if (this.views.has(item.key)) return;
     const view = VIEWS[item.kind]?.(item, this.context);
     if (!view) return;
     this.views.set(item.key, view);
     view.node.classList.add("item");
     view.node.dataset.kind = item.kind;
-    const place = this.#lane(item);
+    const place = this.#lane(item, hasTime);
     // A lane is never moved into what it holds.
     if (view.node.contains(place)) this.inside.append(view.node);
     else if (before) place.prepend(view.node);
     else place.append(view.node);
-    view.update(item);
+    this.#update(item, hasTime);
   }
 
-  #lane(item) {
+  #lane(item, hasTime) {
     if (item.lane === undefined) return this.inside;
     const key = `subagent:${item.lane}`, helper = this.model.find("subagent", item.lane);
-    if (!this.views.has(key) && helper && helper !== item) this.#build(helper, this.older.includes(helper));
+    if (!this.views.has(key) && helper && helper !== item) this.#build(helper, hasTime, this.older.includes(helper));
     return this.views.get(key)?.lane ?? this.inside;
   }
 

@@ -1,7 +1,7 @@
-// Markdown → blocks: {kind, …, raw}. Pure, one pass over the lines for each level of nesting, and levels are bounded.
+// Markdown → blocks: {kind, …, from, to}, in lines. Pure, one pass over the lines for each level of nesting, and levels are bounded.
 //
 //   heading {level, text}   paragraph {text}   code {language, text, closed}   rule
-//   quote {blocks}          list {start, loose, items: [{checked, blocks}]}    table {align, head, rows}
+//   quote {blocks, raw}     list {start, loose, items: [{checked, blocks}]}    table {align, head, rows}
 //
 // Raw HTML is a paragraph like any other. Reference links and footnotes are left out: agents hardly write them, and a
 // definition that comes late would change what has long been read.
@@ -22,16 +22,16 @@ export function lines(text) {
   return text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").split("\n");
 }
 
-export function read(all, { deep, streaming }) {
+/** From line `at` on. */
+export function read(all, { deep, streaming }, at = 0) {
   const found = [];
-  let at = 0;
   while (at < all.length) {
     if (blank(all[at])) { at += 1; continue; }
     const last = streaming && at === all.length - 1;
     if (last && UNSURE.test(all[at])) break;
     const block = start(all, at, { deep, streaming });
     block.from = at;
-    if (block.kind !== "code") block.raw = all.slice(at, block.to).join("\n");
+    if (block.kind === "quote") block.raw = all.slice(at, block.to).join("\n");
     found.push(block);
     at = block.to;
   }
@@ -72,13 +72,14 @@ function opening(line) {
   return found && !(found[1][0] === "`" && found[2].includes("`")) ? { sign: found[1][0], length: found[1].length, indent: line.search(/\S/), info: found[2].trim() } : null;
 }
 
-function code(all, at, fence, { streaming }) {
+/** From the line after `at`: the fence's own. */
+export function code(all, at, fence, { streaming }) {
   let to = at + 1, closed = false;
   for (; to < all.length && !closed; to += 1) closed = closes(all[to], fence);
   let body = all.slice(at + 1, closed ? to - 1 : to);
   if (streaming && !closed && body.length && isPart(body.at(-1), fence)) body = body.slice(0, -1);
   if (fence.indent) body = body.map((line) => line.slice(Math.min(fence.indent, line.search(/\S|$/))));
-  return { kind: "code", language: fence.info.split(/[\s{,]/, 1)[0], text: body.join("\n"), closed, to };
+  return { kind: "code", language: fence.info.split(/[\s{,]/, 1)[0], text: body.join("\n"), closed, to, fence };
 }
 
 function closes(line, fence) {
@@ -138,18 +139,17 @@ function marker(line) {
 
 function list(all, at, how) {
   const first = marker(all[at]), items = [];
-  let to = at, loose = false;
+  let to = at;
   while (to < all.length) {
     const next = isRule(all[to]) ? null : marker(all[to]);
     if (!next || next.sign !== first.sign || (streamingTail(all, to, how) && UNSURE.test(all[to]) && items.length)) break;
-    const item = itemLines(all, to, next);
-    loose ||= item.gap && item.to < all.length;
-    items.push(finish(item, how, all));
-    to = item.to;
+    const found = itemLines(all, to, next), item = { ...finish(found, how, all), from: to, gap: found.gap && found.to < all.length };
+    items.push(item);
+    to = found.to;
     const after = skipBlank(all, to);
-    if (after > to && after < all.length && !isRule(all[after]) && marker(all[after])?.sign === first.sign) { loose = true; to = after; }
+    if (after > to && after < all.length && !isRule(all[after]) && marker(all[after])?.sign === first.sign) { item.gap = true; to = after; }
   }
-  return { kind: "list", start: first.start, loose, items, to };
+  return { kind: "list", start: first.start, loose: items.some((item) => item.gap), items, to };
 }
 
 const streamingTail = (all, at, how) => how.streaming && at === all.length - 1;
@@ -191,10 +191,14 @@ function table(all, at, { streaming }) {
   const partly = streaming && all[at].trimStart()[0] === "|" && (second === undefined || (at + 2 === all.length && /^[ \t|:-]*$/.test(second)));
   const align = second === undefined || partly ? [] : alignment(second);
   if (!partly && align?.length !== head.length) return null;
-  const rows = [];
-  let to = Math.min(at + 2, all.length);
-  for (; to < all.length && !blank(all[to]) && (goesOn(all[to]) && !/^(?: {4}|\t)/.test(all[to])); to += 1) rows.push(all[to]);
-  return { kind: "table", align, head, rows, to };
+  return { kind: "table", align, head, ...tableRows(all, Math.min(at + 2, all.length)) };
+}
+
+/** {rows, to}: those that stand from `at` on. */
+export function tableRows(all, at) {
+  let to = at;
+  while (to < all.length && !blank(all[to]) && goesOn(all[to]) && !/^(?: {4}|\t)/.test(all[to])) to += 1;
+  return { rows: all.slice(at, to), to };
 }
 
 function alignment(line) {

@@ -17,10 +17,11 @@ function spoken(node) {
   node.append(markdown.node);
   return {
     node,
-    update(item) {
-      markdown.update(item.text, item.open);
-      node.classList.toggle("streaming", item.open);
+    update(item, hasTime) {
+      const more = markdown.update(item.text, item.open, hasTime);
+      node.classList.toggle("streaming", item.open || more);
       node.classList.toggle("retracted", Boolean(item.retracted));
+      return more;
     },
   };
 }

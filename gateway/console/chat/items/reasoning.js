@@ -12,14 +12,15 @@ export function reasoningView(item, { session }) {
   summary.addEventListener("click", () => { touched = true; });
   return {
     node,
-    update(now) {
+    update(now, hasTime) {
       const supported = session.capabilities.value.reasoning?.supported;
       node.hidden = supported === false || (!now.text && !now.open && !now.encrypted);
       words.textContent = now.open ? "Thinking…" : now.text ? "Thought" : "Thought, encrypted by the model's provider";
       node.classList.toggle("live", now.open);
       if (!touched) node.open = now.open;
-      markdown.update(now.text, now.open);
+      const more = markdown.update(now.text, now.open, hasTime);
       if (now.open) body.scrollTop = body.scrollHeight;
+      return more;
     },
   };
 }

@@ -1,4 +1,5 @@
-// Kind of item → how it is drawn: `(item, context) => {node, update(item)}`; a subagent also has a `lane` for what it does.
+// Kind of item → how it is drawn: `(item, context) => {node, update(item, hasTime)}`; a subagent also has a `lane` for what it does.
+// An update that is true has more to show, once there is time again.
 
 import { activityView } from "./activity.js";
 import { customView, noticeView, runView, stateView, stepView } from "./asides.js";
