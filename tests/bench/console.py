@@ -1,4 +1,7 @@
-"""The console in a real Chromium: how long it is deaf while an answer streams in, and how a long thread scrolls.
+"""The console in a real Chromium: how long it is deaf while answers stream in, and how a long thread scrolls.
+
+Answers are plain words in one paragraph, then Markdown in many, then many messages of Markdown: what is short to read may
+be long to build. All of them are measured until the last word is shown, which is later than the run's end.
 
 A task of the page's main thread is what a reader's key must wait for. Tasks are told by the browser itself (those of
 50 ms and more), by the wall's clock: on a busy machine they are long for no fault of the page's, so the processor's
@@ -9,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from dataclasses import dataclass
+from time import perf_counter, sleep
 from typing import Any
+from uuid import uuid4
 
 from tests.bench.figures import Figure, Report, Target
 from tests.bench.servers import JOB_LIMIT, Bench, open_gateway
@@ -19,7 +24,9 @@ from tests.support.gateway import Gateway
 DELTAS = 20_000
 MESSAGES = 2_000
 LONGEST_MS = 100.0
-STREAM, SCROLL = "longest task", "slowest scrolled frame"
+STREAM, MARKDOWN, ARRIVING = "longest task, words", "longest task, Markdown", "longest task, messages"
+SCROLL = "slowest scrolled frame"
+POLL_S = 0.25
 WATCH = """
 window.tasks = [0];
 new PerformanceObserver((list) => list.getEntries().forEach((task) => window.tasks.push(task.duration)))
@@ -45,19 +52,43 @@ def measure(bench: Bench) -> Report:
     title = f"console, {DELTAS:,} deltas, {MESSAGES:,} messages"
     try:
         with open_gateway(bench.home / "console") as gateway, open_page() as page:
-            tasks, spent = streamed(page, gateway, bench.say)
+            heard = {case.name: streamed(page, gateway, case, bench.say) for case in CASES}
             frames = sorted(scrolled(page, gateway, bench.say))
     except Unavailable as exc:
-        return Report(title, [Figure(name, "ms", skipped=f"skipped: {exc}") for name in (STREAM, SCROLL)])
-    middle = frames[len(frames) // 2]
-    figures = [
-        Figure(STREAM, "ms", [max(tasks)]),
+        names = (*(case.name for case in CASES), SCROLL)
+        return Report(title, [Figure(name, "ms", skipped=f"skipped: {exc}") for name in names])
+    figures = [figure for case in CASES for figure in told(case, *heard[case.name])]
+    figures += [Figure("scrolled frame", "ms", [frames[len(frames) // 2]]), Figure(SCROLL, "ms", [frames[-1]])]
+    targets = [Target(f"console, {name} in ms", max(tasks), "≤", LONGEST_MS) for name, (tasks, _) in heard.items()]
+    return Report(title, figures, targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    agent: str
+    words: str
+    last: str
+    """What is shown when all is."""
+    each: int
+    """Characters of each piece, at least."""
+    pieces: int
+    unit: str
+
+
+CASES = (
+    Case(STREAM, "single", str(DELTAS), f"{(DELTAS - 1) % 64:05d} ", 6, DELTAS, "delta"),
+    Case(MARKDOWN, "markdown", f"deltas {DELTAS}", f"w{DELTAS - 1:05d} b", 8, DELTAS, "delta"),
+    Case(ARRIVING, "markdown", f"messages {MESSAGES}", f"m{MESSAGES - 1:05d} b and codeonetwo", 23, MESSAGES, "message"),
+)
+
+
+def told(case: Case, tasks: list[float], spent: float) -> list[Figure]:
+    return [
+        Figure(case.name, "ms", [max(tasks)]),
         Figure("tasks of 50 ms and more", "", [float(len(tasks) - 1)]),
-        Figure("processor time of the page", "µs/delta", [spent * 1_000_000 / DELTAS]),
-        Figure("scrolled frame", "ms", [middle]),
-        Figure(SCROLL, "ms", [frames[-1]]),
+        Figure("processor time of the page", f"µs/{case.unit}", [spent * 1_000_000 / case.pieces]),
     ]
-    return Report(title, figures, [Target("console, longest task in ms", max(tasks), "≤", LONGEST_MS)])
 
 
 class Unavailable(Exception):
@@ -83,11 +114,12 @@ def open_page() -> Iterator[Any]:
         browser.close()
 
 
-def streamed(page: Any, gateway: Gateway, say: Callable[[str], None]) -> tuple[list[float], float]:
-    """The long tasks from sending to the last word, and the page's processor seconds."""
-    say(f"console, {DELTAS:,} deltas")
-    page.goto(f"{gateway.url}/#/agents/single/chat/stream")
-    page.get_by_test_id("composer").fill(str(DELTAS))
+def streamed(page: Any, gateway: Gateway, case: Case, say: Callable[[str], None]) -> tuple[list[float], float]:
+    """The long tasks from sending to the last word shown, and the page's processor seconds."""
+    say(f"console, {case.name}")
+    page.goto("about:blank")
+    page.goto(f"{gateway.url}/#/agents/{case.agent}/chat/{uuid4().hex}")
+    page.get_by_test_id("composer").fill(case.words)
     page.evaluate("window.tasks = [0]")
     meter = page.context.new_cdp_session(page)
     meter.send("Performance.enable")
@@ -95,10 +127,20 @@ def streamed(page: Any, gateway: Gateway, say: Callable[[str], None]) -> tuple[l
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Stop").wait_for(state="visible")
     page.get_by_role("button", name="Stop").wait_for(state="hidden")
-    text = page.get_by_test_id("log").text_content()
-    if len(text) < DELTAS * 6:
-        raise RuntimeError(f"the console shows {len(text)} characters")
+    shown(page, case)
     return page.evaluate("window.tasks"), task_seconds(meter) - before
+
+
+def shown(page: Any, case: Case) -> None:
+    """Waits until all is there. Asked seldom: the question is a task of the page too."""
+    deadline = perf_counter() + JOB_LIMIT
+    while True:
+        text = page.get_by_test_id("log").text_content()
+        if len(text) >= case.pieces * case.each and case.last in text:
+            return
+        if perf_counter() > deadline:
+            raise RuntimeError(f"the console shows {len(text)} characters of “{case.words}”")
+        sleep(POLL_S)
 
 
 def task_seconds(meter: Any) -> float:

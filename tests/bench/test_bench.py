@@ -51,7 +51,7 @@ def test_the_feed_is_measured_and_so_is_a_snapshot_in_a_crowd() -> None:
 
 def test_so_is_the_console() -> None:
     printed = bench("--only", "console")
-    for name in (console.STREAM, console.SCROLL):
+    for name in (console.STREAM, console.MARKDOWN, console.ARRIVING, console.SCROLL):
         assert name in printed
 
 
