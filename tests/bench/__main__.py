@@ -22,7 +22,7 @@ crowd         GET …/capabilities at a gateway with 100 more agents and 1,000 m
 first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
 client        The official JavaScript client reading a run, with merging and without.
-console       The page in Chromium: its longest task while words, Markdown and messages stream in, frames while a long thread scrolls.
+console       The page in Chromium: its longest task while words, Markdown, messages stream in; how a thread scrolls.
 
 A target that is not met is marked BELOW; the exit code says only whether everything could be measured. Targets are
 meant for the full size on a quiet machine: the shorter the runs, the more their beginnings weigh.

@@ -1,7 +1,7 @@
 """The console in a real Chromium: how long it is deaf while answers stream in, and how a long thread scrolls.
 
-Answers are plain words in one paragraph, then Markdown in many, then many messages of Markdown: what is short to read may
-be long to build. All of them are measured until the last word is shown, which is later than the run's end.
+Answers are plain words in one paragraph, then Markdown in many, then many messages of Markdown: what is short to read
+may be long to build. All of them are measured until the last word is shown, which is later than the run's end.
 
 A task of the page's main thread is what a reader's key must wait for. Tasks are told by the browser itself (those of
 50 ms and more), by the wall's clock: on a busy machine they are long for no fault of the page's, so the processor's
@@ -79,7 +79,7 @@ class Case:
 CASES = (
     Case(STREAM, "single", str(DELTAS), f"{(DELTAS - 1) % 64:05d} ", 6, DELTAS, "delta"),
     Case(MARKDOWN, "markdown", f"deltas {DELTAS}", f"w{DELTAS - 1:05d} b", 8, DELTAS, "delta"),
-    Case(ARRIVING, "markdown", f"messages {MESSAGES}", f"m{MESSAGES - 1:05d} b and codeonetwo", 23, MESSAGES, "message"),
+    Case(ARRIVING, "markdown", f"messages {MESSAGES}", f"m{MESSAGES - 1:05d} b and code", 23, MESSAGES, "message"),
 )
 
 

@@ -60,7 +60,7 @@ function grown(pieces) {
 function joined(old, block) {
   if (!block.before) return block;
   assert.equal(old?.kind, block.kind);
-  const name = { list: "items", table: "rows", code: "text" }[block.kind], before = old[name].slice(0, block.before);
+  const name = { list: "items", table: "rows", quote: "blocks", code: "text" }[block.kind], before = old[name].slice(0, block.before);
   assert.equal(before.length, block.before);
   return { ...block, [name]: before.concat(block[name]) };
 }
@@ -101,7 +101,7 @@ test("20,000 pieces cost no more than their last paragraphs", () => {
 });
 
 test("nor do 20,000 items, rows or lines of one block, each told once", () => {
-  for (const [first, each, parts] of [["", "- item *x*\n", ({ items }) => items.length], ["| a |\n|---|\n", "| row |\n", ({ rows }) => rows.length], ["```\n", "line\n", ({ text }) => text.split("\n").length]]) {
+  for (const [first, each, parts] of [["", "- item *x*\n", ({ items }) => items.length], ["| a |\n|---|\n", "| row |\n", ({ rows }) => rows.length], ["", "> a\n>\n", (quote) => quote.blocks.length], ["```\n", "line\n", ({ text }) => text.split("\n").length]]) {
     const growing = new Growing();
     let text = first, told = 0, most = 0;
     for (let count = 0; count < 20_000; count += 1) {

@@ -39,10 +39,11 @@ class Fake {
 
 const text = (data) => Object.assign(new Fake("#text"), { data: String(data) });
 
-/** As it would be written: what two nodes have alike is the same string. */
+/** As it would be written: what two nodes have alike is the same string. Groups are a matter of layout, and left out. */
 export function written(node) {
   if (node.tag === "#text") return node.data;
   const inside = node.childNodes.map(written).join("");
+  if (node.className === "md-group") return inside;
   return `<${node.tag}${node.className ? ` ${node.className}` : ""}>${inside}</${node.tag}>`;
 }
 

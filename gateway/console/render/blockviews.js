@@ -69,11 +69,14 @@ function cut(text) {
 
 class Quote {
   #views = [];
+  #first = 0; // the place of the first of them: those before are settled
   node = h("blockquote");
 
-  show({ kind, blocks, raw }, live) {
+  show({ kind, blocks, raw, before = 0 }, live) {
     if (kind !== "quote") return false;
-    if (raw !== this.raw || live || this.live) this.#views = reconcile(this.node, this.#views, blocks, live);
+    const same = raw === this.raw && before === this.#first;
+    if (!same || live || this.live) this.#views = reconcile(this.node, this.#views.slice(before - this.#first), blocks, live);
+    this.#first = before;
     Object.assign(this, { raw, live });
     return true;
   }

@@ -1,6 +1,6 @@
 // A text that grows → the blocks it is made of, settled ones told once. Pure. An update reads only from where the last
-// blocks begin: 20,000 of them cost no more than their last paragraphs. A list, a table or a fenced block may be all there
-// is: of the last one, items, rows and lines settle as blocks do.
+// blocks begin: 20,000 of them cost no more than their last paragraphs. A list, a table, a quote or a fenced block may be all
+// there is: of the last one, items, rows, blocks and lines settle as blocks do.
 
 import { code, lines, read, tableRows } from "./blocks.js";
 
@@ -10,7 +10,7 @@ export class Growing {
   #inside = null; // the block that they end in, if they end in one
 
   /** {restart, settled, open}: blocks now final, to be kept; and those that may still change. `restart`: forget all.
-   *  A first block with `before` goes on with the one that was open: so many items, rows or characters were told. */
+   *  A first block with `before` goes on with the one that was open: so many of its parts (of code: characters) were told. */
   update(text, streaming = false) {
     const restart = !this.follows(text, streaming);
     if (restart) { this.#settled = 0; this.#inside = null; }
@@ -43,6 +43,10 @@ const SAMPLE = 64;
 function resumed(tail, inside, streaming) {
   const how = { deep: 0, streaming };
   if (!inside) return read(tail, how);
+  if (inside.kind === "quote") {
+    const [quote, ...others] = read(tail, how);
+    return [{ ...quote, before: inside.before }, ...others];
+  }
   if (inside.kind === "list") {
     // It begins with an item: its list is the rest of the one that is open.
     const [list, ...others] = read(tail, how);
@@ -56,6 +60,7 @@ function resumed(tail, inside, streaming) {
 function settle(block, whole) {
   if (block.kind === "list") return settleItems(block, whole);
   if (block.kind === "table") return settleRows(block, whole);
+  if (block.kind === "quote") return settleQuoted(block, whole);
   return block.fence && !block.closed ? settleLines(block, whole) : null;
 }
 
@@ -65,6 +70,12 @@ function settleItems({ start, items, before = 0, carried = false }, whole) {
   if (count < 1) return null;
   const loose = carried || items.slice(0, count).some((item) => item.gap);
   return { line: items[count].from, inside: { kind: "list", start, loose, before: before + count } };
+}
+
+function settleQuoted({ blocks, before = 0, from }, whole) {
+  const count = blocks.findLastIndex((block) => from + block.from < whole);
+  if (count < 1) return null;
+  return { line: from + blocks[count].from, inside: { kind: "quote", before: before + count } };
 }
 
 function settleRows({ align, head, rows, before = 0, to }, whole) {

@@ -9,7 +9,7 @@ import { Growing } from "./growing.js";
 export { inlineNodes } from "./spans.js";
 
 const STEP = 2000; // characters that are read before the clock is looked at
-const LONG = 40; // blocks: from there on those out of sight are not laid out (see chat.css)
+const GROUP = 50; // blocks that stand in one group: those out of sight are not laid out (see render.css)
 
 export class Markdown {
   #growing = new Growing();
@@ -17,6 +17,7 @@ export class Markdown {
   #text = "";
   #shown = 0; // characters
   #blocks = 0;
+  #full = GROUP;
 
   constructor() {
     this.node = h("div", { class: "md" });
@@ -39,21 +40,29 @@ export class Markdown {
 
   #anew() {
     this.node.replaceChildren();
-    this.node.classList.remove("long");
-    this.rest = this.tail = null;
+    this.group = this.rest = this.tail = null;
     this.#growing = new Growing();
     this.#open = [];
     this.#shown = this.#blocks = 0;
+    this.#full = GROUP;
   }
 
   #step(end, live = this.streaming || end < this.#text.length) {
     const { settled, open } = this.#growing.update(this.#text.slice(0, end), live);
-    const views = reconcile(this.node, this.#open, [...settled, ...open], live);
+    const views = reconcile(this.#place(), this.#open, [...settled, ...open], live);
     this.#open = views.slice(settled.length);
     this.#blocks += settled.length;
     this.#shown = end;
-    if (this.#blocks > LONG) this.node.classList.add("long");
     this.#mark(live ? views.at(-1)?.node : null);
+  }
+
+  /** Where new blocks go. The first stand in the text itself: most texts need no groups. */
+  #place() {
+    if (this.#blocks >= this.#full) {
+      this.group = this.node.appendChild(h("div", { class: "md-group" }));
+      this.#full = this.#blocks + GROUP;
+    }
+    return this.group ?? this.node;
   }
 
   /** Where more will come. A class of its own: a rule for any last child would have all within looked at again. */
