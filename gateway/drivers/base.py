@@ -107,6 +107,13 @@ class Session(Protocol):
     async def aclose(self) -> None: ...
 
 
+class Elsewhere(Protocol):
+    """Another gateway, as one of its agents is asked about there."""
+
+    async def asked(self, path: str, method: str) -> tuple[int, str, bytes]:
+        """What it answers below the agent's own address: status, content type, body. Raises `AgentFault`."""
+
+
 class Driver(Protocol):
     """One agent, however it is reached."""
 
@@ -114,6 +121,10 @@ class Driver(Protocol):
     """Seconds in which the questions of parallel calls follow each other; 0: all come as one `Asked`."""
     local: bool
     """It works in this machine's folders, so they are held against the workspace; else they are the far side's."""
+
+    @property
+    def elsewhere(self) -> Elsewhere | None:
+        """Who knows more of this agent than can be told here; None: nobody."""
 
     async def announced(self) -> Mapping[str, Any]:
         """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every

@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 class PythonDriver:
     together = 0.0
     local = True
+    elsewhere = None
     probed = True
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:

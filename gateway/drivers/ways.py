@@ -53,7 +53,7 @@ class Ways:
         self._drivers = [makers[each.driver](each, tasks) for each in told]
         self._passed_over: dict[int, float] = {}
         """Way → when."""
-        self.local = True
+        self.local, self.elsewhere = True, None
         self.together = max(driver.together for driver in self._drivers)
 
     @property

@@ -36,6 +36,7 @@ from gateway.web import (
     socket,
     threads,
 )
+from gateway.web.elsewhere import known_there
 from gateway.web.guard import Guard
 from gateway.web.house import open_house
 from gateway.web.packing import Packing
@@ -70,16 +71,12 @@ ROUTES: list[BaseRoute] = [
     WebSocketRoute("/agents/{agent}/socket", socket.socket),
     Route("/schemas/agent.json", schemas.agent),
     Route("/capabilities/matrix", matrix.show),
-    Route("/agents/{agent}/models", models.list_models),
-    Route(
-        "/agents/{agent}/models:validate",
-        by_method(GET=models.validate, POST=models.validate),
-        methods=["GET", "POST"],
-    ),
-    Route("/agents/{agent}/models:refresh", models.refresh, methods=["POST"]),
+    Route("/agents/{agent}/models", known_there(models.list_models)),
+    Route("/agents/{agent}/models:validate", known_there(models.validate), methods=["GET", "POST"]),
+    Route("/agents/{agent}/models:refresh", known_there(models.refresh), methods=["POST"]),
     # The longer path first: a model's id may have slashes in it.
-    Route("/agents/{agent}/models/{model:path}/cost", models.show_cost),
-    Route("/agents/{agent}/models/{model:path}", models.show),
+    Route("/agents/{agent}/models/{model:path}/cost", known_there(models.show_cost)),
+    Route("/agents/{agent}/models/{model:path}", known_there(models.show)),
     Route("/agents/{agent}/threads", threads.list_threads),
     # Before the thread itself, whose id may have slashes in it.
     Route("/agents/{agent}/threads/{thread:path}/events", messages.events),

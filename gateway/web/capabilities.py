@@ -12,6 +12,7 @@ from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, Shown
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.runs.agents import Agent
+from gateway.web.elsewhere import from_there
 from gateway.web.feed import Feeding, wants_feed
 from gateway.web.house import House
 from gateway.web.leaving import while_there
@@ -31,11 +32,19 @@ async def show(request: Request) -> ASGIApp:
         return _feed(house, agent, request)
     if not request.scope["query_string"]:
         return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
+    if _is_of_its_file(request) and (answered := await from_there(request, agent)) is not None:
+        return answered
     key = _key(agent, request)
     current = await house.eyes.current(key)
     if key.explain:
         return _explained(request, current)
     return answer(request, shown(key.view, current, agent.definition))
+
+
+def _is_of_its_file(request: Request) -> bool:
+    """A model's limits, and views that are made with the agent's definition: for another gateway's agent, there."""
+    query = request.query_params
+    return "model" in query or query.get("view") in ("acp", "mux")
 
 
 def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:

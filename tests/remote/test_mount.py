@@ -251,3 +251,22 @@ def test_a_name_in_the_environment_that_fits_no_header_is_told_without_its_value
     with pytest.raises(ConfigError) as caught:
         headers(remote, definition, {"TOKEN": secret})
     assert "remote.headers.authorization: must be one line" in caught.value.detail and secret not in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "models",
+        "models/opus",
+        "models/opus/cost?inputTokens=1000&outputTokens=10",
+        "models:validate?model=opsu",
+        "models/no-such-model",
+        "capabilities?model=opus",
+        "capabilities?view=mux",
+        "capabilities?view=acp",
+    ],
+)
+def test_what_only_its_definition_tells_is_asked_there(pair: Pair, path: str) -> None:
+    here, there = (pair.near.client.get(f"/agents/far.claude/{path}"), pair.far.client.get(f"/agents/claude/{path}"))
+    assert (here.status_code, here.headers["content-type"]) == (there.status_code, there.headers["content-type"])
+    assert here.json() == there.json()

@@ -40,6 +40,7 @@ AUTH_LIMIT = 120.0
 class AcpDriver:
     together = 0.05
     local = True
+    elsewhere = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.command is not None  # the definition was checked

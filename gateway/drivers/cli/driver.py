@@ -29,6 +29,7 @@ MODELS_LIMIT = 60.0
 class CliDriver:
     together = 0.05
     local = True
+    elsewhere = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         self._definition, self._tasks = definition, tasks

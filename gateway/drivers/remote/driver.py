@@ -119,6 +119,14 @@ class RemoteDriver:
         self._worked()
         return answer
 
+    @property
+    def elsewhere(self) -> RemoteDriver | None:
+        return self if self._definition.via else None
+
+    async def asked(self, path: str, method: str) -> tuple[int, str, bytes]:
+        answer = await self.below(path, method=method)
+        return answer.status, answer.headers.get("content-type", "application/json"), answer.content
+
     async def below(self, path: str, *, method: str = "GET", body: Any = None) -> Answer:
         """Of another gateway's agent: its threads, and what they have."""
         return await self._get(self._remote.url + path, method=method, body=body)
