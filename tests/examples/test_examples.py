@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -120,6 +121,13 @@ def test_the_javascript_client_is_the_version_that_is_tested() -> None:
 @pytest.mark.parametrize("name", ["otter", "stoat", "heron", "kite"])
 def test_check_finds_nothing_wrong_with_an_example(gateway: Gateway, name: str) -> None:
     done(gateway, sys.executable, "-m", "gateway", "check", OWN / f"{name}.toml", cwd=ROOT)
+
+
+def test_the_first_words_to_one_are_said_as_the_readme_has_them(gateway: Gateway) -> None:
+    here = EXAMPLES / "custom-agent"
+    [line] = re.findall(r"^agui-gateway (run .*?) +#", (here / "README.md").read_text(), re.M)
+    said = done(gateway, sys.executable, "-m", "gateway", *shlex.split(line), cwd=here)
+    assert said.startswith("You gave me 1 word")
 
 
 def test_the_readme_names_every_agent_of_the_folder() -> None:
