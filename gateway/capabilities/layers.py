@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.capabilities.tools import ITEMS, SERVERS, folded, sources
+from gateway.capabilities import tools
+from gateway.capabilities.tools import ITEMS, SERVERS, SUPPORTED, folded, sources
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
 from gateway.catalog.leaves import flatten
@@ -136,17 +137,23 @@ def _yes(takes: tuple[int, int] | bool | None) -> bool | None:
 TOLD_BY = {"agent": "what the agent lists", "mcp": "tools/list of its MCP servers", "seen": "calls that were seen"}
 
 
-def session_layers(definition: AgentDefinition, learned: Layer, below: Iterable[Said]) -> list[Said]:
-    """What a thread's session has and is set to. `below`: the layers that it stands over."""
+def session_layers(
+    definition: AgentDefinition, learned: Layer, below: Iterable[Said], model: Said | None = None
+) -> list[Said]:
+    """What a thread's session has and is set to. `below`: the layers that it stands over. `model`: the one of them that
+    is its model's, whose no to tools stands."""
     shown = folded(learned, [said.values for said in below], definition.mcp_tool_names)
     items = shown.pop(ITEMS, None)
     servers = {path: shown.pop(path) for path in [*shown] if path.startswith(SERVERS)}
     layers = [Said("session", "what the session told", shown)]
     if servers:
         layers.append(Said("session", "what became of its MCP servers", servers))
+    has = {SUPPORTED: True} if tools.shown(learned, items, {} if model is None else model.values) else {}
     if items is not None:
         told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
-        layers.append(Said("session", told_by, {ITEMS: items}))
+        layers.append(Said("session", told_by, {ITEMS: items, **has}))
+    elif has:
+        layers.append(Said("session", TOLD_BY["seen"], has))
     return layers
 
 

@@ -16,8 +16,9 @@ from typing import Any
 from gateway.events import Layer
 
 ITEMS = "tools.items"
+SUPPORTED = "tools.supported"
 SEEN = "custom.gateway.tools.seen"
-"""A session's leaf: names of tools that it called. Folded into the items."""
+"""A session's leaf: names of tools that it called, where they had some. Folded into the items."""
 SERVERS = "custom.gateway.mcp."
 """…`.NAME.status`, `.transport`, `.reason`, `.tools` (how many), `.complete`, `.saidBy`."""
 AGENTS_WORD = "custom.session.mcpServers"
@@ -56,6 +57,12 @@ def folded(learned: Layer, below: Iterable[Layer], naming: str | None) -> dict[s
     if ITEMS in learned or learned.get(SEEN) or any(server.tools for server in there):
         found[ITEMS] = _items(learned, below, there, naming)
     return found
+
+
+def shown(learned: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
+    """What a session has and does shows that it has tools. What it says of that itself stands, and a model's no."""
+    said = SUPPORTED in learned or model.get(SUPPORTED) is False
+    return not said and (bool(items) or SEEN in learned)
 
 
 def escaped(name: str) -> str:

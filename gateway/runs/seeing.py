@@ -7,6 +7,7 @@ batch of events costs a look at their types; nobody waits for a server.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.capabilities.tools import LISTED, SEEN, SERVERS, escaped
@@ -25,7 +26,7 @@ NATIVE = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 class Watched:
     def __init__(self, session: Session, servers: Using) -> None:
         self._session, self._servers = session, servers
-        self._seen: list[str] = []
+        self._seen = Seen()
         self._known: tuple[dict[str, Known], Layer] = ({}, {})
 
     @property
@@ -50,9 +51,9 @@ class Watched:
         if known != self._known[0]:
             layer = {path: value for name, one in known.items() for path, value in _leaves(name, one)}
             self._known = known, layer
-        if not layer and not self._seen:
+        if not layer and not self._seen.any:
             return self._session.learned
-        return {**self._session.learned, **layer, **({SEEN: [*self._seen]} if self._seen else {})}
+        return {**self._session.learned, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
 
     async def start(self, turn: Turn) -> LiveTurn:
         self._servers.again()
@@ -78,10 +79,23 @@ def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
         yield f"{place}{LISTED}", state.listing.tools
 
 
-class Seeing(Around):
-    """A turn, whose calls are noted. The client's own tools are none of the session's."""
+@dataclass(slots=True)
+class Seen:
+    """A session's calls."""
 
-    def __init__(self, live: LiveTurn, seen: list[str], clients: frozenset[str]) -> None:
+    names: list[str] = field(default_factory=list)
+    any: bool = False
+    """There was one, whether it has a tool's name or not."""
+
+    def note(self, name: str) -> None:
+        if name not in self.names and len(self.names) < MOST_SEEN and 0 < len(name) <= LONGEST:
+            self.names.append(name)
+
+
+class Seeing(Around):
+    """A turn, whose calls are noted. The client's own tools are none of the session's, but a call is a call."""
+
+    def __init__(self, live: LiveTurn, seen: Seen, clients: frozenset[str]) -> None:
         super().__init__(live)
         self._seen, self._clients = seen, clients
 
@@ -95,17 +109,19 @@ class Seeing(Around):
     def _note(self, batch: list[Event]) -> None:
         for event in batch:
             name = _called(event)
-            if name is None or name in self._clients or name in self._seen:
+            if name is None:
                 continue
-            if len(self._seen) < MOST_SEEN and 0 < len(name) <= LONGEST:
-                self._seen.append(name)
+            self._seen.any = True
+            if name not in self._clients:
+                self._seen.note(name)
 
 
 def _called(event: Event) -> str | None:
-    """The tool's name. An ACP agent need not tell it: then the call has the name of its kind, which is no tool's."""
+    """The tool's name; None: it is no call. An ACP agent need not tell it: then the call has the name of its kind, which
+    is no tool's, and is told as the empty one."""
     match event:
         case ToolStart(name=name, metadata={"acp": dict(told)}):
-            return name if told.get("name") == name else None
+            return name if told.get("name") == name else ""
         case ToolStart(name=name):
             return name
         case Native(event={"type": kind, "toolCallName": str(name)}) if kind in NATIVE:

@@ -138,10 +138,11 @@ class Snapshots:
 def _with(known: Known, model: Model | None, learned: Layer | None, before: Sequence[Said]) -> Current:
     """`before`: the layers of the last one with the same model and session."""
     layers = [*known.layers]
+    limits = None if model is None else model_layer(known.definition, model, known.handshake)
     if learned:
-        layers += session_layers(known.definition, learned, known.layers)
-    if model is not None:
-        layers.append(model_layer(known.definition, model, known.handshake))
+        layers += session_layers(known.definition, learned, known.layers, limits)
+    if limits is not None:
+        layers.append(limits)
     return _current([said.since(before) for said in layers], model)
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gateway.capabilities.layers import Said, model_layer, session_layers
 from gateway.capabilities.merge import merge
-from gateway.capabilities.tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, folded
+from gateway.capabilities.tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, SUPPORTED, folded
 from gateway.catalog.leaves import unflatten
 from gateway.catalog.models import Model
 from tests.catalog.otter import otter
@@ -163,3 +163,41 @@ def test_whether_calls_run_side_by_side_is_the_models_word(can: bool | None) -> 
 def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
     with pytest.raises(ValidationError, match="mcp_tool_names"):
         otter(mcp_tool_names=naming)
+
+
+# -- that it has any
+
+
+def supported(learned: dict[str, Any], *below: Said, model: Said | None = None) -> Any:
+    """What the snapshot says of it, and who said so."""
+    layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, learned, below, model)]
+    told = merge(layers).explain().get(SUPPORTED)
+    return None if told is None else (told["value"], told["layer"], told["source"])
+
+
+@pytest.mark.parametrize(
+    ("learned", "source"),
+    [
+        (own("Bash"), "what the agent lists"),
+        (server("calc", ADD), "tools/list of its MCP servers"),
+        ({SEEN: ["Bash"]}, "calls that were seen"),
+        ({SEEN: []}, "calls that were seen"),
+    ],
+    ids=["its own list", "a server's", "a call", "a call without a name"],
+)
+def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(learned: dict[str, Any], source: str) -> None:
+    assert supported(learned) == (True, "session", source)
+    assert supported(learned, Said("handshake", "an older word", {SUPPORTED: False})) == (True, "session", source)
+
+
+@pytest.mark.parametrize(
+    "learned", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
+)
+def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(learned: dict[str, Any]) -> None:
+    assert supported(learned) is None
+
+
+def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:
+    assert supported({SEEN: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session told")
+    blunt = Said("model", "a model without tools", {SUPPORTED: False})
+    assert supported({SEEN: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")

@@ -91,14 +91,24 @@ async def test_a_call_shows_that_the_session_has_the_tool(servers: McpServers, e
         ToolStart("c", "edit", metadata={"acp": {"kind": "edit"}}),
         ToolStart("c", "own"),
         ToolStart("c", "x" * (LONGEST + 1)),
+    ],
+    ids=["a kind", "the client's own", "too long"],
+)
+async def test_a_call_without_a_name_of_the_agents_own_is_seen_all_the_same(servers: McpServers, event: Event) -> None:
+    assert await seen(servers, event, tools=("own",)) == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
         Native({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "{"}),
         Native({"type": "CUSTOM", "toolCallName": "no call"}),
         Custom("tool", {"name": "no call"}),
     ],
-    ids=["a kind", "the client's own", "too long", "a later chunk", "another event", "no call"],
+    ids=["a later chunk", "another event", "no call"],
 )
-async def test_what_is_no_tool_of_the_agents_is_not_taken_for_one(servers: McpServers, event: Event) -> None:
-    assert await seen(servers, event, tools=("own",)) is None
+async def test_what_is_no_call_is_not_taken_for_one(servers: McpServers, event: Event) -> None:
+    assert await seen(servers, event) is None
 
 
 async def test_only_so_many_names_are_kept(servers: McpServers) -> None:
