@@ -14,6 +14,9 @@ Approvals = Literal["prompt", "auto", "deny"]
 
 NO_RESULT = "The application gave no result for this call."
 """Told of a call of the client's own tools that nobody answered: to the agent, and in the conversation."""
+UNREPORTED = "The agent ended its turn without a result for this call."
+CANCELLED = "The turn was cancelled before this call had a result."
+"""Told of calls of the agent's own that never had a result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from gateway.events import (
     Wire,
     Written,
 )
+from gateway.turn import UNREPORTED
 
 PROTOCOL_VERSION = "1.0"
 
@@ -345,7 +346,7 @@ class Outbound:
         """A call of the agent's own tool that got no result would look to the client like one of *its* tools."""
         for call in self._order.unanswered():
             if self._calls[call]["toolCallName"] not in self._client_tools:
-                result = {"toolCallId": call, "content": "The agent ended its turn without a result for this call."}
+                result = {"toolCallId": call, "content": UNREPORTED}
                 event = {"type": "TOOL_CALL_RESULT", "messageId": self._translator.new_id(), **result}
                 self._emit(tagged(event, self._calls[call].get("subagentRunId")), out)
 

@@ -59,7 +59,7 @@ CARRIED: dict[str, dict[str, Any]] = {
 LAYER = flatten({"custom": {NAME: CARRIED}})
 """As a part of the gateway's layer."""
 
-TOOL_EVENTS = ["tool.called", "tool.completed"]
+TOOL_EVENTS = ["tool.called", "tool.completed", "tool.failed"]
 SESSION_EVENTS = ["session.started", "session.released"]
 """Of an agent that has sessions to come back to."""
 

@@ -4,7 +4,8 @@ In: the events of one run, in order. Out: JSON objects by Relay's names, with `r
 call where Relay has no name for it. Long texts are cut: whoever wants all of them follows the run. Pure, but for the
 names of calls that are still open, which outlive their run where it is interrupted.
 
-- `tool.called` comes when the arguments are complete, `tool.completed` with the result, the client's own too.
+- `tool.called` comes when the arguments are complete, `tool.completed` with the result, the client's own too; or
+  `tool.failed`, where the result says that the tool failed, or stands for one that never came.
 - `transcript.chunk` is a whole message, or what of a long one has come so far.
 - `message.received` is told of the message that a run brings, and of one that reaches a turn under way.
 """
@@ -18,6 +19,7 @@ from typing import Any
 import orjson
 
 from gateway.events import Wire
+from gateway.runs.failing import error_of
 from gateway.turn import text_of
 
 TEXT_CHARS = 8000
@@ -57,7 +59,7 @@ class Relaying:
             event
             for message in messages
             if message["role"] == "tool" and message["toolCallId"] in self._calls
-            for event in self._completed(message["toolCallId"], message["content"])
+            for event in self._answered(message["toolCallId"], message)
         ]
         if messages and messages[-1]["role"] == "user" and messages[-1]["id"] != known:
             last = messages[-1]
@@ -125,14 +127,18 @@ class Relaying:
         return [{"type": "tool.called", **self._tool(call), "input": _input(growing.take())}]
 
     def _call_answered(self, event: Wire) -> list[Wire]:
-        return self._completed(event["toolCallId"], event["content"])
+        return self._answered(event["toolCallId"], event)
 
-    def _completed(self, call: str, content: str | list[Wire]) -> list[Wire]:
+    def _answered(self, call: str, result: Wire) -> list[Wire]:
+        """`result`: an event of the agent's, or a message of the client's, which may have an `error` of its own."""
         if call not in self._calls:
             return []
-        told = {"type": "tool.completed", **self._tool(call), "output": text_of(content)[:TEXT_CHARS]}
+        tool, text = self._tool(call), text_of(result["content"])
         del self._calls[call]
-        return [told]
+        error = result.get("error") or error_of(text, result.get("metadata"))
+        if error is not None:
+            return [{"type": "tool.failed", **tool, "error": error[:TEXT_CHARS]}]
+        return [{"type": "tool.completed", **tool, "output": text[:TEXT_CHARS]}]
 
     def _tool(self, call: str) -> Wire:
         return {"run": self._run, "tool": self._calls[call], "toolCallId": call}

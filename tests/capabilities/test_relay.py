@@ -89,7 +89,7 @@ def test_images_are_taken_where_the_agent_is_known_to_take_them(takes: bool | No
 
 def test_tools_are_seen_of_an_agent_that_has_them() -> None:
     with_tools, without = (relay.view(saying(tools__supported=has))["events"]["emits"] for has in (True, False))
-    assert set(with_tools) - set(without) == {"tool.called", "tool.completed"}
+    assert set(with_tools) - set(without) == {"tool.called", "tool.completed", "tool.failed"}
     assert relay.view(saying())["events"]["emits"] == without
 
 

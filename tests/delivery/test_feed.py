@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gateway.turn import NO_RESULT, UNREPORTED
 from tests.acp.support import Stage as AcpStage
 from tests.acp.support import Talk
 from tests.capabilities.test_relay import EVENTS
@@ -249,3 +250,44 @@ def test_an_agent_with_sessions_is_told_each_message_once(acp: AcpStage) -> None
         attached(acp, thread.post(words)["runId"])
     assert talk.prompts == ["one", "two", "three"]
     assert thread.said() == ["one", "two", "three"]
+
+
+# -- tools
+
+
+def test_a_tool_that_failed_and_one_that_never_answered_are_told_as_that(acp: AcpStage) -> None:
+    thread = Thread(acp, "full", id=Talk(acp, "full").id)
+    with thread.feed() as events:
+        thread.post("tools")
+        found = [event for event in until(events, "status.changed", status="idle") if event["type"][:5] == "tool."]
+    ends = [event for event in found if event["type"] != "tool.called"]
+    assert [(end["type"], end["tool"]) for end in ends] == [
+        ("tool.completed", "edit"),
+        ("tool.failed", "fetch"),
+        ("tool.failed", "search"),
+    ]
+    assert [end["error"] for end in ends[1:]] == ["no network", UNREPORTED]
+    assert {end["toolCallId"] for end in ends} == {event["toolCallId"] for event in found}
+
+
+def test_what_the_feed_told_of_tools_the_thread_s_own_view_declares(acp: AcpStage) -> None:
+    talk, before = Talk(acp, "full"), acp.asks("/agents/full/capabilities?view=relay")["events"]["emits"]
+    with Thread(acp, "full", id=talk.id).feed() as events:
+        Thread(acp, "full", id=talk.id).post("tools")
+        told = {kind for kind in kinds(until(events, "status.changed", status="idle")) if kind.startswith("tool.")}
+    assert not told & {*before}
+    assert told <= {*acp.asks(f"/agents/full/capabilities?view=relay&thread={talk.id}")["events"]["emits"]}
+    assert acp.asks(f"/agents/full/capabilities?thread={talk.id}")["tools"]["supported"] is True
+
+
+def test_a_tool_of_the_client_s_that_failed_there_is_told_as_that(thread: Thread) -> None:
+    card = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
+    with thread.feed() as events:
+        run = thread.run("call", tools=[card])[0]["runId"]
+        result = {"id": "r", "role": "tool", "toolCallId": f"{run}-c", "content": "", "error": "no screen"}
+        thread.gateway.run(thread.agent, threadId=thread.id, tools=[card], messages=[result])
+        failed = until(events, "tool.failed")[-1]
+        assert (failed["tool"], failed["error"]) == ("show_card", "no screen")
+        thread.run("call", tools=[card])
+        thread.run("never mind", tools=[card])
+        assert until(events, "tool.failed")[-1]["error"] == NO_RESULT

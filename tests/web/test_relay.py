@@ -71,6 +71,7 @@ def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
                 "error",
                 "tool.called",
                 "tool.completed",
+                "tool.failed",
             ]
         },
         "actions": {"invoke": True, "expose": False},

@@ -20,6 +20,7 @@ from typing import Any
 from gateway.errors import NotJson
 from gateway.events import Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
 from gateway.jsontext import loads
+from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.arguments import Arguments
 from gateway.wire.acp.hosted import Hosted, Untold
 from gateway.wire.acp.lenient import items, json_text, obj, present, word
@@ -149,7 +150,7 @@ class ToolCalls:
                 continue
             found += self._end(call)
             call.answered = True
-            words = "The turn was cancelled before this call had a result." if cancelled else UNREPORTED
+            words = CANCELLED if cancelled else UNREPORTED
             if call.permission is not None:
                 words += f" Permission: {call.permission}."
             state = {"status": "cancelled" if cancelled else "unknown", "lastStatus": call.status}
@@ -296,9 +297,6 @@ class ToolCalls:
                 "parentToolCallId": parent.id if parent else None,
             }
         )
-
-
-UNREPORTED = "The agent ended its turn without a result for this call."
 
 
 def _locations(told: list[Any]) -> list[dict[str, Any]]:

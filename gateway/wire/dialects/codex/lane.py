@@ -25,6 +25,7 @@ from gateway.events import (
     ToolResult,
     ToolStart,
 )
+from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.lenient import count, present, text, word
 from gateway.wire.acp.plans import Plans
 from gateway.wire.acp.terminals import Output
@@ -42,8 +43,6 @@ TOLD = {
 ECHOES = ("userMessage",)
 """Our own words, come back."""
 
-CANCELLED = "The turn was cancelled before this call had a result."
-UNREPORTED = "The agent ended its turn without a result for this call."
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from gateway.events import Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.content import to_part
 from gateway.wire.acp.lenient import items, json_text, obj, present, text, word
 from gateway.wire.acp.terminals import Output
@@ -22,8 +23,6 @@ from gateway.wire.dialects.pi.intent import INTENT, WithoutIntent
 
 DETAIL_CHARS = 4_000
 """What a tool tells beside its result is repeated up to this size."""
-UNREPORTED = "The agent ended its turn without a result for this call."
-CANCELLED = "The turn was cancelled before this call had a result."
 
 
 @dataclass(slots=True)
