@@ -1,7 +1,8 @@
 """The snapshot as Agent Relay's `AgentSessionCapabilities`, with the session's status beside it: `?view=relay`.
 
-In: a snapshot, and where the thread is. Out: the JSON object, in the interface's own names. Only what works is
-declared; what nobody knows is absent.
+In: a snapshot, and where the thread is. Out: the JSON object, in the interface's own names; or the snapshot with the
+same under `custom.relay`, but for the status, which changes all the time. Only what works is declared; what nobody
+knows is absent.
 
 - A message comes by a run, or by `POST …/threads/{t}/messages`, which begins one: `on-idle` when the thread is idle, or
   `immediate`, which interrupts; what cannot be delivered yet is queued. `next-tool-call` is there where the agent takes
@@ -17,14 +18,17 @@ declared; what nobody knows is absent.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.capabilities.facts import fact
+from gateway.capabilities.facts import Fact, fact
+from gateway.capabilities.layers import Said
 from gateway.capabilities.merge import Snapshot
-from gateway.catalog.leaves import flatten
+from gateway.catalog.leaves import flatten, unflatten
 
 NAME = "relay"
+PLACE = f"custom.{NAME}."
 AVAILABILITY = "custom.gateway.availability.status"
 
 STEERING = "custom.gateway.steering"
@@ -32,25 +36,7 @@ STEERING = "custom.gateway.steering"
 
 CARRIED: dict[str, dict[str, Any]] = {
     "messaging": {"receive": True, "send": False},
-    "delivery": {"modes": ["immediate", "on-idle"], "queue": True},
-    "events": {
-        "emits": [
-            "status.changed",
-            "status.idle",
-            "status.active",
-            "status.blocked",
-            "status.waiting",
-            "status.offline",
-            "message.received",
-            "delivery.accepted",
-            "delivery.delivered",
-            "delivery.deferred",
-            "delivery.failed",
-            "transcript.chunk",
-            "usage.updated",
-            "error",
-        ]
-    },
+    "delivery": {"queue": True},
     "actions": {"expose": False},
     "lifecycle": {"release": True, "pause": False, "snapshot": False},
 }
@@ -59,8 +45,27 @@ CARRIED: dict[str, dict[str, Any]] = {
 LAYER = flatten({"custom": {NAME: CARRIED}})
 """As a part of the gateway's layer."""
 
-TOOL_EVENTS = ["tool.called", "tool.completed", "tool.failed"]
-SESSION_EVENTS = ["session.started", "session.released"]
+MODES = ("immediate", "on-idle")
+EVENTS = (
+    "status.changed",
+    "status.idle",
+    "status.active",
+    "status.blocked",
+    "status.waiting",
+    "status.offline",
+    "message.received",
+    "delivery.accepted",
+    "delivery.delivered",
+    "delivery.deferred",
+    "delivery.failed",
+    "transcript.chunk",
+    "usage.updated",
+    "error",
+)
+"""Of every session; some have more."""
+
+TOOL_EVENTS = ("tool.called", "tool.completed", "tool.failed")
+SESSION_EVENTS = ("session.started", "session.released")
 """Of an agent that has sessions to come back to."""
 
 
@@ -82,14 +87,10 @@ class Standing:
 
 def view(snapshot: Snapshot, standing: Standing | None = None) -> dict[str, Any]:
     """`standing`: None without a thread; then the status is the agent's."""
-    told = {
-        "messaging": CARRIED["messaging"] | {"attachments": _attachments(snapshot)},
-        "delivery": CARRIED["delivery"] | {"modes": _modes(snapshot)},
-        "events": {"emits": _emits(snapshot)},
-        "actions": _known({"invoke": _invokes(snapshot)}) | CARRIED["actions"],
-        "lifecycle": CARRIED["lifecycle"] | _comes_back(snapshot),
-    }
-    return told | _known({"status": status(standing, snapshot.get(AVAILABILITY))})
+    found = {PLACE + path: told.value for path, told in _made(snapshot).items()}
+    told: dict[str, Any] = unflatten(LAYER | found)["custom"][NAME]
+    now = status(standing, snapshot.get(AVAILABILITY))
+    return told if now is None else told | {"status": now}
 
 
 def status(standing: Standing | None, availability: str | None) -> str | None:
@@ -111,32 +112,66 @@ def _busy(standing: Standing) -> str | None:
     return "waiting" if standing.parked else None
 
 
-def _attachments(snapshot: Snapshot) -> list[str]:
-    return ["text", "image"] if snapshot.get("multimodal.input.image") is True else ["text"]
+# -- what is made of the other leaves
 
 
-def _modes(snapshot: Snapshot) -> list[str]:
-    modes: list[str] = CARRIED["delivery"]["modes"]
-    return [*modes, "next-tool-call"] if snapshot.get(STEERING) is True else modes
+@dataclass(frozen=True, slots=True)
+class Made:
+    value: Any
+    of: tuple[Fact, ...]
+    """What it is made of, with who said that."""
+
+    def said(self, path: str) -> Said:
+        known = ", ".join(f"{one.path} by {one.said_by}" for one in self.of if one.value is not None)
+        return Said("gateway", f"made of {known}" if known else "what this gateway carries", {path: self.value})
 
 
-def _emits(snapshot: Snapshot) -> list[str]:
-    emits: list[str] = [*CARRIED["events"]["emits"]]
-    emits += TOOL_EVENTS if snapshot.get("tools.supported") is True else []
-    comes_back = _comes_back(snapshot)
-    emits += SESSION_EVENTS if comes_back.get("resume") else []
-    return [*emits, "session.forked"] if comes_back.get("fork") else emits
+def told_in(snapshot: Snapshot) -> Snapshot:
+    """With all of it under `custom.relay`, for whoever reads AG-UI's alone. That place is the gateway's: another, whose
+    agent this is too, carries messages in its own way."""
+    mine = [path for path in snapshot.values if not f"{path}.".startswith(PLACE) or _carried(snapshot, path)]
+    made = {PLACE + path: told for path, told in _made(snapshot).items()}
+    values = {path: snapshot.values[path] for path in mine} | {path: told.value for path, told in made.items()}
+    said_by = {path: snapshot.said_by[path] for path in mine} | {path: [told.said(path)] for path, told in made.items()}
+    return Snapshot(values, said_by)
 
 
-def _invokes(snapshot: Snapshot) -> bool | None:
+def _carried(snapshot: Snapshot, path: str) -> bool:
+    return snapshot.said_by[path][-1].layer == "gateway"
+
+
+def _made(snapshot: Snapshot) -> dict[str, Made]:
+    """By the interface's paths, where it is known."""
+    resume, fork = fact(snapshot, "canResume"), fact(snapshot, "canFork")
+    tools = [_leaf(snapshot, path) for path in ("tools.supported", "tools.clientProvided")]
+    image, steering = _leaf(snapshot, "multimodal.input.image"), _leaf(snapshot, STEERING)
+    invokes = [fact(snapshot, "supportsMCP"), tools[1]]
+    found = {
+        "messaging.attachments": Made(["text", *_if(image, "image")], (image,)),
+        "delivery.modes": Made([*MODES, *_if(steering, "next-tool-call")], (steering,)),
+        "events.emits": Made(_emits(tools, resume, fork), (*tools, resume, fork)),
+        "actions.invoke": Made(_invokes(invokes), tuple(invokes)),
+        "lifecycle.resume": Made(resume.value, (resume,)),
+        "lifecycle.fork": Made(fork.value, (fork,)),
+    }
+    return {path: made for path, made in found.items() if made.value is not None}
+
+
+def _leaf(snapshot: Snapshot, path: str) -> Fact:
+    return Fact(snapshot.get(path), path, snapshot.who(path))
+
+
+def _if(told: Fact, *words: str) -> tuple[str, ...]:
+    return words if told.value is True else ()
+
+
+def _emits(tools: Iterable[Fact], resume: Fact, fork: Fact) -> list[str]:
+    """A call of the client's own tools is told as any other."""
+    calls = TOOL_EVENTS if any(told.value is True for told in tools) else ()
+    return [*EVENTS, *calls, *_if(resume, *SESSION_EVENTS), *_if(fork, "session.forked")]
+
+
+def _invokes(ways: Iterable[Fact]) -> bool | None:
     """Actions reach a session as tools: an MCP server's that it is given, or the client's own."""
-    ways = [fact(snapshot, "supportsMCP").value, snapshot.get("tools.clientProvided")]
-    return True if True in ways else None if None in ways else False
-
-
-def _comes_back(snapshot: Snapshot) -> dict[str, Any]:
-    return _known({"resume": fact(snapshot, "canResume").value, "fork": fact(snapshot, "canFork").value})
-
-
-def _known(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+    values = [way.value for way in ways]
+    return True if True in values else None if None in values else False

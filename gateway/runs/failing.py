@@ -1,8 +1,8 @@
 """Whether a tool failed, read off its result. Pure.
 
-In: a result's text and its `metadata`. Out: what went wrong, or None. AG-UI has no field for it, so each agent's own word
-is looked for, where its reader puts it: below the agent's name. A call that never had a result failed too: what is told
-in its place is the gateway's own sentence. What is not known to have failed has not.
+In: a result's text and its `metadata`. Out: what went wrong, or None. AG-UI has no field for it, so each agent's own
+word is looked for, where its reader puts it: below the agent's name. A call that never had a result failed too: what is
+told in its place is the gateway's own sentence. What is not known to have failed has not.
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ class Seeing(Around):
 
 
 def _called(event: Event) -> str | None:
-    """The tool's name; None: it is no call. An ACP agent need not tell it: then the call has the name of its kind, which
-    is no tool's, and is told as the empty one."""
+    """The tool's name; None: it is no call. An ACP agent need not tell it: then the call has the name of its kind,
+    which is no tool's, and the answer is empty."""
     match event:
         case ToolStart(name=name, metadata={"acp": dict(told)}):
             return name if told.get("name") == name else ""

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capabilities import relay
 from gateway.capabilities.layers import Said, current_model, model_layer, profile_layer, session_layers
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.capabilities.relay import Standing
@@ -147,7 +148,7 @@ def _with(known: Known, model: Model | None, learned: Layer | None, before: Sequ
 
 
 def _current(layers: Sequence[Said], model: Model | None = None) -> Current:
-    snapshot = merge(layers)
+    snapshot = relay.told_in(merge(layers))
     body = to_json(snapshot.tree())
     return Current(snapshot, body, etag(body), model, layers=tuple(layers))
 

@@ -13,6 +13,7 @@ from ag_ui.core import AgentCapabilities
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.capabilities import relay
 from gateway.capabilities.layers import LAYERS, Said, model_layer, profile_layer
 from gateway.capabilities.merge import Snapshot, merge, to_json
 from gateway.capabilities.patch import diff, same
@@ -73,6 +74,21 @@ def test_silence_is_not_no(layers: list[Said], name: str, category: str) -> None
     others = [said for said in layers if said.layer != name]
     speaking = Said(name, "of something else", {"tools.supported": True}, "now")
     assert merge(others).tree().get(category) == merge([*others, speaking]).tree().get(category)
+
+
+@steady
+@given(spoken())
+def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[Said]) -> None:
+    every = [*layers, Said("gateway", "what it carries", relay.LAYER)]
+    snapshot = relay.told_in(merge(every))
+    understood(snapshot)
+    explained(snapshot, [*every, *(said for speakers in snapshot.said_by.values() for said in speakers)])
+    view = relay.view(snapshot)
+    view.pop("status", None)
+    assert same(snapshot.tree()["custom"]["relay"], view)
+    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PLACE)}
+    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PLACE)}
+    assert same(others, merged)
 
 
 @pytest.mark.parametrize("definition", AGENTS, ids=lambda definition: str(definition.id))

@@ -122,7 +122,46 @@ def test_how_a_session_comes_back_is_the_agent_s_own_ability() -> None:
 def test_what_is_so_for_every_session_is_the_gateway_s_own_word() -> None:
     assert unflatten(relay.LAYER) == {"custom": {"relay": relay.CARRIED}}
     told = relay.view(merge([Said("gateway", "what it carries", relay.LAYER)]))
-    assert all(fields.items() <= told[part].items() for part, fields in relay.CARRIED.items() if part != "events")
+    assert all(fields.items() <= told[part].items() for part, fields in relay.CARRIED.items())
+
+
+def test_a_call_of_the_client_s_own_tools_is_told_of_whoever_takes_them() -> None:
+    assert set(relay.TOOL_EVENTS) <= set(relay.view(saying(tools__clientProvided=True))["events"]["emits"])
+
+
+# -- under `custom.relay`
+
+CARRIES = Said("gateway", "what it carries", relay.LAYER)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
+    for more in ((), (READY,), (Said("handshake", "it steers", {relay.STEERING: True}),)):
+        plain = relay.told_in(snapshot(CATALOG[name], CARRIES, *more))
+        view = relay.view(plain)
+        view.pop("status", None)
+        assert plain.tree()["custom"]["relay"] == view
+
+
+def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
+    told = {"custom.acp.loadSession": True, relay.STEERING: True}
+    explained = relay.told_in(merge([CARRIES, Said("handshake", "initialize", told)])).explain()
+    relays = {path: told for path, told in explained.items() if path.startswith(relay.PLACE)}
+    assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}
+    sources = {path.removeprefix(relay.PLACE): leaf["source"] for path, leaf in relays.items()}
+    assert sources["lifecycle.release"] == "what it carries"
+    assert sources["messaging.attachments"] == "what this gateway carries"
+    assert sources["delivery.modes"] == "made of custom.gateway.steering by handshake (initialize)"
+    assert sources["lifecycle.resume"] == "made of custom.acp.loadSession by handshake (initialize)"
+    assert "lifecycle.fork" not in sources
+
+
+@pytest.mark.parametrize("said", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
+def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(said: dict[str, Any]) -> None:
+    far = Said("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
+    assert relay.told_in(merge([CARRIES, far])).tree() == relay.told_in(merge([CARRIES])).tree()
+    odd = Said("handshake", "nonsense", {"custom.relay": "no"})
+    assert relay.told_in(merge([CARRIES, odd])).tree() == relay.told_in(merge([CARRIES])).tree()
 
 
 def test_asking_changes_nothing_for_the_next_who_asks() -> None:

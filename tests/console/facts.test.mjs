@@ -51,8 +51,7 @@ test("a message reaches a live run only where the gateway declares it", () => {
   const relay = (delivery) => ({ custom: { relay: { delivery } } });
   assert.deepEqual(deliveries(relay({ modes: ["on-idle"], queue: false })), []);
   assert.deepEqual(deliveries(relay({ modes: ["immediate", "on-idle"], queue: true })), ["on-idle", "immediate"]);
-  const steered = { custom: { ...relay({ modes: ["immediate", "on-idle"], queue: true }).custom, gateway: { steering: true } } };
-  assert.deepEqual(deliveries(steered), ["on-idle", "next-tool-call", "immediate"]);
+  assert.deepEqual(deliveries(relay({ modes: ["immediate", "on-idle", "next-tool-call"], queue: true })), ["on-idle", "next-tool-call", "immediate"]);
 });
 
 test("what the description puts in backticks is offered as a first word", () => {

@@ -57,7 +57,7 @@ OTHERS = """\
 |---|---|
 | `custom.acp` | what an ACP agent told in its handshake, in agents-wire's words and ACP's own: `?view=acp` |
 | `custom.mux` | agent-mux's words for what AG-UI has none for: `?view=mux` |
-| `custom.relay` | what the gateway carries of Agent Relay's: `?view=relay` |
+| `custom.relay` | what Agent Relay is told of a session, all but its `status`: `?view=relay` |
 | `custom.model` | the chosen model: `id`, `name`, `provider`, `contextWindow`, `maxOutputTokens`, … |
 | `custom.gateway` | the gateway's own: `availability.status`, and what it does with the agent |
 | `custom.session` | a thread's session, as above |
@@ -92,7 +92,7 @@ def document() -> str:
 
 def examples() -> dict[str, Any]:
     """What `claude` answers where nothing but its file is known."""
-    snapshot = merge([profile_layer(CLAUDE), Said("gateway", "", carried(ROUTES))])
+    snapshot = relay.told_in(merge([profile_layer(CLAUDE), Said("gateway", "", carried(ROUTES))]))
     models = ModelRegistry(CLAUDE)
     default = models.default()
     assert default is not None

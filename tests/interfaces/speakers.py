@@ -6,7 +6,9 @@ import json
 
 from gateway.capabilities import acp, relay
 from gateway.capabilities.facts import SOURCES
-from gateway.capabilities.layers import LAYERS, model_layer
+from gateway.capabilities.layers import LAYERS, Said, model_layer
+from gateway.capabilities.merge import merge
+from gateway.capabilities.tools import SUPPORTED
 from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.models import Model
 from gateway.drivers.probe import Availability
@@ -21,7 +23,12 @@ FREE = ("custom.acp.", "custom.mux.")
 
 RELAY = {
     "messaging.attachments": ("multimodal.input.image",),
-    "events.emits": ("tools.supported", "custom.relay.events.emits"),
+    "delivery.modes": (relay.STEERING, "custom.relay.delivery.modes"),
+    "events.emits": (
+        *("tools.supported", "tools.clientProvided"),
+        *(path for name in ("canResume", "canFork") for paths in SOURCES[name] for path in paths),
+        "custom.relay.events.emits",
+    ),
     "actions.invoke": (*(path for paths in SOURCES["supportsMCP"] for path in paths), "tools.clientProvided"),
     "lifecycle.resume": tuple(path for paths in SOURCES["canResume"] for path in paths),
     "lifecycle.fork": tuple(path for paths in SOURCES["canFork"] for path in paths),
@@ -57,10 +64,10 @@ AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
 SAID: dict[str, set[str]] = {
     "profile": AGUI,
     "probe": {path for said in probe_layer(Availability("ready", version="1")) for path in said.values},
-    "handshake": AGUI | {path for told in recorded() for path in told.announced},
+    "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.announced},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
-    "session": {path for told in recorded() for path in told.facts},
-    "gateway": set(carried(ROUTES)),
+    "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
+    "gateway": set(relay.told_in(merge([Said("gateway", "", carried(ROUTES))])).values),
 }
 
 

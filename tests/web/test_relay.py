@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.acp.support import Stage, Talk
-from tests.capabilities.test_relay import held_against_the_interface
+from tests.capabilities.test_relay import CATALOG, held_against_the_interface
 from tests.runs.stage import eventually
 from tests.support.gateway import Gateway
 from tests.web.conftest import Guarded
@@ -84,6 +84,18 @@ def test_the_gateway_says_what_is_so_for_every_session(gateway: Gateway) -> None
     answer = gateway.client.get(DEMO, params={"explain": "1"}).json()
     assert answer["capabilities"]["custom"]["relay"]["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
     assert answer["explain"]["custom.relay.delivery.modes"]["layer"] == "gateway"
+    assert answer["explain"]["custom.relay.messaging.attachments"]["source"].startswith("made of multimodal.input.image")
+
+
+def plain(gateway: Gateway, agent: str, thread: str | None = None) -> Any:
+    """What a client that knows AG-UI alone finds."""
+    params = {} if thread is None else {"thread": thread}
+    return gateway.client.get(f"/agents/{agent}/capabilities", params=params).json()["custom"]["relay"]
+
+
+@pytest.mark.parametrize("agent", sorted(CATALOG))
+def test_a_plain_client_reads_of_every_agent_what_the_view_tells(gateway: Gateway, agent: str) -> None:
+    assert plain(gateway, agent) == {key: value for key, value in told(gateway, agent=agent).items() if key != "status"}
 
 
 def test_who_knows_the_view_is_not_told_again(gateway: Gateway, thread: str) -> None:

@@ -53,10 +53,9 @@ export function forks(capabilities) {
 
 /** How a message may reach a run that is under way, the mildest first; empty: it cannot. */
 export function deliveries(capabilities) {
-  const { relay, gateway } = object(capabilities?.custom), delivery = object(object(relay).delivery);
+  const delivery = object(object(object(capabilities?.custom).relay).delivery);
   if (delivery.queue !== true) return [];
   const modes = new Set(list(delivery.modes));
-  if (object(gateway).steering === true) modes.add("next-tool-call");
   return ["on-idle", "next-tool-call", "immediate"].filter((mode) => modes.has(mode));
 }
 
