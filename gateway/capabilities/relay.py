@@ -10,10 +10,12 @@ knows is absent.
 - Events come on the thread's own feed, `GET …/threads/{t}/events`. `status.idle` and its like are the values of
   `status.changed`, by the names that Relay's predicates have for them.
 - `send` and `expose` are false: an agent answers in its runs, and speaks to nobody by itself.
-- `release` is `POST …/threads/{t}/close`; the next message brings the session back. So a thread is never `released`: it
-  is `idle`, ready for more work. Nothing here is `paused`, and no session is caught `releasing`.
+- `release` is `POST …/threads/{t}/close`: the thread is `released` until the next message brings its session back.
+  Where the gateway itself closes a session that nobody uses, the thread stays `idle`, ready for more work. Nothing here
+  is `paused`, and no session is caught `releasing`.
 - `blocked` is a thread with an open question: a run that brings no answer is refused, a message waits, or, where it is
   `immediate`, gives the question up. One that is `waiting`, for a tool of the client's, goes on without it.
+- `failed` is a thread whose agent died, or fell silent, in its last run. The next one begins as any other.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ EVENTS = (
 """Of every session; some have more."""
 
 TOOL_EVENTS = ("tool.called", "tool.completed", "tool.failed")
-SESSION_EVENTS = ("session.started", "session.released")
+SESSION_EVENTS = ("session.started", "session.resumed", "session.released")
 """Of an agent that has sessions to come back to."""
 
 
@@ -83,6 +85,8 @@ class Standing:
     """A turn waits between two runs."""
     asked: bool = False
     """A question is open."""
+    left: str = "idle"
+    """How its last run, or a release, left it: the status where nothing else is to be told."""
 
 
 def view(snapshot: Snapshot, standing: Standing | None = None) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def status(standing: Standing | None, availability: str | None) -> str | None:
         return "failed" if availability == "broken" else "offline"
     if standing is None:
         return None if availability is None else "idle"
-    return "idle" if standing.known else "offline"
+    return standing.left if standing.known else "offline"
 
 
 def _busy(standing: Standing) -> str | None:

@@ -61,9 +61,8 @@ class Control:
         """Frees the agent's session; the thread brings it back when it is used."""
         record = await self._known(thread)
         self._idle(thread)
-        closed = await self._engine.close_session(thread)
-        if closed and record.session is not None:
-            await self._feeds.tell(thread, {"type": "session.released", "sessionId": record.session})
+        closed = await self._engine.release_session(thread)
+        await self._feeds.released(thread, record.session if closed else None)
         return closed
 
     async def delete(self, agent: Agent, thread: ThreadKey) -> None:
@@ -80,7 +79,7 @@ class Control:
                 pass  # then the agent keeps its own copy, as it does for everyone
             except AgentFault as exc:  # an agent that is gone must not keep its threads from being deleted
                 log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
-        await self._engine.close_session(thread)
+        await self._engine.forget_session(thread)
         await self._delivering.forget(thread, lambda: self._store.delete_thread(*thread))
 
     async def fork(self, agent: Agent, thread: ThreadKey, new_id: str) -> str:

@@ -23,6 +23,7 @@ from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
 from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
 from gateway.runs.agents import Agent, Touch
 from gateway.runs.boundary import Calm, Obstacle, hold, obstacle
+from gateway.runs.endings import Endings, Left
 from gateway.runs.history import Seen, has_news, read_history
 from gateway.runs.log import Reader, Replay
 from gateway.runs.noticing import notice, telling
@@ -51,6 +52,7 @@ class Engine:
         self._workspaces = Workspaces(settings.workspace)
         tasks.start_soon(self._sessions.close_idle_for_ever)
         self._runs = Admission(settings, store)
+        self._endings = Endings()
         self.sight: Sight | None = None
         """By which runs notice that what they can do has changed; None: they do not look."""
         self.heed: Callable[[ThreadKey], None] = lambda thread: None
@@ -196,6 +198,8 @@ class Engine:
         """For what is done between runs."""
         session = await self._open(thread, turn, driver, await self._threads.book(thread))
         await self._sessions.give_back(thread)
+        if self._endings.opened(thread):
+            self.heed(thread)
         return session
 
     def session(self, thread: ThreadKey) -> Session | None:
@@ -205,8 +209,24 @@ class Engine:
         """After it was set to something, by which it may have another id to come back to."""
         await self._keep(thread, await self._threads.book(thread))
 
-    async def close_session(self, thread: ThreadKey) -> bool:
-        return await self._sessions.close(thread)
+    def brought_back(self, thread: ThreadKey) -> bool:
+        """The thread's session is one that was there before it was opened here."""
+        return self._sessions.brought_back(thread)
+
+    def left(self, thread: ThreadKey) -> Left:
+        """How it is where nothing is under way."""
+        return self._endings.of(thread)
+
+    async def release_session(self, thread: ThreadKey) -> bool:
+        """Until somebody uses the thread. False: there was none open."""
+        closed = await self._sessions.close(thread)
+        self._endings.released(thread)
+        return closed
+
+    async def forget_session(self, thread: ThreadKey) -> None:
+        """The thread is about to be deleted."""
+        await self._sessions.close(thread)
+        self._endings.forget(thread)
 
     async def let_go(self, driver: Driver) -> None:
         """Of its sessions, each when its turn is over; their threads are brought back in another driver."""
@@ -276,6 +296,7 @@ class Engine:
         if run.log.over:
             return
         show = await run.log.seal(last, status)
+        self._endings.ended(thread, last[-1], parked=self._threads.parked_run(thread) is not None)
         self._release(thread, run)
         show()
 

@@ -157,6 +157,15 @@ class Feeds:
         if thread in self._channels:
             await self._note(thread, events)
 
+    async def released(self, thread: ThreadKey, session_id: str | None) -> None:
+        """`session_id`: of the session that was open. When it is there again, that is told."""
+        if (channel := self._channels.get(thread)) is None:
+            return
+        channel.session = None
+        if session_id is not None:
+            await self._note(thread, [{"type": "session.released", "sessionId": session_id}])
+        self.heed(thread)
+
     async def _note(self, thread: ThreadKey, events: Sequence[Wire]) -> None:
         if not events:
             return
@@ -180,7 +189,7 @@ class Feeds:
             if channel.followed is not None:
                 await channel.followed.wait()  # first what the run did, then that it is over
             known = await self._standings.of(thread)
-            standing = replace(known, live=False, starting=False, parked=standing.parked)
+            standing = replace(known, live=False, starting=False, parked=standing.parked, left=standing.left)
         status = relay.status(standing, self._availability(thread.agent))
         if status is not None and status != channel.status:
             before, channel.status = channel.status, status
@@ -239,7 +248,8 @@ class Feeds:
         if name is None or name == channel.session:
             return []
         channel.session = name
-        return [{"type": "session.started", "sessionId": name}]
+        told = "session.resumed" if self._engine.brought_back(thread) else "session.started"
+        return [{"type": told, "sessionId": name}]
 
     def _named(self, channel: Channel, events: list[Wire]) -> list[Wire]:
         for event in events:

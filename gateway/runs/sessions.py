@@ -68,6 +68,11 @@ class Sessions:
         held = self._held.get(thread)
         return held.session if held is not None and held.session.alive else None
 
+    def brought_back(self, thread: ThreadKey) -> bool:
+        """It is the one that its opening asked for, and no new one in its place."""
+        held = self._held.get(thread)
+        return held is not None and held.session.id is not None and held.opening.session_id == held.session.id
+
     def fits(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
         """One is open that a run with these wishes can have; or somebody has it, and must not lose it."""
         held = self._held.get(thread)

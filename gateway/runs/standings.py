@@ -25,6 +25,6 @@ class Standings:
         """As much of it as is known without the store."""
         run = self._engine.live_run(thread)
         if run is None:
-            return Standing(parked=self._engine.waiting_run(thread) is not None)
+            return Standing(parked=self._engine.waiting_run(thread) is not None, left=self._engine.left(thread))
         starting = run.phase is Phase.QUEUED and self._engine.session(thread) is None
         return Standing(live=True, starting=starting)

@@ -78,7 +78,7 @@ def test_only_the_delivery_that_works_is_declared(steers: bool | None, more: lis
 def test_sessions_are_told_of_an_agent_that_has_some_to_come_back_to() -> None:
     without = relay.view(saying())["events"]["emits"]
     able = relay.view(saying(custom__acp__loadSession=True, custom__acp__forkSession=True))["events"]["emits"]
-    assert set(able) - set(without) == {"session.started", "session.released", "session.forked"}
+    assert set(able) - set(without) == {*relay.SESSION_EVENTS, "session.forked"}
 
 
 @pytest.mark.parametrize(("takes", "attachments"), [(True, ["text", "image"]), (False, ["text"]), (None, ["text"])])
@@ -184,6 +184,12 @@ def test_asking_changes_nothing_for_the_next_who_asks() -> None:
         (Standing(parked=True), "waiting"),
         (Standing(), "idle"),
         (Standing(known=False), "offline"),
+        (Standing(left="failed"), "failed"),
+        (Standing(left="waiting"), "waiting"),
+        (Standing(left="released"), "released"),
+        (Standing(left="released", live=True), "active"),
+        (Standing(left="failed", asked=True), "blocked"),
+        (Standing(left="released", known=False), "offline"),
     ],
 )
 def test_the_status_is_where_the_thread_is(standing: Standing, expected: str) -> None:

@@ -243,6 +243,49 @@ def test_a_session_is_told_when_it_starts_is_released_and_forked(acp: AcpStage) 
     assert numbers_of(acp.client.get(f"/runs/{told['runId']}/events").text)[0] == 1
 
 
+def test_a_released_session_that_is_used_again_is_told_as_resumed(acp: AcpStage) -> None:
+    talk = Talk(acp, "full")
+    thread = Thread(acp, "full", id=talk.id)
+    with thread.feed() as events:
+        thread.post("hello")
+        session = until(events, "session.started")[-1]["sessionId"]
+        until(events, "status.changed", status="idle")
+        acp.asks(f"{talk.path}/close", {})
+        assert kinds(until(events, "status.changed", status="released")) == ["session.released", "status.changed"]
+        thread.post("hello again")
+        found = until(events, "status.changed", status="idle")
+    resumed = [event["sessionId"] for event in found if event["type"].startswith("session.")]
+    assert (resumed, "session.resumed" in kinds(found)) == ([session], True)
+
+
+def test_a_session_that_is_brought_back_after_a_restart_is_told_as_resumed(tmp_path: Path) -> None:
+    stage = AcpStage(tmp_path)
+    stage.agent("lasting", "--full", stage.state("lasting"))
+    with stage:
+        talk = Talk(stage, "lasting")
+        talk.say("hello")
+        session, thread = talk.session, Thread(stage, "lasting", id=talk.id)
+        stage.terminate()
+        stage.start()
+        with thread.feed() as events:
+            thread.post("hello again")
+            found = until(events, "status.changed", status="active") + until(events, "status.changed", status="idle")
+    told = [(event["type"], event["sessionId"]) for event in found if event["type"].startswith("session.")]
+    assert told == [("session.resumed", session)]
+
+
+def test_an_agent_that_dies_leaves_its_thread_failed_until_the_next_run(acp: AcpStage) -> None:
+    thread = Thread(acp, "full", id=Talk(acp, "full").id)
+    with thread.feed() as events:
+        thread.post("die")
+        found = until(events, "status.changed", status="failed")
+        assert found[-1]["previousStatus"] == "active"
+        assert next(event for event in found if event["type"] == "error")["code"] == "AGENT_DIED"
+        thread.post("hello")
+        statuses = [event["status"] for event in until(events, "status.changed", status="idle") if "status" in event]
+    assert statuses[-2:] == ["active", "idle"]
+
+
 def test_an_agent_with_sessions_is_told_each_message_once(acp: AcpStage) -> None:
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
@@ -271,13 +314,15 @@ def test_a_tool_that_failed_and_one_that_never_answered_are_told_as_that(acp: Ac
 
 
 def test_what_the_feed_told_of_tools_the_thread_s_own_view_declares(acp: AcpStage) -> None:
-    talk, before = Talk(acp, "full"), acp.asks("/agents/full/capabilities?view=relay")["events"]["emits"]
-    with Thread(acp, "full", id=talk.id).feed() as events:
-        Thread(acp, "full", id=talk.id).post("tools")
-        told = {kind for kind in kinds(until(events, "status.changed", status="idle")) if kind.startswith("tool.")}
-    assert not told & {*before}
-    assert told <= {*acp.asks(f"/agents/full/capabilities?view=relay&thread={talk.id}")["events"]["emits"]}
-    assert acp.asks(f"/agents/full/capabilities?thread={talk.id}")["tools"]["supported"] is True
+    thread, capabilities = Thread(acp, "full", id=Talk(acp, "full").id), "/agents/full/capabilities"
+    with thread.feed() as events:
+        thread.post("tools")
+        told = kinds(until(events, "status.changed", status="idle"))
+    assert "tool.failed" in told
+    assert {*told} <= {*acp.asks(f"{capabilities}?view=relay&thread={thread.id}")["events"]["emits"]}
+    explained = acp.asks(f"{capabilities}?explain=1&thread={thread.id}")["explain"]["tools.supported"]
+    assert (explained["value"], explained["source"]) == (True, "calls that were seen")
+    assert "supported" not in acp.asks(capabilities).get("tools", {})
 
 
 def test_a_tool_of_the_client_s_that_failed_there_is_told_as_that(thread: Thread) -> None:

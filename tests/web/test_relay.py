@@ -84,7 +84,8 @@ def test_the_gateway_says_what_is_so_for_every_session(gateway: Gateway) -> None
     answer = gateway.client.get(DEMO, params={"explain": "1"}).json()
     assert answer["capabilities"]["custom"]["relay"]["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
     assert answer["explain"]["custom.relay.delivery.modes"]["layer"] == "gateway"
-    assert answer["explain"]["custom.relay.messaging.attachments"]["source"].startswith("made of multimodal.input.image")
+    source = answer["explain"]["custom.relay.messaging.attachments"]["source"]
+    assert source == "made of multimodal.input.image by profile (demo.toml)"
 
 
 def plain(gateway: Gateway, agent: str, thread: str | None = None) -> Any:
@@ -193,6 +194,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     home = tmp_path_factory.mktemp("relay")
     stage = Stage(home)
     stage.agent("full", "--full")
+    stage.agent("silent", stall_timeout=1)
     stage.agent("signed-out", auth=[{"kind": "file", "name": str(home / "signed-in")}])
     stage.agent("sleepy", "--never-initialize")
     write_agent(stage.agents, "calling", CALLING)
@@ -207,13 +209,71 @@ def test_an_agent_that_cannot_run_is_offline_and_a_broken_one_has_failed(stage: 
     assert told(stage, "some-thread", agent="bent")["status"] == "failed"
 
 
-def test_a_released_session_is_idle_for_the_next_message_brings_it_back(stage: Stage) -> None:
+@pytest.mark.parametrize("agent", ["full", "demo"])
+def test_a_thread_that_was_released_is_that_until_it_is_used_again(stage: Stage, agent: str, thread: str) -> None:
+    stage.run(agent, threadId=thread)
+    stage.asks(f"/agents/{agent}/threads/{thread}/close", {})
+    assert told(stage, thread, agent=agent)["status"] == "released"
+    stage.run(agent, threadId=thread)
+    assert told(stage, thread, agent=agent)["status"] == "idle"
+
+
+def test_a_released_session_that_is_set_to_something_is_there_again(stage: Stage, thread: str) -> None:
+    stage.run("demo", threadId=thread)
+    path = f"/agents/demo/threads/{thread}"
+    stage.asks(f"{path}/close", {})
+    modes = stage.asks(f"{DEMO}?thread={thread}")["custom"]["session"]["modes"]["available"]
+    stage.asks(f"{path}/mode", {"mode": modes[0]["id"]})
+    assert told(stage, thread)["status"] == "idle"
+    stage.asks(f"{path}/close", {})
+    assert stage.client.delete(path).status_code == 204
+    assert told(stage, thread)["status"] == "offline"
+
+
+def test_a_thread_whose_agent_died_has_failed_until_its_next_run(stage: Stage, thread: str) -> None:
+    assert stage.run("full", "die", threadId=thread)[-1]["code"] == "AGENT_DIED"
+    assert told(stage, thread, agent="full")["status"] == "failed"
+    assert told(stage, agent="full")["status"] == "idle"  # the agent takes others
+    stage.run("full", threadId=thread)
+    assert told(stage, thread, agent="full")["status"] == "idle"
+
+
+def test_a_thread_whose_agent_fell_silent_has_failed_too(stage: Stage, thread: str) -> None:
+    assert stage.run("silent", "hang", threadId=thread)[-1]["code"] == "AGENT_STALLED"
+    assert told(stage, thread, agent="silent")["status"] == "failed"
+
+
+def test_a_thread_whose_agent_only_says_that_something_went_wrong_is_idle(gateway: Gateway, thread: str) -> None:
+    assert gateway.run("demo", "error", threadId=thread)[-1]["type"] == "RUN_ERROR"
+    assert told(gateway, thread)["status"] == "idle"
+
+
+def test_a_thread_that_left_a_call_to_the_client_is_waiting_though_its_turn_is_over(
+    gateway: Gateway, thread: str
+) -> None:
+    last = gateway.run("demo", "frontend", threadId=thread, tools=[TOOL])[-1]
+    [call] = last["outcome"]["pendingToolCallIds"]
+    assert told(gateway, thread)["status"] == "waiting"
+    result = {"id": uuid4().hex, "role": "tool", "toolCallId": call, "content": "it is shown"}
+    gateway.run("demo", threadId=thread, tools=[TOOL], messages=[result])
+    assert told(gateway, thread)["status"] == "idle"
+
+
+def test_a_thread_whose_waiting_turn_was_given_up_is_idle(stage: Stage, thread: str) -> None:
+    run = stage.run("calling", threadId=thread, tools=[TOOL])[0]["runId"]
+    assert stage.client.post(f"/runs/{run}/cancel").status_code == 200
+    assert told(stage, thread, agent="calling")["status"] == "idle"
+
+
+def test_a_released_session_is_brought_back_by_the_next_message(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     lifecycle = told(stage, talk.id, agent="full")["lifecycle"]
     assert (lifecycle["resume"], lifecycle["release"]) == (True, True)
+    session = talk.session
     assert stage.asks(f"{talk.path}/close", {}) == {"closed": True}
-    assert told(stage, talk.id, agent="full")["status"] == "idle"
+    talk.say("hello again")
+    assert talk.session == session
 
 
 def test_a_thread_whose_session_is_being_opened_is_starting(stage: Stage, thread: str) -> None:
