@@ -218,4 +218,5 @@ def test_an_agent_that_cannot_run_has_no_idle_thread_but_what_is_under_way_goes_
 
 def test_no_thread_is_without_a_status_of_the_interface() -> None:
     for flags, seen in product(product((False, True), repeat=5), ("ready", "needs-auth", "broken", None)):
-        assert status(Standing(*flags), seen) in STATUSES
+        known, live, starting, parked, asked = flags
+        assert status(Standing(known, live, starting, parked, asked), seen) in STATUSES

@@ -101,7 +101,7 @@ class PlayedDriver(PythonDriver):
 
 class PlayedSession(PythonSession):
     def __init__(self, driver: PlayedDriver) -> None:
-        self._driver = driver
+        self._driver, self.controls = driver, None
 
     async def start(self, turn: Turn) -> PythonTurn:
         played = Played(turn)
