@@ -92,7 +92,7 @@ class ScriptedDriver(PythonDriver):
 
 class ScriptedSession(PythonSession):
     def __init__(self, turn: Scripted) -> None:
-        self._turn = turn
+        self._turn, self.controls = turn, None
 
     async def start(self, turn: Turn) -> PythonTurn:
         return cast(PythonTurn, self._turn)
