@@ -100,7 +100,7 @@ class Snapshots:
     async def facts(self, agent: Agent) -> tuple[Any, ...]:
         """What `current` depends on, and which models `of` finds: only to be compared."""
         announced = fingerprint(await self._announced(agent))
-        return agent, agent.seen, announced, agent.models.source, agent.models.last_updated
+        return agent, agent.definition, agent.seen, announced, agent.models.source, agent.models.last_updated
 
     async def _announced(self, agent: Agent) -> Announced:
         if agent.driver is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import jsonpatch
 from tests.support.gateway import Gateway
 
 SSE = {"accept": "text/event-stream"}
+LIMIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Heard:
 
 @contextmanager
 def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
-    """Left, the connection is closed. Waits are bounded by the client's own time-out."""
+    """Left, the connection is closed. Waits are bounded: a feed is kept alive, so the client's own time-out never comes."""
     with gateway.client.stream("GET", path, headers=SSE | headers) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"] == "text/event-stream"
@@ -45,13 +47,15 @@ def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[H
 
 def events(response: httpx.Response) -> Iterator[Heard]:
     fields: dict[str, str] = {}
+    until = time.monotonic() + LIMIT
     for line in response.iter_lines():
+        assert time.monotonic() < until, f"nothing new within {LIMIT:g} seconds"
         if line and not line.startswith(":"):
             name, _, value = line.partition(": ")
             fields[name] = value
         elif fields:
             yield Heard(int(fields["id"]), fields["event"], json.loads(fields["data"]))
-            fields = {}
+            fields, until = {}, time.monotonic() + LIMIT
 
 
 def until(feed: Iterator[Heard], path: str, value: Any) -> Heard:
