@@ -38,7 +38,7 @@ class Heard:
 
 @contextmanager
 def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
-    """Left, the connection is closed. Waits are bounded: a feed is kept alive, so the client's own time-out never comes."""
+    """Left, the connection is closed. Waits have a bound of their own: a feed that is kept alive never times out."""
     with gateway.client.stream("GET", path, headers=SSE | headers) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"] == "text/event-stream"
