@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { openPage, written } from "./page.mjs";
 import { List } from "../../gateway/console/chat/list.js";
 import { Model } from "../../gateway/console/chat/model.js";
 import { Markdown } from "../../gateway/console/render/markdown.js";
-import { openPage, written } from "./page.mjs";
 
 const page = openPage();
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1));

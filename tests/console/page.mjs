@@ -1,4 +1,7 @@
 // As much of a page as the console's views need to be built: elements, text, classes. No styles, no layout.
+// Imported before them: some look for the browser's storage as soon as they are loaded.
+
+globalThis.sessionStorage ??= { getItem: () => null, setItem() {}, removeItem() {} };
 
 class Fake {
   constructor(tag) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import sqlite3
 from collections import Counter
 from contextlib import suppress
@@ -97,9 +98,9 @@ def test_a_message_that_another_run_brings_is_not_delivered_again(stage: Stage, 
 
 def test_an_agent_that_cannot_be_started_fails_its_message_with_the_reason(tmp_path: Path) -> None:
     stage = AcpStage(tmp_path)
-    stage.agent("absent", command={"run": ["/nowhere/at/all"]})
+    stage.agent("leaving", command={"run": [sys.executable, "-c", "raise SystemExit(3)"]})
     with stage:
-        thread = Thread(stage, "absent")
+        thread = Thread(stage, "leaving")
         told = thread.post("hello")
         failed = thread.fate(told["deliveryId"])
         assert failed["type"] == "delivery.failed" and failed["reason"]
