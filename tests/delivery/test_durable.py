@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import sqlite3
+import sys
 from collections import Counter
 from contextlib import suppress
 from itertools import count
