@@ -284,6 +284,17 @@ def test_a_mode_set_in_one_tab_holds_in_all(page: Page, gateway: Gateway, contex
     other.close()
 
 
+def test_a_command_that_is_typed_out_is_sent_and_one_that_is_not_is_completed(page: Page, gateway: Gateway) -> None:
+    chat(page, gateway)
+    say(page, "/tool")
+    expect(log(page)).to_contain_text("/tool")
+    expect(log(page)).not_to_contain_text("/tools")
+    idle(page)
+    box(page).fill("/every")
+    box(page).press("Enter")
+    expect(box(page)).to_have_value("/everything ")
+
+
 def test_a_new_thread_offers_what_the_agent_can_be_told(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="/edit").click()

@@ -29,6 +29,7 @@ export class Completion {
     if (this.node.hidden) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) this.at = (this.at + step + this.found.length) % this.found.length;
+    else if (event.key === "Enter" && this.input.value === `/${this.found[this.at].name}`) return this.#close(); // it is whole: to be sent
     else if (event.key === "Enter" || event.key === "Tab") this.#take(this.found[this.at]);
     else if (event.key === "Escape") this.#close();
     else return false;
@@ -55,11 +56,13 @@ export class Completion {
   #close() {
     this.found = [];
     this.#draw();
+    return false;
   }
 }
 
-/** Those that begin so first, then those that have it somewhere. */
+/** The one that is called so, then those that begin so, then those that have it somewhere. */
 export function matching(commands, typed) {
-  const wanted = typed.toLowerCase(), rank = ({ name }) => { const at = name.toLowerCase().indexOf(wanted); return at < 0 ? 2 : Math.min(at, 1); };
+  const wanted = typed.toLowerCase();
+  const rank = ({ name }) => { const at = name.toLowerCase().indexOf(wanted); return at < 0 ? 2 : name.toLowerCase() === wanted ? -1 : Math.min(at, 1); };
   return commands.filter((command) => rank(command) < 2).sort((one, other) => rank(one) - rank(other));
 }
