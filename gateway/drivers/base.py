@@ -6,7 +6,7 @@ that asks a question outlives its run, parked, and goes on in the run that answe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -110,8 +110,9 @@ class Session(Protocol):
 class Elsewhere(Protocol):
     """Another gateway, as one of its agents is asked about there."""
 
-    async def asked(self, path: str, method: str) -> tuple[int, str, bytes]:
-        """What it answers below the agent's own address: status, content type, body. Raises `AgentFault`."""
+    async def asked(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
+        """What it answers below the agent's own address: status, content type, body. `path`: its steps, as they are
+        meant; none leads out of there. Raises `AgentFault`."""
 
 
 class Driver(Protocol):

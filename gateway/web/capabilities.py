@@ -42,9 +42,10 @@ async def show(request: Request) -> ASGIApp:
 
 
 def _is_of_its_file(request: Request) -> bool:
-    """A model's limits, and views that are made with the agent's definition: for another gateway's agent, there."""
+    """A model's limits, and views that are made with the agent's definition: for another gateway's agent, there. Not of
+    a thread: the name that it has here means nothing there, or somebody else's."""
     query = request.query_params
-    return "model" in query or query.get("view") in ("acp", "mux")
+    return "thread" not in query and ("model" in query or query.get("view") in ("acp", "mux"))
 
 
 def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:

@@ -32,7 +32,6 @@ async def from_there(request: Request, agent: Agent) -> Response | None:
     """None: it is to be answered here."""
     if agent.driver is None or (far := agent.driver.elsewhere) is None:
         return None
-    _, _, _, path = request.scope["raw_path"].decode("ascii").split("/", 3)  # below /agents/ID
-    query = request.scope["query_string"].decode("latin-1")
-    status, kind, body = await far.asked(f"/{path}?{query}" if query else f"/{path}", request.method)
+    _, _, _, *path = request.scope["path"].split("/")  # below /agents/ID
+    status, kind, body = await far.asked(path, request.scope["query_string"].decode("latin-1"), request.method)
     return Response(body, status, media_type=kind)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -270,3 +272,26 @@ def test_what_only_its_definition_tells_is_asked_there(pair: Pair, path: str) ->
     here, there = (pair.near.client.get(f"/agents/far.claude/{path}"), pair.far.client.get(f"/agents/claude/{path}"))
     assert (here.status_code, here.headers["content-type"]) == (there.status_code, there.headers["content-type"])
     assert here.json() == there.json()
+
+
+@pytest.mark.parametrize("path", ["models/../threads", "models/%2e%2e/threads", "models/../../echo", "models/./x"])
+def test_no_path_leads_out_of_what_may_be_asked_there(pair: Pair, path: str) -> None:
+    host, _, port = pair.near.url.removeprefix("http://").partition(":")
+    asked = f"GET /agents/far.claude/{path} HTTP/1.1\r\nhost: {host}:{port}\r\nconnection: close\r\n\r\n"
+    with socket.create_connection((host, int(port)), 10) as connection:
+        connection.sendall(asked.encode())
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert b" 404 " in answer.partition(b"\r\n")[0] and b"UNKNOWN_MODEL" in answer
+
+
+@pytest.mark.parametrize("thread", ["..", ".", "../..", "a/../.."])
+def test_a_thread_whose_name_is_dots_is_a_thread(pair: Pair, thread: str) -> None:
+    """Deleted here, it is deleted there, and nothing else is."""
+    pair.near.run("far.demo", "hello", threadId=thread)
+    far = [one["threadId"] for one in pair.far.client.get("/agents/demo/threads").json()["threads"]]
+    assert thread in far
+    name = quote(thread, safe="").replace(".", "%2E")
+    assert pair.near.client.delete(f"/agents/far.demo/threads/{name}").status_code == 204
+    after = [one["threadId"] for one in pair.far.client.get("/agents/demo/threads").json()["threads"]]
+    assert set(far) - set(after) == {thread}
+    assert "demo" in ids(pair.far)

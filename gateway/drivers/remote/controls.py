@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from gateway.catalog.leaves import flatten
 from gateway.drivers.remote.asking import Answer
-from gateway.drivers.remote.saying import of_the_agent
+from gateway.drivers.remote.saying import of_the_agent, step
 from gateway.errors import AgentFault, Conflict, GatewayError, NotCapable
 from gateway.events import Layer
 
@@ -25,7 +25,7 @@ class FarControls:
     def __init__(self, thread_id: str, ask: Ask, agent: Callable[[], Mapping[str, Any]]) -> None:
         """`ask`: below the agent's address. `agent`: what it says of itself, whatever the thread."""
         self.thread_id = thread_id
-        self._here = f"/threads/{quote(thread_id, safe='')}"
+        self._here = f"/threads/{step(thread_id)}"
         self._ask, self._agent = ask, agent
         self.learned: Layer = {}
 

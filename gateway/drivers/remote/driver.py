@@ -21,7 +21,7 @@ from gateway.drivers.remote.addresses import Checked
 from gateway.drivers.remote.asking import Answer, ask, read
 from gateway.drivers.remote.controls import FarControls
 from gateway.drivers.remote.reading import ACCEPT
-from gateway.drivers.remote.saying import far_availability, headers, of_the_agent, run_input
+from gateway.drivers.remote.saying import far_availability, headers, of_the_agent, run_input, step
 from gateway.drivers.remote.turn import RemoteTurn
 from gateway.errors import AgentFault, GatewayError
 from gateway.events import Layer
@@ -123,8 +123,9 @@ class RemoteDriver:
     def elsewhere(self) -> RemoteDriver | None:
         return self if self._definition.via else None
 
-    async def asked(self, path: str, method: str) -> tuple[int, str, bytes]:
-        answer = await self.below(path, method=method)
+    async def asked(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
+        below = "".join(f"/{step(name)}" for name in path)
+        answer = await self.below(f"{below}?{query}" if query else below, method=method)
         return answer.status, answer.headers.get("content-type", "application/json"), answer.content
 
     async def below(self, path: str, *, method: str = "GET", body: Any = None) -> Answer:
@@ -144,13 +145,8 @@ class RemoteDriver:
         return Availability("broken", self._why) if self._failures else self._far or Availability()
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        """Another gateway's are known by its own list; what any other endpoint has, nobody can ask."""
-        if not self._definition.via:
-            return None
-        match await self._json(f"{self._remote.url}/models"):
-            case {"models": list(models)}:
-                return [{**model, "id": model["modelId"]} for model in models if _is_model(model)]
-        raise AgentFault("what the other gateway gives for its models is no list of them", code="AGENT_NONSENSE")
+        """Another gateway's are asked for there (`elsewhere`); what any other endpoint has, nobody can ask."""
+        return None
 
     # -- runs
 
@@ -225,10 +221,6 @@ class RemoteDriver:
         if self._refreshing is not None:
             self._refreshing.cancel()
         await self._client.aclose()
-
-
-def _is_model(told: Any) -> bool:
-    return isinstance(told, dict) and isinstance(told.get("modelId"), str)
 
 
 class RemoteSession:

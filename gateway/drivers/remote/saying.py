@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.tables import Remote
@@ -61,6 +62,11 @@ def _props(given: Any) -> Any:
             return {**rest, "gateway": wishes}
         case _:
             return given
+
+
+def step(name: str) -> str:
+    """One step of a path, whatever its name: one of dots must not lead to another place than it says."""
+    return quote(name, safe="").replace(".", "%2E")
 
 
 def of_the_agent(told: Mapping[str, Any]) -> dict[str, Any]:
