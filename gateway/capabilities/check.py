@@ -61,7 +61,8 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
     if index is None or isinstance(turn.messages[index]["content"], str):
         return turn
     content = turn.messages[index]["content"]
-    kept, notices = [], []
+    kept: list[dict[str, Any]] = []
+    notices: list[Notice] = []
     for number, part in enumerate(content):
         found = _found(part, snapshot)
         if found is None or found.value is not False:
@@ -72,7 +73,7 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
             f"{pointer}: the agent takes no such input: {found.path} is false, said by {found.said_by}. "
             "Remove the part, or choose an agent that takes it."
         )
-        if turn.options.strict or len(content) == 1:  # without it nothing is left to say
+        if turn.options.strict or len(notices) + 1 == len(content):  # without these nothing is left to say
             raise NotCapable(detail, capability=found.path, saidBy=found.said_by, pointer=pointer)
         notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "saidBy": found.said_by}))
     if not notices:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.capabilities.facts import Fact, fact
+from gateway.capabilities.layers import MODES
 from gateway.capabilities.merge import Snapshot
 from gateway.catalog import effort
 from gateway.catalog.definition import AgentDefinition
@@ -30,7 +31,7 @@ GATES: tuple[tuple[str, str, str, str, str], ...] = (
 )
 """Field, its name outside, what agent-mux calls the ability, and the words of a refusal."""
 
-LISTED = {"mode": "custom.session.modes.available", "model": "custom.session.models.available"}
+LISTED = {"mode": MODES, "model": "custom.session.models.available"}
 """What a session can be set to."""
 
 KINDS = {

@@ -122,9 +122,10 @@ def test_images_for_a_model_that_takes_none_are_dropped() -> None:
 def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_manifest_s_word_too() -> None:
     agent = otter(manifest={"supports_file_attachments": False})
     part = {"type": "document", "source": {"type": "url", "value": "https://otter.example", "mimeType": "text/plain"}}
-    turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": [part]}])
-    with pytest.raises(NotCapable, match="supportsFileAttachments is false"):
-        check(turn, snapshot(agent), agent)  # nothing would be left of the message
+    for parts in ([part, part], [part]):  # nothing would be left of the message
+        turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": parts}])
+        with pytest.raises(NotCapable, match="supportsFileAttachments is false"):
+            check(turn, snapshot(agent), agent)
     assert check(turn, snapshot(agent, handshake={"multimodal.input.file": True}), agent) is turn
 
 
