@@ -44,7 +44,7 @@ bench: $(VENV)/.test
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 proto: $(VENV)/.test
-	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=gateway/encode/pb --pyi_out=gateway/encode/pb proto/ag_ui.proto
+	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=gateway/encode/protobuf/pb --pyi_out=gateway/encode/protobuf/pb proto/ag_ui.proto
 
 wheel: $(VENV)/.test
 	@$(BIN)/pip wheel -q --no-deps -w dist .

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import load_folder
 from gateway.cli import COMMANDS, main
-from gateway.cli.serve import command as serve_command
+from gateway.cli.commands.serve import command as serve_command
 from gateway.settings import ENV_PREFIX, Settings
-from tests.cli.typing import Terminal
+from tests.cli.pseudo_terminal import Terminal
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of
 from tests.support.project import ROOT, copy_project, environ, make_serve, run, served_clone
 from tests.support.routes import endpoints

@@ -119,9 +119,7 @@ def test_the_store_is_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_which_is_where_convention_has_it(
-    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, unset: str | None
-) -> None:
+def test_which_is_where_convention_has_it(monkeypatch: pytest.MonkeyPatch, elsewhere: Path, unset: str | None) -> None:
     monkeypatch.setenv("HOME", str(elsewhere))
     if unset is None:
         monkeypatch.delenv("XDG_DATA_HOME", raising=False)

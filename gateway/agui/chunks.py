@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.agui.order import OutOfOrder
-from gateway.agui.owners import Owner, tagged
+from gateway.agui.attribution import Owner, tagged
+from gateway.agui.ordering import OutOfOrder
 from gateway.events import Wire
 
 
@@ -159,9 +159,7 @@ def _check_repeats(stream: _Stream, chunk: Wire) -> None:
             raise BadChunk(chunk, why)
 
 
-def _contents(
-    stream: _Stream, chunk: Wire, lane: Owner, worth: tuple[str, ...] = ("delta", "rawEvent")
-) -> list[Wire]:
+def _contents(stream: _Stream, chunk: Wire, lane: Owner, worth: tuple[str, ...] = ("delta", "rawEvent")) -> list[Wire]:
     """A content event, if the chunk has anything that is worth one."""
     if all(chunk.get(field) is None for field in worth):
         return []

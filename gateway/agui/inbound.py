@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from gateway import jsontext
+from gateway import jsonio
 from gateway.agui import options
-from gateway.agui.shape import Findings
-from gateway.agui.shapes import RUN_AGENT_INPUT
+from gateway.agui.run_input_schema import RUN_AGENT_INPUT
+from gateway.agui.schema import Findings
 from gateway.events import Json
 from gateway.turn import Answer, Turn
 
@@ -20,7 +20,7 @@ from gateway.turn import Answer, Turn
 VERSION = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 
 # An input travels on inside other objects (RUN_STARTED's `input`, a socket's frame), which must be writable too.
-MAX_DEPTH = jsontext.MAX_DEPTH - 10
+MAX_DEPTH = jsonio.MAX_DEPTH - 10
 
 TAKEN = frozenset(field.key for field in RUN_AGENT_INPUT.fields)
 
@@ -28,7 +28,7 @@ TAKEN = frozenset(field.key for field in RUN_AGENT_INPUT.fields)
 def read(body: bytes) -> Turn:
     """Raises `errors.NotJson` or `errors.BadInput`, and nothing else."""
     found = Findings()
-    given = RUN_AGENT_INPUT.read(jsontext.loads(body, MAX_DEPTH), (), found)
+    given = RUN_AGENT_INPUT.read(jsonio.loads(body, MAX_DEPTH), (), found)
     found.settle()
     _tell_ignored(given, found)
     return Turn(

@@ -8,7 +8,6 @@ left out for older clients only: the log keeps the event whole.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gateway.agui.validate import EVENT_TYPES
 from gateway.events import Wire
@@ -25,14 +24,6 @@ def reshape(event: Wire) -> Wire | None:
     if shape is not None:
         return shape(event)
     return event if event["type"] in EVENT_TYPES else None
-
-
-def capabilities(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """`multiAgent.subagents` was spelt `subAgents`."""
-    agents = snapshot.get("multiAgent")
-    if not agents or "subagents" not in agents:
-        return snapshot
-    return {**snapshot, "multiAgent": {("subAgents" if key == "subagents" else key): agents[key] for key in agents}}
 
 
 def _run_started(event: Wire) -> Wire:

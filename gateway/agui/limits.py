@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway.errors import EventTooLarge
 from gateway.events import Wire
-from gateway.jsontext import dumps
+from gateway.jsonio import dumps
 
 DELTA_CHARS = 1_000_000
 """A longer delta is sent as several events: at most six bytes a character (an escaped one), so well inside."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.agui.shape import Anything, Choice, Field, Findings, Flag, Line, ListOf, Number, Object, Place, Shape
+from gateway.agui.schema import Anything, Choice, Field, Findings, Flag, Line, ListOf, Number, Object, Place, Shape
 from gateway.events import Json
 from gateway.turn import Options
 
@@ -20,6 +20,8 @@ MOST_LISTED = 256
 """Items of a list of wishes."""
 
 NAME = Line(512, "it is a name")
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A name that may become an argument of a command: it must not be readable as a flag."""

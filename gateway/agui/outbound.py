@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gateway.agui.asking import calls_of, questions_of
+from gateway.agui.attribution import tagged
+from gateway.agui.deltas import merge, split
+from gateway.agui.interrupts import calls_of, questions_of
 from gateway.agui.limits import DELTA_CHARS, check_size
-from gateway.agui.merging import merge, split
-from gateway.agui.native import Natives, unfolded
-from gateway.agui.order import Order
-from gateway.agui.owners import tagged
-from gateway.agui.pairs import Pairs
+from gateway.agui.ordering import Order
+from gateway.agui.passthrough import Natives, unfolded
+from gateway.agui.surrogates import Pairs
 from gateway.agui.translate import Translator, warning
 from gateway.agui.usage import Usage
 from gateway.agui.validate import validate

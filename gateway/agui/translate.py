@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from gateway import events as e
-from gateway.agui.lanes import Lane
+from gateway.agui.open_messages import Lane
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Wire

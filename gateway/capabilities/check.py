@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from gateway.capabilities.facts import Fact
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.wishes import fact_at, held
+from gateway.capabilities.option_checks import fact_at, held
+from gateway.capabilities.views.mux_lookup import Fact
+from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.models import Model
-from gateway.catalog.tree import camel
+from gateway.catalog.models.definition import Model
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 

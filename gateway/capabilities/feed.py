@@ -18,9 +18,9 @@ import anyio
 from anyio import CancelScope
 from anyio.lowlevel import checkpoint
 
+from gateway.background import Tasks
 from gateway.capabilities.versions import Key, Shown, Told, Versions
 from gateway.errors import Busy, GatewayError
-from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 

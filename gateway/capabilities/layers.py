@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.capabilities import tools
-from gateway.capabilities.tools import ITEMS, SERVERS, SUPPORTED, folded, sources
+from gateway.capabilities import session_tools
+from gateway.capabilities.session_tools import ITEMS, SERVERS, SUPPORTED, folded, sources
+from gateway.capability_paths import flatten
+from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
-from gateway.catalog.leaves import flatten
-from gateway.catalog.models import Model
-from gateway.catalog.tree import camel, snake
+from gateway.catalog.models.definition import Model
 from gateway.events import Layer
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
@@ -148,7 +148,7 @@ def session_layers(
     layers = [Said("session", "what the session told", shown)]
     if servers:
         layers.append(Said("session", "what became of its MCP servers", servers))
-    has = {SUPPORTED: True} if tools.shown(learned, items, {} if model is None else model.values) else {}
+    has = {SUPPORTED: True} if session_tools.shown(learned, items, {} if model is None else model.values) else {}
     if items is not None:
         told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
         layers.append(Said("session", told_by, {ITEMS: items, **has}))

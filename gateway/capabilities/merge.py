@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from gateway.capabilities.layers import LAYERS, Said
-from gateway.catalog.leaves import unflatten
+from gateway.capability_paths import unflatten
 
 
 @dataclass(frozen=True, slots=True)

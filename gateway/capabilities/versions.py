@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import orjson
 
-from gateway.capabilities.patch import Patch, diff
 from gateway.errors import GatewayError
+from gateway.json_patch import Patch, diff
 
 RING = 16
 """Versions that are remembered, for watchers that come back."""

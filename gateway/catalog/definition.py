@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from gateway.catalog.capability_table import CapabilityTable
+from gateway.catalog.field_types import OptionNames
 from gateway.catalog.manifest import Manifest
-from gateway.catalog.models import Model
-from gateway.catalog.tables import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Mode, Remote, Section
-from gateway.catalog.tree import CapabilityTable
-from gateway.catalog.words import OptionNames
+from gateway.catalog.models.definition import Model
+from gateway.catalog.sections import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Mode, Remote, Section
 
 NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 

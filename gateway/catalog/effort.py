@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.models import Model
-from gateway.catalog.tables import Level
+from gateway.catalog.models.definition import Model
+from gateway.catalog.sections import Level
 from gateway.errors import NotCapable
 from gateway.turn import Options
 

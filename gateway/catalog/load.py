@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
+from gateway.catalog.capability_table import model_in
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.tables import Command, Identity
-from gateway.catalog.tree import model_in
-from gateway.catalog.wrong import Place, Wrong, place_of
+from gateway.catalog.problems import Place, Wrong, place_of
+from gateway.catalog.sections import Command, Identity
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gateway.catalog.tables import Platform, Section
+from gateway.catalog.sections import Platform, Section
 
-PluginFormat = Literal[
-    "npm-package", "skill-file", "skill-directory", "extension-ts", "channel-plugin", "mcp-server"
-]
+PluginFormat = Literal["npm-package", "skill-file", "skill-directory", "extension-ts", "channel-plugin", "mcp-server"]
 
 
 class PluginRegistry(Section):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Controls, Driver, LiveTurn, Opening, Session
-from gateway.tasks import Tasks
 
 __all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session", "make_driver"]
 
@@ -27,7 +27,7 @@ def _cli(definition: AgentDefinition, tasks: Tasks) -> Driver:
 
 
 def _python(definition: AgentDefinition, tasks: Tasks) -> Driver:
-    from gateway.drivers.python import PythonDriver
+    from gateway.drivers.python.driver import PythonDriver
 
     return PythonDriver(definition, tasks)
 
@@ -48,7 +48,7 @@ DRIVERS: dict[str, Callable[[AgentDefinition, Tasks], Driver]] = {
 
 def make_driver(definition: AgentDefinition, tasks: Tasks) -> Driver:
     if definition.otherwise:
-        from gateway.drivers.ways import Ways
+        from gateway.drivers.fallback import Ways
 
         return Ways(definition, tasks, DRIVERS)
     return DRIVERS[definition.driver](definition, tasks)

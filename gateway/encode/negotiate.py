@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from gateway import jsontext
-from gateway.encode import protobuf, sse
+from gateway import jsonio
+from gateway.encode import sse
+from gateway.encode.protobuf import encoder
 from gateway.events import Wire
 
 # A quoted string never gives back what it took (`*+`) and need not be closed: a hostile header is read in one pass.
@@ -40,7 +41,7 @@ class Encoder:
 
 def negotiate(accept: str | None) -> Encoder:
     """The encoder for a request with this `Accept` header."""
-    return ENCODERS["protobuf" if names(accept, protobuf.CONTENT_TYPE) else "sse"]
+    return ENCODERS["protobuf" if names(accept, encoder.CONTENT_TYPE) else "sse"]
 
 
 def names(accept: str | None, media_type: str) -> bool:
@@ -63,7 +64,7 @@ def _sse(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
 
 
 def _protobuf(first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
-    return protobuf.frames(_objects(lines) if events is None else events)
+    return encoder.frames(_objects(lines) if events is None else events)
 
 
 def _objects(lines: list[bytes]) -> list[Wire]:
@@ -71,11 +72,11 @@ def _objects(lines: list[bytes]) -> list[Wire]:
     try:
         events: list[Wire] = orjson.loads(b"[%b]" % b",".join(lines))
     except orjson.JSONDecodeError:  # half a pair, or a number beyond 64 bits
-        return [jsontext.loads(line) for line in lines]
+        return [jsonio.loads(line) for line in lines]
     return events
 
 
 ENCODERS: dict[str, Encoder] = {
     "sse": Encoder("sse", sse.CONTENT_TYPE, sse.KEEP_ALIVE, _sse),
-    "protobuf": Encoder("protobuf", protobuf.CONTENT_TYPE, None, _protobuf),
+    "protobuf": Encoder("protobuf", encoder.CONTENT_TYPE, None, _protobuf),
 }

@@ -15,11 +15,11 @@ import anyio
 from gateway.agui import inbound
 from gateway.agui.outbound import Outbound
 from gateway.errors import Busy, Conflict
-from gateway.jsontext import dumps
-from gateway.runs.agents import Agent
+from gateway.jsonio import dumps
+from gateway.registry.agents import Agent
 from gateway.runs.log import Log
 from gateway.runs.run import Pace, Run
-from gateway.runs.threads import ThreadKey
+from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
 from gateway.turn import Turn

@@ -16,28 +16,28 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.history import History
+from gateway.background import Tasks
 from gateway.capabilities.feed import Sight
 from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Conflict, GatewayError, NotFound, StoreError
 from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
+from gateway.registry.agents import Agent, Touch
 from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
-from gateway.runs.agents import Agent, Touch
-from gateway.runs.boundary import Calm, Obstacle, hold, obstacle
-from gateway.runs.endings import Endings, Left
+from gateway.runs.capability_events import notice, telling
 from gateway.runs.history import Seen, has_news, read_history
+from gateway.runs.interrupts import Book, Settled
 from gateway.runs.log import Reader, Replay
-from gateway.runs.noticing import notice, telling
-from gateway.runs.parking import Parked, parked_by, without_result
+from gateway.runs.outcomes import Endings, Left
+from gateway.runs.parked_turns import Parked, parked_by, without_result
 from gateway.runs.phase import Phase
-from gateway.runs.questions import Book, Settled
+from gateway.runs.readiness import Calm, Obstacle, hold, obstacle
 from gateway.runs.recovery import prune_for_ever, recover
 from gateway.runs.run import Run, Stop
-from gateway.runs.sessions import Sessions
-from gateway.runs.threads import ThreadKey, Threads
+from gateway.runs.session_pool import Sessions
+from gateway.runs.thread_state import ThreadKey, Threads
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
-from gateway.tasks import Tasks
 from gateway.turn import Turn, title_of
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ import anyio
 
 from gateway.errors import GatewayError, StoreError
 from gateway.events import Wire
-from gateway.jsontext import dumps
+from gateway.jsonio import dumps
 from gateway.store.base import Piece, RunRecord, Status, Store
 
 READ_BYTES = 1024 * 1024

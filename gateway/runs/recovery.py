@@ -9,10 +9,10 @@ from contextlib import suppress
 import anyio
 import orjson
 
-from gateway.agui.order import Order, OutOfOrder
+from gateway.agui.ordering import Order, OutOfOrder
 from gateway.errors import GatewayError
 from gateway.events import Wire
-from gateway.jsontext import dumps
+from gateway.jsonio import dumps
 from gateway.runs.log import READ_BYTES
 from gateway.settings import Settings
 from gateway.store.base import Piece, RunRecord, Store

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from gateway.errors import ConfigError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, Store, ThreadRecord
-from gateway.store.mail import DeliveryRecord, DeliveryStatus, Mail, Notes
+from gateway.store.deliveries import DeliveryRecord, DeliveryStatus, Mail, Notes
 from gateway.store.memory import MemoryStore
-from gateway.store.sqlite import BACKLOG, SqliteStore
+from gateway.store.sqlite.store import BACKLOG, SqliteStore
 
 __all__ = [
     "STORES",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gateway.store.mail import Mail
+from gateway.store.deliveries import Mail
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: it was live when its gateway died. All but `live` are final."""
@@ -59,7 +59,7 @@ class ThreadRecord:
     session: str | None = None
     """The agent's own session id, to come back to."""
     interrupts: bytes = b'{"entries":[]}'
-    """Open and closed questions, as JSON; only `runs.questions` reads it."""
+    """Open and closed questions, as JSON; only `runs.interrupts` reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
-from gateway.store.mail import ThreadName
-from gateway.store.memory_mail import MemoryMail
-from gateway.store.rows import gather, pack, weight
+from gateway.store.deliveries import ThreadName
+from gateway.store.memory_deliveries import MemoryMail
+from gateway.store.pieces import gather, pack, weight
 
 Name = TypeVar("Name")
 

@@ -12,16 +12,21 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
-from gateway.capabilities import relay
+from gateway.capabilities.views import relay
 from gateway.catalog.load import bundled, with_bare
 from gateway.catalog.plugins import plugins
 from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
-from gateway.runs.roster import Shelf
-from gateway.runs.watching import Folder
+from gateway.registry.file_watcher import Folder
+from gateway.registry.overlays import Shelf
+from gateway.service.gateway import open_house
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web import (
+from gateway.web.forward import known_there
+from gateway.web.middleware.gzip import Packing
+from gateway.web.middleware.security import Guard
+from gateway.web.problems import HANDLERS
+from gateway.web.routes import (
     agents,
     capabilities,
     console,
@@ -33,14 +38,9 @@ from gateway.web import (
     registration,
     runs,
     schemas,
-    socket,
     threads,
+    websocket,
 )
-from gateway.web.elsewhere import known_there
-from gateway.web.guard import Guard
-from gateway.web.house import open_house
-from gateway.web.packing import Packing
-from gateway.web.problems import HANDLERS
 from gateway.web.tokens import load_tokens
 
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
@@ -68,7 +68,7 @@ ROUTES: list[BaseRoute] = [
     Route("/healthz", health.healthz),
     Route("/readyz", health.readyz),
     Route("/agents", agents.list_agents),
-    WebSocketRoute("/agents/{agent}/socket", socket.socket),
+    WebSocketRoute("/agents/{agent}/socket", websocket.socket),
     Route("/schemas/agent.json", schemas.agent),
     Route("/capabilities/matrix", matrix.show),
     Route("/agents/{agent}/models", known_there(models.list_models)),

@@ -17,8 +17,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
-from gateway.web.guard import LOOPBACK
-from gateway.web.protocol import bounded_protocol
+from gateway.web.http_protocol import bounded_protocol
+from gateway.web.middleware.security import LOOPBACK
 
 LISTEN_BACKLOG = 2048
 GARBAGE = 20_000

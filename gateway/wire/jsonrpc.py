@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from gateway.errors import NotJson
-from gateway.jsontext import dumps, loads
+from gateway.jsonio import dumps, loads
 from gateway.wire.lines import TooLong
 
 Id: TypeAlias = int | str | None

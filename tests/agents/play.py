@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.agui.chunks import Chunks
-from gateway.agui.order import Order
+from gateway.agui.ordering import Order
 from gateway.agui.validate import validate
 from gateway.events import Wire
 from tests.support.gateway import Gateway

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_folder
-from gateway.catalog.tree import camel
 from gateway.turn import Options
 from tests.live.recipes import load_recipes
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from gateway.agui.chunks import BadChunk, Chunks
-from gateway.agui.order import Order, OutOfOrder
+from gateway.agui.ordering import Order, OutOfOrder
 from gateway.agui.validate import EVENT_TYPES
 from gateway.events import Wire
 from tests.agui.streams import CHUNKS, runs, steady, streams

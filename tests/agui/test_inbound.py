@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway import jsontext
+from gateway import jsonio
 from gateway.agui import inbound
 from gateway.turn import Answer, Turn
 
@@ -282,4 +282,4 @@ def test_a_dump_is_the_input_as_it_was_understood() -> None:
 def test_the_deepest_input_that_is_taken_can_be_told_in_run_started() -> None:
     levels = inbound.MAX_DEPTH - 1
     turn = inbound.read(b'{"threadId":"t","runId":"r","messages":[],"state":%b}' % (b"[" * levels + b"]" * levels))
-    assert jsontext.dumps({"type": "RUN_STARTED", "input": inbound.dump(turn)})
+    assert jsonio.dumps({"type": "RUN_STARTED", "input": inbound.dump(turn)})

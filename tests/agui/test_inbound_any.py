@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from gateway.agui import inbound
 from gateway.agui.options import KEYS
-from gateway.agui.shape import UNWRITABLE
+from gateway.agui.schema import UNWRITABLE
 from gateway.errors import BadInput, NotJson
 from gateway.turn import Turn
 

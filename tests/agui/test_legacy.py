@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from gateway.agui.legacy import capabilities, reshape
+from gateway.agui.legacy import reshape
 from gateway.events import Wire
 from tests.agui.streams import EVENTS, WHOLE, events, steady
 
@@ -113,18 +113,3 @@ def test_whatever_would_be_refused_is_changed_and_nothing_else_is(event: Wire) -
         assert shaped != event
     elif (event.get("outcome") or {}).get("type") != "success":
         assert shaped is event
-
-
-def test_capabilities_spell_subagents_the_old_way() -> None:
-    snapshot = {"identity": {"name": "n"}, "multiAgent": {"supported": True, "subagents": [{"name": "s"}]}}
-    before = copy.deepcopy(snapshot)
-    assert capabilities(snapshot) == {
-        "identity": {"name": "n"},
-        "multiAgent": {"supported": True, "subAgents": [{"name": "s"}]},
-    }
-    assert snapshot == before
-
-
-@pytest.mark.parametrize("snapshot", [{}, {"multiAgent": {}}, {"multiAgent": {"supported": False}}], ids=str)
-def test_capabilities_without_subagents_stay_as_they_are(snapshot: dict[str, Any]) -> None:
-    assert capabilities(snapshot) is snapshot

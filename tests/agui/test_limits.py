@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from gateway.agui.limits import DELTA_CHARS, check_size, protobuf_bound
-from gateway.encode.protobuf import frame
+from gateway.encode.protobuf.encoder import frame
 from gateway.errors import AgentFault, EventTooLarge
 from gateway.events import Wire
-from gateway.jsontext import dumps
+from gateway.jsonio import dumps
 from gateway.settings import Settings
 from tests.agui.streams import events, steady
 

@@ -11,7 +11,7 @@ from gateway.agui.limits import DELTA_CHARS
 from gateway.agui.outbound import MESSAGE_CHARS, Outbound
 from gateway.errors import AgentFault
 from gateway.events import Event, Wire
-from tests.agui.playing import accepted, held, outbound, played, text_of, types
+from tests.agui.replay import accepted, held, outbound, played, text_of, types
 
 RUN = {"threadId": "t", "runId": "r"}
 

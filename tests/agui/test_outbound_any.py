@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import events as e
-from gateway.agui.native import OUT_OF_ORDER
 from gateway.agui.outbound import Outbound
+from gateway.agui.passthrough import OUT_OF_ORDER
 from gateway.events import Event, Wire
-from tests.agui.playing import TURNS, accepted, held, in_batches, outbound
+from tests.agui.replay import TURNS, accepted, held, in_batches, outbound
 from tests.agui.streams import CHUNKS, INTERRUPTS, steady
 
 ENDINGS = st.sampled_from(("finished", "failed", "cancelled")) | INTERRUPTS.map(

@@ -10,7 +10,7 @@ from gateway import events as e
 from gateway.agui.translate import HANDLERS, Translator
 from gateway.errors import AgentFault
 from gateway.events import Event, Wire
-from tests.agui.playing import played, types
+from tests.agui.replay import played, types
 
 FINISH = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 

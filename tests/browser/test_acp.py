@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.acp.support import Stage
-from tests.browser.chatting import ask, chat, idle, log, question, say
-from tests.live.stage import behind_gateway
-from tests.models.server import ModelServer
+from tests.behaviour.acp.harness import Stage
+from tests.browser.chat_page import ask, chat, idle, log, question, say
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import behind_gateway
 
 Shot = Callable[[Page, str], Path]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.chatting import ask, box, call, chat, idle, log, question, say
+from tests.browser.chat_page import ask, box, call, chat, idle, log, question, say
 from tests.support.gateway import Gateway
 
 Shot = Callable[[Page, str], Path]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chatting import ask, chat, log, say
+from tests.browser.chat_page import ask, chat, log, say
 from tests.support.gateway import Gateway
-from tests.web.folder import write_agent
+from tests.web.agent_folder import write_agent
 
 HOSTILE = """\
 import json

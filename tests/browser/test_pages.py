@@ -10,7 +10,7 @@ import pytest
 from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import Page, Request, expect
 
-from tests.browser.chatting import ask, chat
+from tests.browser.chat_page import ask, chat
 from tests.support.gateway import Gateway
 
 Shot = Callable[[Page, str], Path]

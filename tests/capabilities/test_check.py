@@ -12,9 +12,9 @@ import pytest
 from gateway.capabilities.check import GATEWAYS_OWN, check
 from gateway.capabilities.layers import Said
 from gateway.capabilities.merge import Snapshot, merge
+from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.tables import Identity
-from gateway.catalog.tree import camel
+from gateway.catalog.sections import Identity
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 

@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 from gateway.capabilities.feed import AT_ONCE, Feed, Pulse, Watcher
 from gateway.capabilities.versions import Key, Shown, Told
 from gateway.errors import Busy, GatewayError, NotFound
-from tests.capabilities.saying import shown
+from tests.capabilities.layer_builders import shown
 
 pytestmark = pytest.mark.anyio
 

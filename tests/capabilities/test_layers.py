@@ -9,9 +9,9 @@ from ag_ui.core import AgentCapabilities
 
 from gateway.capabilities.layers import current_model, model_layer, profile_layer
 from gateway.capabilities.merge import merge
-from gateway.catalog.models import Model
-from tests.capabilities.saying import snapshot
-from tests.catalog.otter import otter
+from gateway.catalog.models.definition import Model
+from tests.capabilities.layer_builders import snapshot
+from tests.catalog.example_agent import otter
 
 OTTER = otter()
 LARGE, SMALL, OLD = OTTER.models

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.capabilities.layers import LAYERS, Said, profile_layer
 from gateway.capabilities.merge import etag, merge, to_json
-from gateway.catalog.leaves import flatten, unflatten
+from gateway.capability_paths import flatten, unflatten
 from gateway.catalog.load import bundled, load_catalog
 from tests.agui.streams import steady
 

@@ -7,7 +7,7 @@ import orjson
 
 from gateway.capabilities.versions import RING, Versions
 from gateway.errors import NotFound
-from tests.capabilities.saying import shown
+from tests.capabilities.layer_builders import shown
 
 
 def test_a_number_that_is_too_old_brings_a_snapshot() -> None:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, native, parameters, refuse
-from gateway.catalog.models import Model
+from gateway.catalog.models.definition import Model
 from gateway.errors import NotCapable
 from gateway.turn import Options
 from tests.agui.streams import steady
-from tests.catalog.otter import EFFORT, otter
+from tests.catalog.example_agent import EFFORT, otter
 
 OTTER = otter()
 LARGE, SMALL, OLD = OTTER.models

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from ag_ui.core import ToolsCapabilities
 
+from gateway.catalog.capability_table import MOST_TOLD, camel, capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog, load_file, load_folder
-from gateway.catalog.tables import Identity
-from gateway.catalog.tree import MOST_TOLD, camel, capability_tree
-from gateway.catalog.wrong import Place
+from gateway.catalog.problems import Place
+from gateway.catalog.sections import Identity
 from gateway.errors import ConfigError
-from tests.catalog.mistakes import mistakes
+from tests.catalog.invalid_files import mistakes
 
 KEYS = 'id = "mine"\ndriver = "python"\nentry = "mine:agent"\n'
 IDENTITY = '[identity]\nname = "Mine"\n'

@@ -8,7 +8,7 @@ import pytest
 
 from tests.clients.install import NoNode, install
 from tests.clients.node import Talk, play
-from tests.clients.talks import Client, talks_for
+from tests.clients.scenarios import Client, talks_for
 from tests.support.gateway import Gateway
 
 

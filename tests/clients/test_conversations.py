@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.conftest import Stage
-from tests.clients.meanings import MEANINGS
+from tests.clients.expectations import MEANINGS
 from tests.clients.node import Step
-from tests.clients.talks import CLIENTS, OLDER, PROTOBUF, SSE, Client
+from tests.clients.scenarios import CLIENTS, OLDER, PROTOBUF, SSE, Client
 from tests.support.gateway import Gateway, events_of
 
 ANSWERED = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.conftest import Stage
-from tests.clients.meanings import MEANINGS
-from tests.clients.talks import COPILOTKIT
+from tests.clients.expectations import MEANINGS
+from tests.clients.scenarios import COPILOTKIT
 from tests.clients.test_conversations import logged
 from tests.support.gateway import Gateway
 

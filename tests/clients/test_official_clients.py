@@ -7,9 +7,9 @@ import re
 import pytest
 
 from tests.clients.conftest import Stage
-from tests.clients.meanings import MEANINGS
+from tests.clients.expectations import MEANINGS
 from tests.clients.node import Step, Wire
-from tests.clients.talks import CLIENTS, FAILING, OLDER, PROTOBUF, SSE, Client
+from tests.clients.scenarios import CLIENTS, FAILING, OLDER, PROTOBUF, SSE, Client
 
 PROTOBUF_TYPE, SSE_TYPE = "application/vnd.ag-ui.event+proto", "text/event-stream"
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateway import jsontext
-from gateway.encode import protobuf, sse
+from gateway import jsonio
+from gateway.encode import sse
 from gateway.encode.negotiate import ENCODERS, names, negotiate
+from gateway.encode.protobuf import encoder
 from gateway.errors import AgentFault
 
 PROTO = "application/vnd.ag-ui.event+proto"
@@ -88,7 +89,7 @@ EVENTS = [
     {"type": "TEXT_MESSAGE_START", "messageId": "m"},
     {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "é"},
 ]
-LINES = [jsontext.dumps(event) for event in EVENTS]
+LINES = [jsonio.dumps(event) for event in EVENTS]
 
 
 def test_sse_frames_the_lines_as_they_are() -> None:
@@ -97,7 +98,7 @@ def test_sse_frames_the_lines_as_they_are() -> None:
 
 def test_protobuf_gives_the_same_bytes_with_and_without_the_objects() -> None:
     encode = ENCODERS["protobuf"].encode
-    assert encode(5, LINES, EVENTS) == encode(5, LINES, None) == protobuf.frames(EVENTS)
+    assert encode(5, LINES, EVENTS) == encode(5, LINES, None) == encoder.frames(EVENTS)
 
 
 def test_protobuf_prefers_the_objects_it_is_given() -> None:

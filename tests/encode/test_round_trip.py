@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from gateway import jsontext
-from gateway.encode import protobuf
-from gateway.encode.protobuf_reader import Frames, decode
+from gateway import jsonio
+from gateway.encode.protobuf import encoder
+from gateway.encode.protobuf.decoder import Frames, decode
 from tests.encode.wire_events import BY_TYPE, events, tried, tried_briefly
 
 OFFICIAL: TypeAdapter[Any] = TypeAdapter(Event)
@@ -57,14 +57,14 @@ def _whole(value: Any) -> Any:
 @given(data=st.data())
 def test_an_event_survives_protobuf(kind: str, data: st.DataObject) -> None:
     event = data.draw(BY_TYPE[kind])
-    assert canonical(decode(protobuf.frame(event)[4:])) == canonical(surviving(event))
+    assert canonical(decode(encoder.frame(event)[4:])) == canonical(surviving(event))
 
 
 @tried
 @given(st.lists(events, max_size=4))
 def test_a_batch_survives_protobuf(batch: list[dict[str, Any]]) -> None:
     frames = Frames()
-    assert [canonical(event) for event in frames.feed(protobuf.frames(batch))] == [
+    assert [canonical(event) for event in frames.feed(encoder.frames(batch))] == [
         canonical(surviving(event)) for event in batch
     ]
     frames.eof()
@@ -73,7 +73,7 @@ def test_a_batch_survives_protobuf(batch: list[dict[str, Any]]) -> None:
 @tried
 @given(events)
 def test_an_event_survives_json(event: dict[str, Any]) -> None:
-    assert canonical(jsontext.loads(jsontext.dumps(event))) == canonical(event)
+    assert canonical(jsonio.loads(jsonio.dumps(event))) == canonical(event)
 
 
 @tried

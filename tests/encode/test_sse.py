@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway import jsontext
+from gateway import jsonio
 from gateway.agui.validate import validate
 from gateway.encode import sse
 from tests.encode.vectors import VECTORS, Vector
@@ -26,7 +26,7 @@ def test_a_percent_sign_in_a_line_is_only_a_percent_sign() -> None:
 
 
 def test_no_carriage_return_is_ever_written() -> None:
-    frames = sse.frames(1, [jsontext.dumps({"type": "CUSTOM", "name": "n", "value": "a\r\nb\rc"})] * 9)
+    frames = sse.frames(1, [jsonio.dumps({"type": "CUSTOM", "name": "n", "value": "a\r\nb\rc"})] * 9)
     assert b"\r" not in frames + sse.KEEP_ALIVE
 
 
@@ -36,10 +36,10 @@ def test_the_keep_alive_is_a_comment() -> None:
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_our_frame_says_what_the_official_one_says(vector: Vector) -> None:
-    head, line, *rest = sse.frames(3, [jsontext.dumps(validate(vector.event))]).split(b"\n")
+    head, line, *rest = sse.frames(3, [jsonio.dumps(validate(vector.event))]).split(b"\n")
     assert (head, rest) == (b"id: 3", [b"", b""])
     assert line.startswith(b"data: ")
-    assert jsontext.loads(line[6:]) == jsontext.loads(vector.json)
+    assert jsonio.loads(line[6:]) == jsonio.loads(vector.json)
 
 
 def test_all_vectors_are_there() -> None:

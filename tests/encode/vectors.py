@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway import jsontext
+from gateway import jsonio
 
 _FILE = Path(__file__).parents[1] / "vectors" / "events.jsonl"
 
@@ -23,9 +23,9 @@ class Vector:
 
 
 def _vector(line: bytes) -> Vector:
-    row = jsontext.loads(line)
+    row = jsonio.loads(line)
     text = row["sse"].removeprefix("data: ").removesuffix("\n\n")
-    decoded = row.get("decoded") or jsontext.loads(text)
+    decoded = row.get("decoded") or jsonio.loads(text)
     return Vector(row["name"], row["event"], text, bytes.fromhex(row["proto_hex"]), decoded)
 
 

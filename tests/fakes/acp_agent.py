@@ -1,14 +1,14 @@
 """A scripted ACP agent, run as a real process. The first word of a prompt says what it does, faults included.
 
-    --log=FILE            notes every message that it is sent
-    --state=FILE          remembers sessions, so that a new process can load them
-    --bare, --full        offers nothing, or everything; else `session/load`, `session/close`, images, modes
-    --second              speaks version 2
-    --auth, --auth-late   wants `authenticate` before a session, or before a prompt
-    --slow-start=SECONDS  answers `initialize` after so long; --never-initialize: never
-    --deaf                reads nothing any more once it has a session
-    --deaf-tools          never asks an MCP server for tools that have changed
-    --ignore-term         outlives its stdin, and SIGTERM
+--log=FILE            notes every message that it is sent
+--state=FILE          remembers sessions, so that a new process can load them
+--bare, --full        offers nothing, or everything; else `session/load`, `session/close`, images, modes
+--second              speaks version 2
+--auth, --auth-late   wants `authenticate` before a session, or before a prompt
+--slow-start=SECONDS  answers `initialize` after so long; --never-initialize: never
+--deaf                reads nothing any more once it has a session
+--deaf-tools          never asks an MCP server for tools that have changed
+--ignore-term         outlives its stdin, and SIGTERM
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Agent(ToolUser):
             case "initialize", _:
                 time.sleep(float(FLAGS.get("slow-start", 0)))
                 return SECOND if "second" in FLAGS else BARE if "bare" in FLAGS else FULL if "full" in FLAGS else FIRST
-            case ("authenticate" | "auth/login"), _:
+            case (("authenticate" | "auth/login"), _):
                 self.signed_in = True
                 return {}
             case "session/new", _:
@@ -100,7 +100,7 @@ class Agent(ToolUser):
             case "session/close", str(session):
                 self.unserve(session)
                 return {}
-            case ("session/set_mode" | "session/set_model" | "session/set_config_option"), str(session):
+            case (("session/set_mode" | "session/set_model" | "session/set_config_option"), str(session)):
                 return self.set(method, params, self.settings_of(session))
             case "_vendor/echo", _:
                 return {"echo": params}
@@ -204,6 +204,8 @@ SETTINGS = {
     "models": {"currentModelId": "small", "availableModels": [SMALL, LARGE]},
     "configOptions": [EFFORT, {"id": "web", "name": "Web", "type": "boolean", "currentValue": False}],
 }
+
+
 def main() -> None:
     if "ignore-term" in FLAGS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

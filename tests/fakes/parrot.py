@@ -1,8 +1,8 @@
 """A command-line agent that repeats what it is told, behind any door: `python -m tests.fakes.parrot DOOR [FLAG …]`.
 
 It answers a prompt with its own process id, its arguments and the words, in the tiny format of
-`tests/drivers/cli/parroting.py`. Words that begin with a capital are orders: ASK, CALL id, FLOOD n, DIE n, HANG, LATE,
-LOST.
+`tests/drivers/cli/parrot_session.py`. Words that begin with a capital are orders: ASK, CALL id, FLOOD n, DIE n, HANG,
+LATE, LOST.
 """
 
 from __future__ import annotations

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.acp.conftest import stage
+from tests.behaviour.acp.conftest import stage
 
 __all__ = ["stage"]

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gateway.agui import legacy
-from gateway.capabilities import acp, mux, relay
 from gateway.capabilities.layers import Said, profile_layer
 from gateway.capabilities.merge import merge
-from gateway.catalog.registry import ModelRegistry
+from gateway.capabilities.views import acp, mux, relay
+from gateway.capabilities.views.agui import before_1_0
+from gateway.catalog.models.registry import ModelRegistry
 from gateway.web.app import ROUTES, carried
 from tests.interfaces import Field, Interface, interface
 from tests.interfaces.recorded import recorded, tellers
-from tests.interfaces.speakers import CLAUDE, leaves_of, speakers
+from tests.interfaces.sources import CLAUDE, leaves_of, speakers
 
 MANY = 14
 """Of the dialects nearly all."""
@@ -97,7 +97,7 @@ def examples() -> dict[str, Any]:
     default = models.default()
     assert default is not None
     return {
-        "agui": legacy.capabilities(snapshot.tree()),
+        "agui": before_1_0(snapshot.tree()),
         "acp": acp.view(snapshot, CLAUDE),
         "mux": mux.view(snapshot, CLAUDE),
         "models": models.describe(default) | {"isDefault": True},

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from gateway.wire.acp.facts import layer
-from tests.dialects.playing import heard
-from tests.dialects.test_mutations import RECORDINGS
-from tests.wire.acp.playing import NAMES, played
+from gateway.wire.acp.session_state import layer
+from tests.wire.acp.replay import NAMES, played
+from tests.wire.dialects.replay import heard
+from tests.wire.dialects.test_mutations import RECORDINGS
 
 ACP = "ACP"
 

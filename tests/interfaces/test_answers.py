@@ -10,13 +10,13 @@ from urllib.parse import quote
 import pytest
 from ag_ui.core import AgentCapabilities
 
-from gateway.capabilities import acp, mux
-from gateway.catalog import describing
-from gateway.catalog.leaves import flatten
+from gateway.capabilities.views import acp, mux
+from gateway.capability_paths import flatten
 from gateway.catalog.load import bundled, load_catalog
-from tests.acp.support import Stage, Talk
+from gateway.catalog.models import mux_json
+from tests.behaviour.acp.harness import Stage, Talk
 from tests.interfaces import Interface, interface, mistakes_in
-from tests.interfaces.whole import answered_by, write_whole
+from tests.interfaces.all_fields import answered_by, write_whole
 from tests.support.gateway import Gateway
 
 CATALOG = load_catalog([bundled()])
@@ -142,13 +142,13 @@ def test_whoever_says_nothing_claims_nothing(served: Gateway) -> None:
 
 @pytest.mark.parametrize(
     ("name", "fields"),
-    [("mux", mux.FIELDS), ("models", describing.FIELDS), ("acp", acp.FIELDS)],
+    [("mux", mux.FIELDS), ("models", mux_json.FIELDS), ("acp", acp.FIELDS)],
 )
 def test_the_fields_in_the_code_are_the_interface_s(name: str, fields: tuple[str, ...]) -> None:
     assert list(fields) == [field.path for field in interface(name).fields if not field.extra]
 
 
-@pytest.mark.parametrize(("name", "optional"), [("mux", mux.OPTIONAL), ("models", describing.OPTIONAL)])
+@pytest.mark.parametrize(("name", "optional"), [("mux", mux.OPTIONAL), ("models", mux_json.OPTIONAL)])
 def test_what_may_be_left_out_is_what_the_interface_lets_be(name: str, optional: frozenset[str]) -> None:
     assert optional == {field.path for field in interface(name).fields if field.optional and not field.extra}
 

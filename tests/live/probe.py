@@ -17,10 +17,10 @@ from tempfile import mkdtemp
 from rich.console import Console
 from rich.table import Table
 
+from tests.fakes.model_server.server import ModelServer
 from tests.live.install import install, programs
 from tests.live.recipes import Recipe, load_recipes, prepare
 from tests.live.stdio import Heard, Json, NoAnswer, StdioAgent
-from tests.models.server import ModelServer
 
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A PNG of one pixel."""

@@ -17,10 +17,10 @@ import pytest
 
 from tests.clients.install import install as install_clients
 from tests.clients.node import play
-from tests.live.choosing import agents
-from tests.live.stage import behind_gateway
-from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
-from tests.models.server import ModelServer
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import behind_gateway
+from tests.live.scenarios import CHECKS, PIXEL, TALKS, in_order
+from tests.live.selection import agents
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 
 AGENTS = ("claude-agent-acp", "codex-acp", "gemini-cli", "opencode-acp", "qwen-code")

@@ -13,14 +13,21 @@ import pytest
 
 from tests.clients.install import install as install_clients
 from tests.clients.node import play
-from tests.live.choosing import LARGE, agents
-from tests.live.stage import bundled_behind_gateway
-from tests.live.talks import CHECKS, PIXEL, TALKS, in_order
-from tests.models.server import ModelServer
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import bundled_behind_gateway
+from tests.live.scenarios import CHECKS, PIXEL, TALKS, in_order
+from tests.live.selection import LARGE, agents
 from tests.support.gateway import events_of, run_input, text_of
 
 AGENTS = tuple(os.environ.get("AGUI_TEST_AGENTS", "").split()) or (
-    "claude", "codex", "gemini", "copilot", "opencode", "pi", "omp", "hermes",
+    "claude",
+    "codex",
+    "gemini",
+    "copilot",
+    "opencode",
+    "pi",
+    "omp",
+    "hermes",
 )
 """`make test-openclaw` names another."""
 FAILURE_WORDS = {

@@ -18,10 +18,10 @@ from gateway.agui.history import History
 from gateway.events import Wire
 from tests.clients.install import install as install_clients
 from tests.clients.node import Step, play
-from tests.live.choosing import LARGE, agents
-from tests.live.stage import bundled_behind_gateway
-from tests.live.talks import in_order, yes
-from tests.models.server import ModelServer
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import bundled_behind_gateway
+from tests.live.scenarios import in_order, yes
+from tests.live.selection import LARGE, agents
 from tests.support.gateway import Gateway, text_of
 
 CLI = ("claude", "codex", "copilot", "omp")

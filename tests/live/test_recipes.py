@@ -63,9 +63,7 @@ def test_the_files_are_what_their_names_say(recipe: Recipe, tmp_path: Path) -> N
         readers.get(Path(name).suffix, str)((tmp_path / name).read_text())
 
 
-def test_nothing_of_the_users_own_environment_reaches_an_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_the_users_own_environment_reaches_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "somebody's own")
     monkeypatch.setenv("XDG_CONFIG_HOME", "/somebody/config")
     ready = prepare(RECIPES.agents["codex-acp"], paths=[], home=tmp_path, models=MODELS)

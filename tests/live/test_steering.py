@@ -20,11 +20,11 @@ from gateway.drivers.base import LiveTurn, Opening, Session
 from gateway.drivers.cli import CliDriver
 from gateway.events import Asked, Ended, Event, Heard, TextDelta, ToolEnd, ToolStart
 from gateway.turn import Answer, Turn
-from tests.live.choosing import EVERY_TIME, agents
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import bundled_behind_gateway, overlay
 from tests.live.install import install, programs
 from tests.live.recipes import load_recipes, prepare
-from tests.live.stage import bundled_behind_gateway, overlay
-from tests.models.server import ModelServer
+from tests.live.selection import EVERY_TIME, agents
 
 CLI = ("claude", "codex", "copilot", "opencode", "pi", "omp")
 ACP = ("claude-agent-acp", "codex-acp")

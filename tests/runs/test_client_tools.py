@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Wire
-from tests.runs.stage import cancel, eventually, new_ids, played, staged
+from tests.runs.harness import cancel, eventually, new_ids, played, staged
 from tests.support.gateway import Gateway, text_of, types_of
 
 TOOL = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.events import Wire
-from tests.agui.playing import accepted
-from tests.runs.stage import attach, attached, cancel, new_ids, played, staged, streaming, until
+from tests.agui.replay import accepted
+from tests.runs.harness import attach, attached, cancel, new_ids, played, staged, streaming, until
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of, types_of
 
 

@@ -12,12 +12,12 @@ import orjson
 import pytest
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.tables import Identity
+from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
-from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
+from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
 from gateway.errors import AgentFault, Busy, Conflict, StoreError
 from gateway.events import Asked, Event, Question, TextDelta, Wire
-from gateway.runs.agents import Agent
+from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.log import Reader
 from gateway.runs.run import Run
@@ -25,7 +25,7 @@ from gateway.settings import Settings
 from gateway.store.base import RunRecord, ThreadRecord
 from gateway.store.memory import MemoryStore
 from gateway.turn import Answer, Turn
-from tests.agui.playing import accepted
+from tests.agui.replay import accepted
 
 pytestmark = pytest.mark.anyio
 LIMIT = 10.0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agui.playing import accepted
-from tests.runs.stage import cancel, eventually, played, staged, streaming, until
+from tests.agui.replay import accepted
+from tests.runs.harness import cancel, eventually, played, staged, streaming, until
 from tests.support.gateway import Gateway, text_of, types_of
 
 STALL = "stall_timeout = 0.3"

@@ -1,231 +1,323 @@
-"""Questions over real requests: asked in one run, answered in another, in whatever order life brings them."""
+"""The resume contract, clause by clause: all covered, held against schema and clock, idempotent, never locked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import urllib.request
 from typing import Any
 
 import pytest
 
-from gateway.events import Wire
-from tests.agui.playing import accepted
-from tests.runs.stage import (
-    cancel,
-    eventually,
-    given_up,
-    interrupts_of,
-    new_ids,
-    played,
-    resolved,
-    staged,
-    with_resume,
+from gateway.events import Question
+from gateway.runs.interrupts import CLOSED_KEPT, Book, Settled, parse_time, to_interrupt
+from gateway.turn import Answer
+
+NOW = 1_800_000_000.0
+APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
+
+
+def question(name: str = "q", **more: Any) -> dict[str, Any]:
+    return {"id": name, "reason": "why", **more}
+
+
+def asked(*interrupts: dict[str, Any], parked: bool = True) -> Book:
+    book = Book()
+    book.ask(interrupts or (question(),), "run-1", parked=parked)
+    return book
+
+
+def yes(name: str = "q", payload: Any = None) -> Answer:
+    return Answer(name, "resolved", payload)
+
+
+def no(name: str = "q") -> Answer:
+    return Answer(name, "cancelled")
+
+
+def settle(book: Book, *answers: Answer, now: float = NOW, turn_waits: bool = True) -> Settled:
+    settled = book.settle(answers, now, turn_waits=turn_waits)
+    assert Book.loads(book.dumps()).dumps() == book.dumps(), "it goes through the store between two requests"
+    return settled
+
+
+def code(settled: Settled) -> str | None:
+    return settled.error and settled.error[0]
+
+
+def open_names(book: Book) -> list[str]:
+    return [entry.id for entry in book.open()]
+
+
+# -- answers
+
+
+def test_a_thread_without_questions_takes_an_ordinary_run() -> None:
+    assert Book().settle((), NOW, turn_waits=False) == Settled()
+
+
+@pytest.mark.parametrize("parked", [True, False])
+def test_an_answer_closes_its_question_and_goes_to_the_agent(parked: bool) -> None:
+    book = asked(parked=parked)
+    settled = settle(book, yes(payload={"approved": True}), turn_waits=parked)
+    assert settled == Settled(answers={"q": yes(payload={"approved": True})}, parked=parked)
+    assert open_names(book) == []
+
+
+def test_a_cancelled_question_is_an_answer_too() -> None:
+    assert settle(asked(question(responseSchema=APPROVAL)), no()).answers == {"q": no()}
+
+
+def test_a_run_without_an_answer_is_told_what_is_open_and_the_way_out() -> None:
+    book = asked(question("b"), question("a"))
+    settled = settle(book)
+    assert code(settled) == "INTERRUPT_OPEN"
+    assert settled.error is not None
+    assert "'a', 'b'" in settled.error[1]
+    assert "POST /runs/run-1/cancel" in settled.error[1]
+    assert open_names(book) == ["b", "a"]
+
+
+def test_every_open_question_must_be_covered() -> None:
+    book = asked(question("a"), question("b"), question("c"))
+    settled = settle(book, yes("a"))
+    assert settled.error == ("RESUME_INCOMPLETE", "open interrupts without an answer: 'b', 'c'")
+    assert open_names(book) == ["a", "b", "c"], "nothing was answered"
+    assert settle(book, yes("a"), no("b"), yes("c")).answers.keys() == {"a", "b", "c"}
+
+
+# -- the schema
+
+
+@pytest.mark.parametrize(
+    ("payload", "says"),
+    [({"approved": "yes"}, "payload/approved: 'yes' is not of type"), ({}, "'approved' is a required"), (None, "None")],
+    ids=str,
 )
-from tests.support.gateway import Gateway, events_of, text_of, types_of
+def test_a_payload_against_the_schema_is_refused_with_the_place_until_it_is_right(payload: Any, says: str) -> None:
+    book = asked(question(responseSchema=APPROVAL))
+    for _ in range(3):
+        settled = settle(book, yes(payload=payload))
+        assert code(settled) == "RESUME_INVALID"
+        assert settled.error is not None
+        assert says in settled.error[1]
+    assert settle(book, yes(payload={"approved": False})).error is None
 
 
-@pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with staged(tmp_path_factory.mktemp("asking"), "asking", cancel_grace=2) as running:
-        yield running
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": 5},
+        {"type": "otter"},
+        {"properties": 5},
+        {"pattern": "("},
+        {"minimum": "low"},
+        {"$ref": "#/nowhere"},
+        {"$ref": "http://schema.invalid/of-nobody"},
+        {"$ref": "#"},
+        {"required": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("payload", ["text", 3, {"a": 1}], ids=str)
+def test_a_schema_that_is_none_never_locks_the_thread(schema: dict[str, Any], payload: Any) -> None:
+    book = asked(question(responseSchema=schema))
+    if code(settle(book, yes(payload=payload))) is not None:  # it holds against what it does say
+        assert settle(book, no()).error is None
 
 
-def resume(gateway: Gateway, agent: str, thread: str, *answers: Wire, **fields: Any) -> list[Wire]:
-    response = gateway.post(agent, with_resume(thread, *answers, **fields))
-    assert response.status_code == 200, response.text
-    return accepted(events_of(response.text))
+def test_what_a_schema_refers_to_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for: list[Any] = []
+    monkeypatch.setattr(urllib.request, "urlopen", asked_for.append)
+    settle(asked(question(responseSchema={"$ref": "http://schema.invalid/of-nobody"})), yes(payload=1))
+    assert asked_for == []
 
 
-def ask(gateway: Gateway, agent: str, **fields: Any) -> tuple[str, str, list[Wire]]:
-    """The thread, the run that asks and its questions."""
-    ids = new_ids()
-    return ids["threadId"], ids["runId"], interrupts_of(played(gateway, agent, **ids, **fields))
+# -- time
 
 
-def test_an_answer_goes_on_with_the_same_turn(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    events = resume(asking, "asks", thread, resolved(question, True))
-    assert text_of(events) == "a=resolved:True"
-    assert "outcome" not in events[-1]
+def test_a_late_answer_fails_once_and_is_accepted_then() -> None:
+    book = asked(question(expiresAt="2027-01-15T08:00:00Z"))
+    late = parse_time("2027-01-15T08:00:00Z")
+    assert late is not None
+    settled = settle(book, yes(), now=late)
+    assert settled.error == ("INTERRUPT_EXPIRED", "'q' expired at 2027-01-15T08:00:00Z")
+    assert settle(book, yes(), now=late) == Settled(again=True)
 
 
-def test_one_turn_may_ask_again(asking: Gateway) -> None:
-    thread, _, (first,) = ask(asking, "asks-twice")
-    (second,) = interrupts_of(resume(asking, "asks-twice", thread, resolved(first, 1)))
-    assert text_of(resume(asking, "asks-twice", thread, given_up(second))) == "b=cancelled:None"
+def test_an_answer_at_the_last_moment_counts() -> None:
+    book = asked(question(expiresAt="2027-01-15T08:00:00Z"))
+    assert settle(book, yes(), now=(parse_time("2027-01-15T08:00:00Z") or 0) - 0.001).error is None
 
 
-def test_two_questions_at_once_need_two_answers(asking: Gateway) -> None:
-    thread, _, (a, b) = ask(asking, "asks-two-at-once")
-    error = resume(asking, "asks-two-at-once", thread, resolved(a))[-1]
-    assert error["code"] == "RESUME_INCOMPLETE"
-    events = resume(asking, "asks-two-at-once", thread, resolved(b, 2), resolved(a, 1))
-    assert text_of(events) == "a=resolved:1, b=resolved:2"
+def test_giving_up_what_has_expired_is_accepted_at_once() -> None:
+    book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
+    assert settle(book, no()) == Settled(again=True)
 
 
-def test_an_answer_against_the_schema_is_refused_and_can_be_mended(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    error = resume(asking, "asks", thread, resolved(question, "perhaps"))[-1]
-    assert error["code"] == "RESUME_INVALID"
-    assert "'perhaps' is not of type 'boolean'" in error["message"]
-    assert text_of(resume(asking, "asks", thread, resolved(question, False))) == "a=resolved:False"
+def test_what_has_expired_is_not_in_the_way_of_a_new_run() -> None:
+    book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
+    assert settle(book) == Settled()
 
 
-def test_a_run_without_the_answer_is_told_what_is_open(asking: Gateway) -> None:
-    thread, run_id, (question,) = ask(asking, "asks")
-    error = played(asking, "asks", threadId=thread)[-1]
-    assert error["code"] == "INTERRUPT_OPEN"
-    assert question["id"] in error["message"]
-    assert f"POST /runs/{run_id}/cancel" in error["message"]
-    assert text_of(resume(asking, "asks", thread, resolved(question, True))) == "a=resolved:True", "it waits still"
+def test_a_turn_cannot_go_on_with_half_of_its_answers() -> None:
+    book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"))
+    assert settle(book, no("a"), no("b")) == Settled(again=True)
+    book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"), parked=False)
+    assert settle(book, no("a"), yes("b")).answers == {"b": yes("b")}, "nothing waits: a new turn can"
 
 
-def test_a_question_that_no_client_could_read_fails_the_run_and_leaves_the_thread_free(asking: Gateway) -> None:
-    ids = new_ids()
-    error = played(asking, "asks-badly", **ids)[-1]
-    assert "/outcome/interrupts/0/responseSchema" in error["message"]
-    assert played(asking, "asks-badly", threadId=ids["threadId"])[-1]["message"] == error["message"]
+def test_the_next_expiry_is_the_first() -> None:
+    assert asked().next_expiry() is None
+    book = asked(question("a", expiresAt="2030-01-01T00:00:00Z"), question("b", expiresAt="2029-01-01T00:00:00Z"))
+    assert book.next_expiry() == parse_time("2029-01-01T00:00:00Z")
 
 
-def test_a_schema_that_is_none_does_not_lock_the_thread(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-with-a-broken-schema")
-    events = resume(asking, "asks-with-a-broken-schema", thread, resolved(question, "anything"))
-    assert text_of(events) == "a=resolved:anything"
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:10Z", 10.0),
+        ("1970-01-01T01:00:10+01:00", 10.0),
+        ("1970-01-01T00:00:10", 10.0),
+        ("tomorrow", None),
+        ("", None),
+        (None, None),
+        ("0001-01-01T00:00:00+14:00", -62135647200.0),
+        ("9999-12-31T23:59:59-14:00", 253402351199.0),
+    ],
+)
+def test_times_are_read_as_iso_8601(text: str | None, seconds: float | None) -> None:
+    assert parse_time(text) == seconds
 
 
-def test_an_agent_may_ask_for_a_new_turn_instead_of_waiting(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-for-a-new-turn")
-    assert question == {"id": "stateless", "reason": "confirmation", "responseSchema": {"type": "boolean"}}
-    error = resume(asking, "asks-for-a-new-turn", thread, resolved(question, 5))[-1]
-    assert error["code"] == "RESUME_INVALID"
-    events = resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
-    assert text_of(events) == "stateless=resolved:True"
+@pytest.mark.parametrize(
+    ("expires_in", "ttl", "seconds"),
+    [
+        (None, 60.0, 60.0),
+        (5.0, 60.0, 5.0),
+        (500.0, 60.0, 60.0),
+        (-5.0, 60.0, 0.0),
+        (float("nan"), 60.0, 60.0),
+        (float("inf"), 60.0, 60.0),
+        (float("-inf"), 60.0, 0.0),
+        (None, 1e300, 10 * 365 * 86400.0),
+    ],
+)
+def test_a_question_always_has_an_end(expires_in: float | None, ttl: float, seconds: float) -> None:
+    interrupt = to_interrupt(Question("q", "why", expires_in=expires_in), NOW, ttl)
+    assert parse_time(interrupt["expiresAt"]) == NOW + seconds
+    assert interrupt["expiresAt"].endswith("Z")
 
 
-def test_a_subagent_that_waited_goes_on_under_its_name(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "delegates")
-    assert question["subagentRunId"] == "scout"
-    events = resume(asking, "delegates", thread, resolved(question))
-    assert types_of(events) == [
-        "RUN_STARTED",
-        "SUBAGENT_STARTED",
-        "TOOL_CALL_RESULT",
-        "TEXT_MESSAGE_START",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_END",
-        "SUBAGENT_FINISHED",
-        "RUN_FINISHED",
-    ]
-    assert all(event["subagentRunId"] == "scout" for event in events[1:-1])
+def test_a_question_tells_all_that_it_has_and_nothing_else() -> None:
+    full = Question("q", "tool_call", "May I?", "c", APPROVAL, 5.0, {"k": 1}, "s")
+    interrupt = to_interrupt(full, NOW, 60.0)
+    assert {key: value for key, value in interrupt.items() if key != "expiresAt"} == {
+        "id": "q",
+        "reason": "tool_call",
+        "message": "May I?",
+        "toolCallId": "c",
+        "responseSchema": APPROVAL,
+        "metadata": {"k": 1},
+        "subagentRunId": "s",
+    }
+    assert to_interrupt(Question("q", "why"), NOW, 60.0).keys() == {"id", "reason", "expiresAt"}
 
 
 # -- again
 
 
-def test_a_resume_that_is_sent_again_is_told_again(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    answer = resolved(question, True)
-    first = with_resume(thread, answer)
-    accepted(events_of(asking.post("asks", first).text))
-    again = accepted(events_of(asking.post("asks", first | {"runId": "again-" + first["runId"]}).text))
-    assert types_of(again) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-    told = [(message["role"], message["content"]) for message in again[1]["messages"]]
-    assert told[1] == ("assistant", "May I? ")
-    assert told[2:] == [("user", "the answer is in `resume`"), ("assistant", "a=resolved:True")]
+def test_the_same_answer_twice_is_one_answer() -> None:
+    book = asked()
+    assert settle(book, yes(payload=[1])).answers
+    for _ in range(3):
+        assert settle(book, yes(payload=[1]), turn_waits=False) == Settled(again=True)
 
 
-def test_what_a_client_has_and_the_gateway_has_not_survives_being_told_again(asking: Gateway) -> None:
-    thread, _, (first,) = ask(asking, "asks-twice")
-    (second,) = interrupts_of(resume(asking, "asks-twice", thread, resolved(first)))
-    draft = {"id": "draft", "role": "user", "content": "not sent before"}
-    again = resume(asking, "asks-twice", thread, resolved(first), messages=[draft])
-    assert interrupts_of(again) == [second], "and what is open now"
-    assert draft in again[1]["messages"]
+def test_another_answer_fails_once_and_the_first_one_stands() -> None:
+    book = asked()
+    settle(book, yes(payload=1))
+    assert code(settle(book, no())) == "INTERRUPT_ANSWERED"
+    assert settle(book, no()) == Settled(again=True)
+    assert settle(book, yes(payload=1)) == Settled(again=True)
 
 
-def test_an_answered_thread_takes_new_messages_though_the_resume_is_still_there(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-for-a-new-turn")
-    resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
-    events = resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
-    assert text_of(events) == "stateless=resolved:True", "its user message is new, so the agent is asked"
+def test_an_answer_to_nothing_fails_once_and_is_accepted_then() -> None:
+    book = Book()
+    assert settle(book, yes("nobody")).error == ("INTERRUPT_UNKNOWN", "there is no interrupt 'nobody' on this thread")
+    assert settle(book, yes("nobody")) == Settled(again=True)
 
 
-@pytest.mark.parametrize("status", ["resolved", "cancelled"])
-def test_another_answer_to_what_was_answered_fails_once(asking: Gateway, status: str) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    resume(asking, "asks", thread, resolved(question, True))
-    other = {"interruptId": question["id"], "status": status} | ({"payload": False} if status == "resolved" else {})
-    assert resume(asking, "asks", thread, other)[-1]["code"] == "INTERRUPT_ANSWERED"
-    assert resume(asking, "asks", thread, other, messages=[])[-1]["type"] == "RUN_FINISHED"
+def test_an_unknown_id_beside_an_open_question_does_not_swallow_the_answer() -> None:
+    book = asked()
+    assert code(settle(book, yes(), yes("nobody"))) == "INTERRUPT_UNKNOWN"
+    assert settle(book, yes(), yes("nobody")).answers == {"q": yes()}
 
 
-def test_an_answer_to_nothing_fails_once(asking: Gateway) -> None:
-    thread, stranger = new_ids()["threadId"], {"interruptId": "nobody-asked", "status": "cancelled"}
-    assert resume(asking, "asks", thread, stranger)[-1]["code"] == "INTERRUPT_UNKNOWN"
-    assert resume(asking, "asks", thread, stranger, messages=[])[-1]["type"] == "RUN_FINISHED"
+def test_an_id_that_was_unknown_may_be_asked_later() -> None:
+    book = Book()
+    settle(book, yes("q"))
+    book.ask([question("q")], "run-2", parked=True)
+    assert settle(book, yes("q")).answers == {"q": yes("q")}
 
 
-# -- time, and giving up
+def test_a_retry_beside_a_new_question_answers_only_the_new_one() -> None:
+    book = asked(question("a"))
+    settle(book, yes("a"))
+    book.ask([question("b")], "run-2", parked=True)
+    assert settle(book, yes("a")) == Settled(again=True), "the client did not see the new one yet"
+    assert open_names(book) == ["b"]
+    assert settle(book, yes("a"), yes("b")).answers == {"b": yes("b")}
 
 
-def test_a_question_that_nobody_answers_in_time_is_answered_cancelled(asking: Gateway, tmp_path: Path) -> None:
-    file = tmp_path / "heard.txt"
-    thread, _, (a, b) = ask(asking, "asks-for-a-moment", forwardedProps={"file": str(file)})
-    assert eventually(lambda: file.exists() and file.read_text()) == "a=cancelled:None, b=cancelled:None\n"
-    error = resume(asking, "asks-for-a-moment", thread, resolved(a), resolved(b))[-1]
-    assert error["code"] == "INTERRUPT_EXPIRED"
-    assert resume(asking, "asks-for-a-moment", thread, given_up(a), given_up(b), messages=[])[-1]["type"] == (
-        "RUN_FINISHED"
-    )
+# -- turns that are gone
 
 
-def test_an_expired_question_is_not_in_the_way_of_the_next_run(asking: Gateway, tmp_path: Path) -> None:
-    file = tmp_path / "heard.txt"
-    thread, *_ = ask(asking, "asks-for-a-moment", forwardedProps={"file": str(file)})
-    eventually(file.exists)
-    assert interrupts_of(played(asking, "asks-for-a-moment", threadId=thread, forwardedProps={"file": str(file)}))
+def test_an_answer_to_a_lost_turn_fails_once_and_is_accepted_then() -> None:
+    book = asked()
+    assert code(settle(book, yes(), turn_waits=False)) == "TURN_LOST"
+    assert settle(book, yes(), turn_waits=False) == Settled(again=True)
+    assert settle(book, no(), turn_waits=False) == Settled(again=True)
+    assert settle(book) == Settled(), "the thread is free"
 
 
-def test_a_parked_turn_can_be_cancelled_by_its_run(asking: Gateway, tmp_path: Path) -> None:
-    file = tmp_path / "heard.txt"
-    thread, run_id, (question,) = ask(asking, "waits-to-be-stopped", forwardedProps={"file": str(file)})
-    assert cancel(asking, run_id) == "cancelled"
-    assert file.read_text().splitlines()[-1] == "stopped"
-    assert cancel(asking, run_id) == "over"
-    assert resume(asking, "waits-to-be-stopped", thread, given_up(question), messages=[])[-1]["type"] == "RUN_FINISHED"
+def test_everything_that_is_wrong_is_told_in_one_refusal() -> None:
+    book = asked(question("a"), question("b"))
+    assert code(settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False)) == "TURN_LOST"
+    assert settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False) == Settled(again=True)
 
 
-def test_a_question_without_a_turn_can_be_given_up_too(asking: Gateway) -> None:
-    thread, run_id, _ = ask(asking, "asks-for-a-new-turn")
-    assert cancel(asking, run_id) == "cancelled"
-    assert interrupts_of(played(asking, "asks-for-a-new-turn", threadId=thread))
+def test_a_question_for_a_new_turn_is_never_lost() -> None:
+    assert settle(asked(parked=False), yes(), turn_waits=False).answers == {"q": yes()}
 
 
-# -- restarts
+def test_a_turn_that_was_stopped_has_its_questions_answered_as_cancelled() -> None:
+    book = asked(question("a"), question("b"))
+    assert book.cancel_open() == ["a", "b"]
+    assert settle(book, no("a"), no("b"), turn_waits=False) == Settled(again=True)
+    assert code(settle(book, yes("a"), no("b"), turn_waits=False)) == "INTERRUPT_ANSWERED"
 
 
-def test_after_a_restart_a_waiting_turn_is_lost_once_and_the_thread_goes_on(tmp_path: Path) -> None:
-    gateway = staged(tmp_path, "asking")
-    with gateway:
-        thread, run_id, (question,) = ask(gateway, "asks")
-        stateless, _, (later,) = ask(gateway, "asks-for-a-new-turn")
-        gateway.kill()
-        gateway.start()
-        assert played(gateway, "asks", threadId=thread)[-1]["code"] == "INTERRUPT_OPEN", "it is known"
-        assert resume(gateway, "asks", thread, resolved(question, True), messages=[])[-1]["code"] == "TURN_LOST"
-        again = resume(gateway, "asks", thread, resolved(question, True), messages=[])
-        assert types_of(again) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-        assert cancel(gateway, run_id) == "over"
-        events = resume(gateway, "asks-for-a-new-turn", stateless, resolved(later, True))
-        assert text_of(events) == "stateless=resolved:True", "what waits for nobody is not lost"
+def test_a_turn_that_expired_takes_all_its_questions_along() -> None:
+    book = asked(question("a"), question("b"))
+    assert book.expire_open() == ["a", "b"]
+    assert book.expire_open() == []
+    assert settle(book) == Settled()
 
 
-def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:
-    gateway = staged(tmp_path, "asking", shutdown_grace=30)
-    file = tmp_path / "heard.txt"
-    with gateway:
-        thread, _, (question,) = ask(gateway, "waits-to-be-stopped", forwardedProps={"file": str(file)})
-        assert gateway.terminate() == 0
-        assert file.read_text() == "stopped\n", "at once: nobody can answer any more"
-        gateway.start()
-        assert resume(gateway, "waits-to-be-stopped", thread, given_up(question))[-1]["code"] == "TURN_LOST"
+# -- the book
+
+
+def test_the_book_survives_the_store() -> None:
+    book = asked(question("a", metadata={"k": [None, 1.5, "ü"]}), question("b"))
+    settle(book, yes("a"), yes("nobody"))
+    again = Book.loads(book.dumps())
+    assert [entry.interrupt for entry in again.open()] == [entry.interrupt for entry in book.open()]
+
+
+def test_closed_questions_are_forgotten_in_time_and_open_ones_never() -> None:
+    book = asked(question("first"), parked=False)
+    for number in range(CLOSED_KEPT + 50):
+        settle(book, yes(f"unknown-{number}"))
+    kept = Book.loads(book.dumps())
+    assert open_names(kept) == ["first"]
+    assert code(settle(kept, yes("first"), yes("unknown-50"))) is None, "the newest are remembered"
+    assert code(settle(kept, yes("first"), yes("unknown-49"))) == "INTERRUPT_UNKNOWN"

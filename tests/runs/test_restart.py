@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from gateway.events import Wire
-from tests.agui.playing import accepted
-from tests.runs.stage import LIMIT, attach, eventually, new_ids, played, staged, streaming, until
+from tests.agui.replay import accepted
+from tests.runs.harness import LIMIT, attach, eventually, new_ids, played, staged, streaming, until
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of, types_of
 from tests.web.raw import Connection, run_request
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from tests.runs.stage import LIMIT, attach, new_ids, played, staged
+from tests.runs.harness import LIMIT, attach, new_ids, played, staged
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 from tests.web.raw import Connection, run_request
 

@@ -88,9 +88,7 @@ class Served:
 
 
 @contextmanager
-def serving(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], limit: float = START_LIMIT
-) -> Iterator[Served]:
+def serving(command: Sequence[str], cwd: Path, env: Mapping[str, str], limit: float = START_LIMIT) -> Iterator[Served]:
     """Runs until the block ends, then is stopped as Ctrl-C stops it: with all that it started."""
     with TemporaryFile("w+") as stderr:
         process = subprocess.Popen(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.agui.streams import steady
 from tests.agui.test_inbound_any import broken, inputs, json_values
 from tests.support.gateway import Gateway, events_of, run_input
-from tests.web.order import well_ordered
+from tests.web.event_order import well_ordered
 from tests.web.problem import problem_in
 from tests.web.raw import Connection, ask, request
 

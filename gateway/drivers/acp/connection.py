@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import anyio
 
-from gateway.drivers.process import Process
+from gateway.background import Tasks
+from gateway.drivers.process.process import Process
 from gateway.errors import AgentFault
-from gateway.tasks import Tasks
-from gateway.wire.acp.faults import REQUEST_CANCELLED, agent_fault
-from gateway.wire.acp.handshake import Handshake
-from gateway.wire.acp.template import Template, Texts
+from gateway.wire.acp.errors import REQUEST_CANCELLED, agent_fault
+from gateway.wire.acp.fast_path import Template, Texts
+from gateway.wire.acp.initialize import Handshake
 from gateway.wire.jsonrpc import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.drivers.acp.connection import Connection
-from gateway.drivers.acp.opening import named
+from gateway.drivers.acp.session_setup import named
 from gateway.errors import NotCapable
-from gateway.wire.acp.facts import Facts
-from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
+from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.methods import check_params
-from gateway.wire.acp.setting import set_config_request, set_mode_request, set_model_request
+from gateway.wire.acp.session_state import Facts
 
 LIMIT = 60.0
 SAID = "handshake (the agent's answer to initialize)"

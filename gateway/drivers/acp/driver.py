@@ -12,22 +12,22 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
+from gateway.background import Tasks
+from gateway.capability_paths import unflatten
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.leaves import unflatten
+from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
-from gateway.drivers.acp.hosting import serves_tools
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
+from gateway.drivers.client_tools import Folder
 from gateway.drivers.environment import trimmed
 from gateway.drivers.probe import Availability, look
-from gateway.drivers.process import spawn
-from gateway.drivers.serving import Folder
+from gateway.drivers.process.process import spawn
 from gateway.errors import AgentFault
-from gateway.tasks import Tasks
-from gateway.wire.acp.facts import Facts, layer
-from gateway.wire.acp.handshake import Handshake, agui_layer, read_handshake
-from gateway.wire.acp.offer import ClientOffer, initialize_params
-from gateway.wire.session import MODELS
+from gateway.wire.acp.client_capabilities import ClientOffer, initialize_params
+from gateway.wire.acp.initialize import Handshake, agui_layer, read_handshake
+from gateway.wire.acp.session_state import Facts, layer
+from gateway.wire.session_paths import MODELS
 
 log = logging.getLogger(__name__)
 

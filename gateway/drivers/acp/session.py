@@ -10,27 +10,27 @@ from typing import Any, Protocol
 
 import anyio
 
+from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.acp.client_methods import Service
+from gateway.drivers.acp.client_tools import Hosting, Tools, serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.controls import AcpControls
-from gateway.drivers.acp.hosting import Hosting, Tools, serves_tools
-from gateway.drivers.acp.opening import Opener, where
-from gateway.drivers.acp.serve import Service
+from gateway.drivers.acp.session_setup import Opener, where
 from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.drivers.serving import Folder
-from gateway.drivers.telling import Telling
+from gateway.drivers.client_tools import Folder
+from gateway.drivers.prompt_builder import Telling
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Unread, Warned
-from gateway.tasks import Tasks
 from gateway.turn import Turn
-from gateway.wire.acp.facts import Facts, layer
-from gateway.wire.acp.faults import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
-from gateway.wire.acp.handshake import Handshake
-from gateway.wire.acp.lenient import without_meta
+from gateway.wire.acp.errors import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
+from gateway.wire.acp.fast_path import Texts
+from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.acp.template import Texts
+from gateway.wire.acp.session_state import Facts, layer
+from gateway.wire.fields import without_meta
 from gateway.wire.jsonrpc import Request, Response
 
 log = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from typing import Any
 
 import anyio
 
+from gateway.background import Tasks
 from gateway.errors import AgentFault
 from gateway.events import Broke, Ended, Event, Heard, ReasoningDelta, TextDelta, ToolStart
-from gateway.tasks import Tasks
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import anyio
 
-from gateway.drivers.process import Process, spawn
-from gateway.tasks import Tasks
+from gateway.background import Tasks
+from gateway.drivers.process.process import Process, spawn
 
 OUTPUT_LIMIT = 1024 * 1024
 """Kept of a terminal that asks for no limit of its own, and the most one may ask for."""

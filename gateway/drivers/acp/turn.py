@@ -10,7 +10,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.drivers.acp.steering import Steering
-from gateway.drivers.inbox import Inbox
+from gateway.drivers.event_queue import Inbox
 from gateway.errors import AgentFault
 from gateway.events import Asked, Broke, Called, ClientCall, Ended, Event, Heard, Question
 from gateway.turn import Answer, Turn

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.catalog.tables import Cli, FlagTable
+from gateway.catalog.sections import Cli, FlagTable
 from gateway.errors import BadInput
-from gateway.jsontext import dumps
+from gateway.jsonio import dumps
 from gateway.turn import Approvals
 
 _PATH = re.compile(r"[/\\]|\.jsonl$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gateway.catalog.tables import Cli
+from gateway.catalog.sections import Cli
 from gateway.errors import AgentFault, NotCapable
 
 if TYPE_CHECKING:

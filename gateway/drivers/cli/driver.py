@@ -10,16 +10,16 @@ from typing import Any
 
 import anyio
 
+from gateway.background import Tasks
+from gateway.capability_paths import unflatten
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.leaves import unflatten
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added
+from gateway.drivers.cli.connection import Link
 from gateway.drivers.cli.launch import Launcher
-from gateway.drivers.cli.link import Link
 from gateway.drivers.cli.session import CliSession
 from gateway.drivers.probe import Availability, look
 from gateway.errors import AgentFault
-from gateway.tasks import Tasks
 
 IDLE_PROCESS = 300.0
 """A process without a session is kept so long for the next one, where one serves them all."""

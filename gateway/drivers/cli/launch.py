@@ -8,16 +8,16 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.tables import Cli, Command
+from gateway.catalog.sections import Cli, Command
 from gateway.drivers.cli.command import Added, filled
-from gateway.drivers.cli.doors import Door, PipeDoor
-from gateway.drivers.cli.link import Link
-from gateway.drivers.cli.network import HttpDoor, SocketDoor, listening
+from gateway.drivers.cli.connection import Link
+from gateway.drivers.cli.transports.http import HttpDoor, SocketDoor, listening
+from gateway.drivers.cli.transports.stdio import Door, PipeDoor
 from gateway.drivers.environment import named, trimmed
-from gateway.drivers.process import Process, spawn
+from gateway.drivers.process.process import Process, spawn
 from gateway.errors import AgentFault
-from gateway.tasks import Tasks
 from gateway.wire.dialects import DIALECTS
 
 

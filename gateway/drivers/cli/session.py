@@ -14,19 +14,19 @@ from uuid import uuid4
 import anyio
 from anyio import to_thread
 
+from gateway.background import Tasks
 from gateway.catalog import effort
 from gateway.drivers.base import Opening
-from gateway.drivers.cli.blocks import plain, takes
 from gateway.drivers.cli.command import Added, Wanted, added, media_added, session_added
+from gateway.drivers.cli.connection import Link
+from gateway.drivers.cli.content import plain, takes
 from gateway.drivers.cli.controls import CliControls
-from gateway.drivers.cli.files import Files
 from gateway.drivers.cli.launch import Launcher
-from gateway.drivers.cli.link import Link
+from gateway.drivers.cli.temp_files import Files
 from gateway.drivers.cli.turn import CliTurn, to_the_end
-from gateway.drivers.telling import Telling
+from gateway.drivers.prompt_builder import Telling
 from gateway.errors import AgentFault
 from gateway.events import Broke, Ended, Event, Heard, Layer
-from gateway.tasks import Tasks
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from gateway.drivers.inbox import Inbox
+from gateway.drivers.event_queue import Inbox
 from gateway.errors import AgentFault
 from gateway.events import Asked, Broke, Called, Ended, Event, Heard
 from gateway.turn import Answer

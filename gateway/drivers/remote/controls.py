@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from gateway.catalog.leaves import flatten
-from gateway.drivers.remote.asking import Answer
-from gateway.drivers.remote.saying import of_the_agent, step
+from gateway.capability_paths import flatten
+from gateway.drivers.remote.http import Answer
+from gateway.drivers.remote.requests import of_the_agent, step
 from gateway.errors import AgentFault, Conflict, GatewayError, NotCapable
 from gateway.events import Layer
 

@@ -14,19 +14,19 @@ import anyio
 import httpx
 from anyio import CancelScope
 
+from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.address_policy import Checked
 from gateway.drivers.base import Opening
 from gateway.drivers.probe import Availability
-from gateway.drivers.remote.addresses import Checked
-from gateway.drivers.remote.asking import Answer, ask, read
 from gateway.drivers.remote.controls import FarControls
-from gateway.drivers.remote.reading import ACCEPT
-from gateway.drivers.remote.saying import far_availability, headers, of_the_agent, run_input, step
+from gateway.drivers.remote.decoder import ACCEPT
+from gateway.drivers.remote.http import Answer, ask, read
+from gateway.drivers.remote.requests import far_availability, headers, of_the_agent, run_input, step
 from gateway.drivers.remote.turn import RemoteTurn
 from gateway.errors import AgentFault, GatewayError
 from gateway.events import Layer
-from gateway.jsontext import dumps
-from gateway.tasks import Tasks
+from gateway.jsonio import dumps
 from gateway.turn import HOPS, Turn
 
 log = logging.getLogger(__name__)

@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 
 from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.field_types import OPTIONS
 from gateway.catalog.load import WrongDefinition, define
-from gateway.catalog.tables import Remote
-from gateway.catalog.words import OPTIONS
-from gateway.drivers.remote.addresses import Checked
-from gateway.drivers.remote.asking import ask
-from gateway.drivers.remote.saying import headers
+from gateway.catalog.sections import Remote
+from gateway.drivers.address_policy import Checked
+from gateway.drivers.remote.http import ask
+from gateway.drivers.remote.requests import headers
 from gateway.errors import AgentFault
 
 LIST_LIMIT = 15.0

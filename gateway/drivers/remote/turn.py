@@ -10,8 +10,8 @@ import anyio
 import httpx
 from anyio import CancelScope
 
-from gateway.drivers.inbox import Inbox
-from gateway.drivers.remote.reading import reader_for
+from gateway.drivers.event_queue import Inbox
+from gateway.drivers.remote.decoder import reader_for
 from gateway.errors import AgentFault
 from gateway.events import Ended, Event, Native
 from gateway.turn import Answer

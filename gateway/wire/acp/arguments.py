@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gateway.wire.acp.lenient import json_text
+from gateway.wire.fields import json_text
 
 _HALF_ESCAPE = re.compile(r"(?:[^\\]|^)(?:\\\\)*\\(u[0-9a-fA-F]{0,3})?$")
 

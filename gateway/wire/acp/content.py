@@ -12,8 +12,8 @@ from base64 import b64decode, b64encode
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gateway.wire.acp.handshake import Handshake
-from gateway.wire.acp.lenient import obj, text, word
+from gateway.wire.acp.initialize import Handshake
+from gateway.wire.fields import obj, text, word
 
 Block = dict[str, Any]
 Part = dict[str, Any]

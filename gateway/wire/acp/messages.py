@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from gateway.events import ActivitySet, Event, ReasoningDelta, TextDelta
 from gateway.wire.acp.content import inline, to_part
-from gateway.wire.acp.lenient import items, word
+from gateway.wire.fields import items, word
 
 Kind = Literal["text", "thought", "user"]
 MARKS: dict[Kind, str] = {"text": "", "thought": ":thought", "user": ":user"}
@@ -83,9 +83,7 @@ class Messages:
             return self._shown(block)
         return self.say(kind, word(update.get("messageId")), words)
 
-    def say(
-        self, kind: Kind, acp_id: str | None, words: str, metadata: dict[str, Any] | None = None
-    ) -> list[Event]:
+    def say(self, kind: Kind, acp_id: str | None, words: str, metadata: dict[str, Any] | None = None) -> list[Event]:
         if not words:
             return []
         message_id = None

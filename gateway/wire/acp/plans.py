@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import ActivityPatched, ActivitySet, Event
-from gateway.wire.acp.lenient import items, obj, present, text, word
-from gateway.wire.acp.patches import difference
+from gateway.wire.acp.json_patch import difference
+from gateway.wire.fields import items, obj, present, text, word
 
 
 class Plans:

@@ -13,8 +13,8 @@ from typing import Any
 from gateway.events import Warned
 from gateway.turn import Turn, text_of
 from gateway.wire.acp.content import Block, fenced, resource_block, text_block, to_block
-from gateway.wire.acp.handshake import Handshake
-from gateway.wire.acp.lenient import json_text
+from gateway.wire.acp.initialize import Handshake
+from gateway.wire.fields import json_text
 
 RETOLD_CHARS = 40_000
 """Of an earlier conversation, at most so much is told: its end, which matters most."""
@@ -52,9 +52,7 @@ def _latest(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(messages[users[-1] :]) if users else list(messages)
 
 
-def _tell(
-    message: dict[str, Any], turn: Turn, handshake: Handshake, blocks: list[Block], warned: list[Warned]
-) -> None:
+def _tell(message: dict[str, Any], turn: Turn, handshake: Handshake, blocks: list[Block], warned: list[Warned]) -> None:
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if (opening := _opening(message, turn)) is not None:

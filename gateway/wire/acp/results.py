@@ -11,8 +11,8 @@ from difflib import unified_diff
 from typing import Any
 
 from gateway.wire.acp.content import Part, inline, to_part
-from gateway.wire.acp.lenient import items, json_text, obj, present, text, without_meta
 from gateway.wire.acp.terminals import Terminals
+from gateway.wire.fields import items, json_text, obj, present, text, without_meta
 
 DIFF_LINES = 200
 """Of one diff, so many lines are told in the text."""

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.events import Broke, ClientCall, Ended, Event, Question, Warned
-from gateway.wire.acp.asking import elicitation_question, permission_question, subject_call
-from gateway.wire.acp.facts import Facts
-from gateway.wire.acp.faults import agent_fault, ends_cancelled
-from gateway.wire.acp.hosted import Hosted
-from gateway.wire.acp.lenient import obj, text, word
+from gateway.wire.acp.client_tools import Hosted
+from gateway.wire.acp.errors import agent_fault, ends_cancelled
+from gateway.wire.acp.permissions import elicitation_question, permission_question, subject_call
+from gateway.wire.acp.session_state import Facts
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
+from gateway.wire.fields import obj, text, word
 from gateway.wire.jsonrpc import INTERNAL_ERROR, Fault, Id
 
 PROMPT = "session/prompt"
@@ -179,9 +179,7 @@ class SessionReader:
 
     # -- questions
 
-    def permission(
-        self, request_id: Id, params: Any, session_id: str | None = None
-    ) -> tuple[list[Event], Question]:
+    def permission(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Question]:
         """What `session/request_permission` tells of its tool call, and the question. Whether it is asked, or answered
         by policy, is the caller's to decide: to ask, `park()` follows, then `Asked`."""
         told = obj(params)
@@ -202,9 +200,7 @@ class SessionReader:
         if call is not None:
             call.permission = outcome
 
-    def elicitation(
-        self, request_id: Id, params: Any, session_id: str | None = None
-    ) -> tuple[list[Event], Question]:
+    def elicitation(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Question]:
         """`elicitation/create`. A tool call that it names is linked if the client has seen it."""
         told = obj(params)
         lane, found = self._lanes.find(session_id or text(told.get("sessionId")))

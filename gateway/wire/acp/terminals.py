@@ -12,8 +12,8 @@ from codecs import getincrementaldecoder
 from typing import Any
 
 from gateway.events import ActivityPatched, ActivitySet, Event
-from gateway.wire.acp.lenient import obj, present, text, word
-from gateway.wire.acp.patches import difference
+from gateway.wire.acp.json_patch import difference
+from gateway.wire.fields import obj, present, text, word
 
 KEPT_CHARS = 200_000
 

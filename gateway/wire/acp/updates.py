@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.events import Custom, Event, TextDelta, ToolResult, Unread, Used
-from gateway.wire.acp.asides import Asides
 from gateway.wire.acp.content import inline, to_part
-from gateway.wire.acp.facts import READERS, Facts
-from gateway.wire.acp.lanes import Lane, Lanes
-from gateway.wire.acp.lenient import items, obj, without_meta, word
 from gateway.wire.acp.messages import Kind
+from gateway.wire.acp.notices import Asides
 from gateway.wire.acp.replay import Replay
+from gateway.wire.acp.session_state import READERS, Facts
+from gateway.wire.acp.subagents import Lane, Lanes
 from gateway.wire.acp.usage import Covers, UsageBook
+from gateway.wire.fields import items, obj, without_meta, word
 
 Update = dict[str, Any]
 Found = list[Event] | None

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from gateway.events import Used
-from gateway.wire.acp.lenient import count, items, obj, word
+from gateway.wire.fields import count, items, obj, word
 
 Covers = Literal["turn", "session"]
 

@@ -21,7 +21,7 @@ import orjson
 from gateway.errors import AgentFault
 from gateway.events import Ended, Event, Unread, Warned
 from gateway.turn import Answer, Approvals
-from gateway.wire.session import CWD
+from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
 """Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""

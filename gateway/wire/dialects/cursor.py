@@ -26,10 +26,10 @@ from gateway.events import (
     ToolResult,
     ToolStart,
 )
-from gateway.wire.acp.lenient import items, json_text, obj, present, text, word
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.session import CWD, MODEL
+from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.session_paths import CWD, MODEL
 
 NOISE = frozenset(
     (

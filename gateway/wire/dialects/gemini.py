@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from gateway.events import Broke, Event, TextDelta, TextEnd, ToolArgs, ToolEnd, ToolResult, ToolStart, Used
-from gateway.wire.acp.lenient import count, json_text, obj, present, text, word
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.session import MODEL
+from gateway.wire.fields import count, json_text, obj, present, text, word
+from gateway.wire.session_paths import MODEL
 
 TYPES = {
     "FatalAuthenticationError": "AUTH_REQUIRED",

@@ -13,7 +13,7 @@ from gateway.errors import AgentFault, NotCapable
 from gateway.events import Asked, Broke, Ended, TextDelta, Warned
 from gateway.turn import Answer
 from gateway.wire.dialects import DIALECTS
-from tests.drivers.cli.parroting import (
+from tests.drivers.cli.parrot_session import (
     ParrotDialect,
     PlainDialect,
     ask,

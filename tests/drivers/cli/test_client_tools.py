@@ -11,7 +11,16 @@ import pytest
 from gateway.events import Called, Event, TextDelta, Warned
 from gateway.turn import Answer, Turn
 from gateway.wire.dialects import DIALECTS, Begin
-from tests.drivers.cli.parroting import ParrotDialect, PlainDialect, definition, driving, opening, to_end, turn, until
+from tests.drivers.cli.parrot_session import (
+    ParrotDialect,
+    PlainDialect,
+    definition,
+    driving,
+    opening,
+    to_end,
+    turn,
+    until,
+)
 
 pytestmark = pytest.mark.anyio
 

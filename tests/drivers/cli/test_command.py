@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.catalog.tables import Cli
+from gateway.catalog.sections import Cli
 from gateway.drivers.cli.command import Wanted, added, filled, mcp_entry, media_added, session_added
 from gateway.errors import BadInput
 

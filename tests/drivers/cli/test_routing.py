@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.drivers.cli.link import Link
+from gateway.drivers.cli.connection import Link
 from gateway.errors import AgentFault
 from gateway.wire.dialects import Dialect
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.wire.acp.playing import Seen
+from tests.wire.acp.replay import Seen
 
 FACTS = ("available_commands_update", "config_option_update", "current_mode_update", "usage_update")
 

@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.agui.order import Order
+from gateway.agui.ordering import Order
 from gateway.agui.outbound import Outbound
 from gateway.agui.validate import validate
 from gateway.events import Event
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
 from tests.agui.streams import VALUES, steady
-from tests.wire.acp.playing import NAMES, entries
+from tests.wire.acp.replay import NAMES, entries
 
 KIDS = ("kid", "other")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.wire.acp.content import inline, to_block, to_part
-from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.initialize import Handshake
 
 ALL = Handshake(image=True, audio=True, embedded_context=True)
 NONE = Handshake()
@@ -50,7 +50,10 @@ def test_a_block_inside_a_text(block: Any, words: str | None) -> None:
         ({"type": "text", "text": "hi"}, {"type": "text", "text": "hi"}),
         ({"type": "image", "data": "AA==", "mimeType": "image/png"}, data("image", "image/png")),
         ({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}, data("audio", "audio/wav")),
-        ({"type": "image", "uri": "https://e.x/a.png"}, {"type": "image", "source": {"type": "url", "value": "https://e.x/a.png"}}),
+        (
+            {"type": "image", "uri": "https://e.x/a.png"},
+            {"type": "image", "source": {"type": "url", "value": "https://e.x/a.png"}},
+        ),
         (
             LINK,
             {

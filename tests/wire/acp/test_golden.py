@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from gateway.events import Wire
-from tests.wire.acp.playing import TRANSCRIPTS, played
+from tests.replay import GOLDENS
+from tests.wire.acp.replay import played
 
-GOLDEN = TRANSCRIPTS.parent / "golden" / "acp"
+GOLDEN = GOLDENS / "acp"
 SHOWN = {
     "claude-agent-acp/write_allow": "input that grows, a diff, a permission",
     "claude-agent-acp/extra": "a form to fill in, a subagent with a session of its own, an answer after the turn",
@@ -52,9 +53,7 @@ def _brief(event: Wire) -> Wire:
     """Lists of commands and options by their names only: they are long, and tested elsewhere."""
     if event.get("name") not in ("session.commands", "session.config"):
         return event
-    value: dict[str, Any] = {
-        key: [entry.get("name") for entry in listed] for key, listed in event["value"].items()
-    }
+    value: dict[str, Any] = {key: [entry.get("name") for entry in listed] for key, listed in event["value"].items()}
     return {**event, "value": value}
 
 

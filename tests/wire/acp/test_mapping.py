@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import gateway.wire.acp as package
-from gateway.agui.order import Order
+from gateway.agui.ordering import Order
 from gateway.agui.outbound import Outbound
 from gateway.events import Asked, Broke, Ended, Event
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
-from tests.wire.acp.playing import interrupt
+from tests.wire.acp.replay import interrupt
 
 Told = tuple[list[Event], list[Event]]
 """What sets the scene, and what the row is about."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.events import ActivitySet, ReasoningDelta, TextDelta
-from tests.wire.acp.heard import call, change, message, read, reader, whole
+from tests.wire.acp.session_helper import call, change, message, read, reader, whole
 
 
 def test_a_chunk_that_goes_on_carries_no_id() -> None:

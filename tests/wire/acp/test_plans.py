@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import ActivityPatched, ActivitySet
-from tests.wire.acp.heard import read, reader
+from tests.wire.acp.session_helper import read, reader
 
 FIRST = {"content": "first", "priority": "high", "status": "pending"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.turn import Turn
-from gateway.wire.acp.handshake import Handshake
+from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.prompt import RETOLD_CHARS, new_messages, prompt_blocks
 
 ALL = Handshake(image=True, audio=True, embedded_context=True)
@@ -116,7 +116,7 @@ def test_context_and_state_are_a_text_at_the_end_where_nothing_can_be_embedded()
     assert len(told) == 2
     assert told[1]["text"] == (
         "Context of the application:\n\n"
-        "agui://context/0\n```\nTime\n\nnoon\n```\n\nagui://state\n```\n{\"page\":2}\n```\n"
+        'agui://context/0\n```\nTime\n\nnoon\n```\n\nagui://state\n```\n{"page":2}\n```\n'
     )
 
 

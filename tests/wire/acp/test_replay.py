@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.agui.order import Order
+from gateway.agui.ordering import Order
 from gateway.agui.validate import validate
 from gateway.events import Wire
 from tests.agui.streams import steady
 from tests.wire.acp.accounting import RULES, excuses
-from tests.wire.acp.playing import NAMES, TRANSCRIPTS, Play, Talk, played
+from tests.wire.acp.replay import NAMES, TRANSCRIPTS, Play, Talk, played
 
 
 def test_all_transcripts_are_played() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from gateway.events import Broke, Ended, TextDelta, Unread, Used, Warned
-from gateway.wire.acp.faults import ERROR_TEXTS
+from gateway.wire.acp.errors import ERROR_TEXTS
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
-from tests.wire.acp.heard import call, message, printed, read, reader, whole
+from tests.wire.acp.session_helper import call, message, printed, read, reader, whole
 
 EMPTY = "EMPTY_TURN"
 

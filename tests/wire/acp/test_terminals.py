@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.events import ActivityPatched, ActivitySet, Event, ToolResult
 from gateway.wire.acp.terminals import KEPT_CHARS
-from tests.wire.acp.heard import call, change, read, reader
+from tests.wire.acp.session_helper import call, change, read, reader
 
 SHOWS = [{"type": "terminal", "terminalId": "x"}]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.events import Used
 from gateway.wire.acp.usage import UsageBook
 from tests.agui.streams import VALUES, steady
-from tests.wire.acp.playing import played
+from tests.wire.acp.replay import played
 
 
 def usage(given: int, made: int, total: int | None = None, **more: int) -> dict[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.wire.acp.content import inline
-from gateway.wire.acp.lenient import json_text, obj, text, word
+from gateway.wire.fields import json_text, obj, text, word
 
 Parts = list[dict[str, Any]]
 

@@ -18,16 +18,16 @@ import orjson
 
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Broke, Custom, Event, Heard, TextDelta, TextEnd, Warned
-from gateway.jsontext import loads
-from gateway.wire.acp.lenient import items, json_text, obj, text, word
+from gateway.jsonio import loads
 from gateway.wire.dialects.base import Begin, Dialect, Prompt
-from gateway.wire.dialects.claude.calls import Calls
-from gateway.wire.dialects.claude.ending import LOST, Book, aborted, failure, stop_reason
-from gateway.wire.dialects.claude.facts import commands, mode, named_commands, of_turn
-from gateway.wire.dialects.claude.lane import Lane
-from gateway.wire.dialects.claude.tasks import Tasks
-from gateway.wire.dialects.claude.template import Template
-from gateway.wire.session import COMMANDS, MODEL
+from gateway.wire.dialects.claude.fast_path import Template
+from gateway.wire.dialects.claude.messages import Lane
+from gateway.wire.dialects.claude.result import LOST, Book, aborted, failure, stop_reason
+from gateway.wire.dialects.claude.session_state import commands, mode, named_commands, of_turn
+from gateway.wire.dialects.claude.subagents import Tasks
+from gateway.wire.dialects.claude.tool_calls import Calls
+from gateway.wire.fields import items, json_text, obj, text, word
+from gateway.wire.session_paths import COMMANDS, MODEL
 
 NOISE = {
     "keep_alive": "a sign of life",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.wire.dialects.codex.run import CodexExec
-from gateway.wire.dialects.codex.server import Codex
+from gateway.wire.dialects.codex.app_server import Codex
+from gateway.wire.dialects.codex.exec import CodexExec
 
 __all__ = ["Codex", "CodexExec"]

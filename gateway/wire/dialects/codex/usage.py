@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Used
-from gateway.wire.acp.lenient import count, obj
+from gateway.wire.fields import count, obj
 
 FIELDS = {
     "input_tokens": "inputTokens",

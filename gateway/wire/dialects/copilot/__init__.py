@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.wire.dialects.copilot.printed import CopilotPrintDialect
-from gateway.wire.dialects.copilot.server import CopilotDialect
+from gateway.wire.dialects.copilot.print import CopilotPrintDialect
+from gateway.wire.dialects.copilot.sdk_server import CopilotDialect
 
 __all__ = ["CopilotDialect", "CopilotPrintDialect"]

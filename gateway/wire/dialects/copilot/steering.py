@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
 from gateway.events import Event, Heard
-from gateway.wire.acp.lenient import obj, word
 from gateway.wire.dialects.base import Dialect
+from gateway.wire.fields import obj, word
 
 Data = dict[str, Any]
 Then = Callable[[Data, AgentFault | None], list[Event]]

@@ -6,6 +6,6 @@ of every command by itself.
 
 from __future__ import annotations
 
-from gateway.wire.dialects.hermes.dialect import Hermes
+from gateway.wire.dialects.hermes.server import Hermes
 
 __all__ = ["Hermes"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Event, Warned
-from gateway.wire.acp.lenient import obj, word
 from gateway.wire.dialects.base import Begin
-from gateway.wire.dialects.hermes.calls import Calls, Then
-from gateway.wire.dialects.hermes.facts import facts_of
-from gateway.wire.dialects.hermes.faults import is_lost, rpc_fault
+from gateway.wire.dialects.hermes.errors import is_lost, rpc_fault
+from gateway.wire.dialects.hermes.rpc_calls import Calls, Then
+from gateway.wire.dialects.hermes.session_state import facts_of
 from gateway.wire.dialects.hermes.usage import Totals
+from gateway.wire.fields import obj, word
 
 COLUMNS = 100
 NOTHING_TO_COPY = 4008

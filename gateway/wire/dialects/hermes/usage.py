@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Used
-from gateway.wire.acp.lenient import count, obj, word
+from gateway.wire.fields import count, obj, word
 
 FIELDS = ("prompt", "completion", "reasoning", "total")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.wire.dialects.openclaw.dialect import OpenClaw
-from gateway.wire.dialects.openclaw.oneshot import OpenClawExec
+from gateway.wire.dialects.openclaw.exec import OpenClawExec
+from gateway.wire.dialects.openclaw.server import OpenClaw
 
 __all__ = ["OpenClaw", "OpenClawExec"]

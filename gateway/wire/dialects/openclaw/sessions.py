@@ -10,12 +10,12 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import Event
-from gateway.wire.acp.lenient import obj, present, word
 from gateway.wire.dialects.base import Begin
-from gateway.wire.dialects.openclaw.calls import Calls
-from gateway.wire.dialects.openclaw.faults import rpc_fault, words_of
-from gateway.wire.session import MODE, PERMISSION
-from gateway.wire.session import MODES as OFFERED
+from gateway.wire.dialects.openclaw.errors import rpc_fault, words_of
+from gateway.wire.dialects.openclaw.rpc_calls import Calls
+from gateway.wire.fields import obj, present, word
+from gateway.wire.session_paths import MODE, PERMISSION
+from gateway.wire.session_paths import MODES as OFFERED
 
 CONNECT = "connect"
 PROTOCOL = 4

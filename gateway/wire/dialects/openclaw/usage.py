@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Custom, Event, Used
-from gateway.wire.acp.lenient import count, obj, word
+from gateway.wire.fields import count, obj, word
 
 
 def spent(usage: Any, provider: Any, model: Any, cost: Any) -> list[Event]:

@@ -26,8 +26,8 @@ from gateway.events import (
     ToolStart,
     Used,
 )
-from gateway.wire.acp.lenient import count, items, json_text, obj, present, text, word
 from gateway.wire.acp.terminals import Output
+from gateway.wire.fields import count, items, json_text, obj, present, text, word
 
 SILENT = {
     "snapshot": "a commit in opencode's own store",

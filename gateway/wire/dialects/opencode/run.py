@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 
 from gateway.events import Broke, Custom, Event
-from gateway.wire.acp.faults import SESSION_LOST
-from gateway.wire.acp.lenient import obj, word
+from gateway.wire.acp.errors import SESSION_LOST
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.dialects.opencode.faults import ABORTED, STOPS, broke
+from gateway.wire.dialects.opencode.errors import ABORTED, STOPS, broke
 from gateway.wire.dialects.opencode.parts import Parts
+from gateway.wire.fields import obj, word
 
 PARTS: frozenset[str | None] = frozenset(("step_start", "text", "reasoning", "tool_use", "step_finish"))
 REJECTED = "auto-rejecting"

@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from gateway.events import Event, Heard
-from gateway.wire.acp.lenient import text, word
-from gateway.wire.dialects.opencode.answering import Asking
-from gateway.wire.dialects.opencode.bodies import prompt_body, session_path
+from gateway.wire.dialects.opencode.permission_answers import Asking
+from gateway.wire.dialects.opencode.requests import prompt_body, session_path
+from gateway.wire.fields import text, word
 
 
 class Steering(Asking):

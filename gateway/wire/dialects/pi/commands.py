@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event
-from gateway.wire.acp.lenient import obj, present, text, word
 from gateway.wire.dialects.base import NOTHING, Begin, Reply
+from gateway.wire.dialects.pi.errors import cleaned
 from gateway.wire.dialects.pi.models import listed, named, reference
 from gateway.wire.dialects.pi.reader import PiReader
-from gateway.wire.dialects.pi.words import cleaned
-from gateway.wire.session import EFFORT, MODEL
+from gateway.wire.fields import obj, present, text, word
+from gateway.wire.session_paths import EFFORT, MODEL
 
 Then = Callable[[dict[str, Any]], list[Event]]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.acp.lenient import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, obj, present, text, word
 
 UNKNOWN = "unknown"
 """The provider of no model at all: nobody is signed in."""

@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 from gateway.errors import AgentFault
 from gateway.events import Called, ClientCall, Event, SubagentBroke, SubagentEnd, SubagentStart, TextDelta
 from gateway.turn import Answer
-from gateway.wire.acp.lenient import obj, text, word
 from gateway.wire.dialects.base import Begin, Prompt, parsed
-from gateway.wire.dialects.pi import asking
-from gateway.wire.dialects.pi.calls import Call
-from gateway.wire.dialects.pi.lane import Lane
+from gateway.wire.dialects.pi import permissions
+from gateway.wire.dialects.pi.errors import cleaned
+from gateway.wire.dialects.pi.messages import Lane
+from gateway.wire.dialects.pi.omp_client_tools import Served, refused, result
 from gateway.wire.dialects.pi.rpc import RPC, PiRpc
-from gateway.wire.dialects.pi.serving import Served, refused, result
-from gateway.wire.dialects.pi.words import cleaned
+from gateway.wire.dialects.pi.tool_calls import Call
+from gateway.wire.fields import obj, text, word
 
 CHUNKED_BYTES = 64 << 20
 """omp's own bound for a message in chunks."""
@@ -184,9 +184,9 @@ class OmpRpc(PiRpc):
 
     def _asked(self, request: dict[str, Any]) -> list[Event]:
         """Whether a tool of the client's may run is for the client to say."""
-        if self.cancelled or asking.approves(request) not in self._served.names:
+        if self.cancelled or permissions.approves(request) not in self._served.names:
             return super()._asked(request)
-        self.send(asking.by_policy(request, "auto"))
+        self.send(permissions.by_policy(request, "auto"))
         return []
 
     def answer(self, question_id: str, answer: Answer) -> None:
@@ -208,12 +208,12 @@ class OmpRpc(PiRpc):
         return []
 
     def _about(self, request: dict[str, Any]) -> tuple[Call | None, str | None]:
-        if not asking.is_approval(request):
+        if not permissions.is_approval(request):
             return None, None
         lanes: list[tuple[str | None, Lane]] = [(None, self._lane)]
         lanes += [(self._names.get(agents_id), lane) for agents_id, lane in self._lanes.items()]
         for name, lane in lanes:
-            if (call := asking.among(request, lane.calls.waiting)) is not None:
+            if (call := permissions.among(request, lane.calls.waiting)) is not None:
                 return call, name
         return None, None
 

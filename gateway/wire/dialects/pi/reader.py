@@ -15,12 +15,12 @@ import orjson
 
 from gateway.errors import AgentFault
 from gateway.events import Broke, Custom, Event
-from gateway.wire.acp.lenient import items, obj, present, text, word
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.dialects.pi.lane import LANES_OWN, Kind, Lane
+from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
+from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
 from gateway.wire.dialects.pi.usage import Ledger
-from gateway.wire.dialects.pi.words import cleaned, last_words, model_fault
-from gateway.wire.session import COMMANDS, EFFORT, TITLE
+from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.session_paths import COMMANDS, EFFORT, TITLE
 
 STOPS = {"length": "max_tokens", "aborted": "cancelled"}
 LINE_CHARS = 2_000

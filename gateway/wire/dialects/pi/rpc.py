@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 
 from gateway.events import Asked, Broke, Custom, Event
 from gateway.turn import Answer
-from gateway.wire.acp.lenient import obj, present, text, word
 from gateway.wire.dialects.base import Begin, Prompt
-from gateway.wire.dialects.pi import asking
-from gateway.wire.dialects.pi.calls import Call
+from gateway.wire.dialects.pi import permissions
+from gateway.wire.dialects.pi.errors import refusal
 from gateway.wire.dialects.pi.models import named
 from gateway.wire.dialects.pi.reader import SHARED, Handler, broken
 from gateway.wire.dialects.pi.steering import PiSteering
-from gateway.wire.dialects.pi.words import refusal
+from gateway.wire.dialects.pi.tool_calls import Call
+from gateway.wire.fields import obj, present, text, word
 
 SCREEN = frozenset(("setStatus", "setWidget", "setTitle", "set_editor_text", "open_url"))
 """What extensions do to a screen that is not there."""
@@ -166,7 +166,7 @@ class PiRpc(PiSteering):
     def cancel(self) -> bool:
         self.cancelled = True
         for request, _ in self._questions.values():  # omp waits for these first, and pi's gate takes them for a no
-            self.send(asking.response(request, Answer("", "cancelled")))
+            self.send(permissions.response(request, Answer("", "cancelled")))
         self._questions.clear()
         if self._accepted:
             self._abort()
@@ -184,7 +184,7 @@ class PiRpc(PiSteering):
 
     def _dialog(self, told: dict[str, Any]) -> list[Event] | None:
         method = told.get("method")
-        if isinstance(method, str) and method in asking.DIALOGS and word(told.get("id")):
+        if isinstance(method, str) and method in permissions.DIALOGS and word(told.get("id")):
             return self._asked(told)
         if method == "notify":
             value = present({"level": text(told.get("notifyType")) or "info", "message": text(told.get("message"))})
@@ -198,8 +198,8 @@ class PiRpc(PiSteering):
     def _asked(self, request: dict[str, Any]) -> list[Event]:
         policy = self.turn.approvals
         if policy != "prompt" or self.cancelled:
-            told = asking.by_policy(request, policy) if policy != "prompt" and not self.cancelled else None
-            self.send(told or asking.response(request, Answer("", "cancelled")))
+            told = permissions.by_policy(request, policy) if policy != "prompt" and not self.cancelled else None
+            self.send(told or permissions.response(request, Answer("", "cancelled")))
             return []
         call, lane = self._about(request)
         if call is not None:
@@ -207,23 +207,23 @@ class PiRpc(PiSteering):
         self._lane.break_off()
         question_id = self._question_id(request["id"])
         self._questions[question_id] = (request, call)
-        return [Asked((asking.question(self.agent, question_id, request, call, lane),))]
+        return [Asked((permissions.question(self.agent, question_id, request, call, lane),))]
 
     def _question_id(self, agents_id: Any) -> str:
         return self.own(f"q:{agents_id}")
 
     def _about(self, request: dict[str, Any]) -> tuple[Call | None, str | None]:
         """The call that it asks about, and whose that is."""
-        if asking.is_gate(request):
-            return self._lane.calls.known(asking.about(request).get("toolCallId")), None
+        if permissions.is_gate(request):
+            return self._lane.calls.known(permissions.about(request).get("toolCallId")), None
         return None, None
 
     def answer(self, question_id: str, answer: Answer) -> None:
         if (asked := self._questions.pop(question_id, None)) is not None:
             request, call = asked
             if call is not None:
-                call.edited = asking.edited(request, answer)
-            self.send(asking.response(request, answer))
+                call.edited = permissions.edited(request, answer)
+            self.send(permissions.response(request, answer))
 
 
 RPC: dict[str, Handler] = {

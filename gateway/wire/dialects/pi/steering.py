@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from gateway.events import Event, Heard
-from gateway.wire.acp.lenient import items, obj, text
 from gateway.wire.dialects.base import Begin, Prompt
 from gateway.wire.dialects.pi.commands import PiCommands
+from gateway.wire.fields import items, obj, text
 
 
 class PiSteering(PiCommands):

@@ -1,0 +1,104 @@
+"""A turn that says so itself when its thread's snapshot has become another: `CUSTOM` `capabilities.changed`.
+
+In: a live turn, and the same sight that the feed has. Out: the turn's own batches, and before one of them now and then
+an event with the new version and a JSON Patch from the last one that was told, the first time from what was so before
+the turn. Text is not looked at: a batch costs a look at its types and at the clock.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from time import monotonic
+from typing import Any
+
+import anyio
+
+from gateway.capabilities.feed import Sight
+from gateway.capabilities.versions import Key, Shown
+from gateway.drivers import LiveTurn
+from gateway.errors import GatewayError
+from gateway.events import Asked, Broke, Called, Custom, Ended, Event
+from gateway.runs.thread_state import ThreadKey
+from gateway.runs.turn_wrapper import Around
+
+log = logging.getLogger(__name__)
+
+NAME = "capabilities.changed"
+LOOK_EVERY = 0.25
+"""For what changes without a word. What an agent tells of its session comes as `Custom`, and is looked at then."""
+LIMIT = 0.05
+"""An agent whose own word on what it can do takes longer is not asked in its runs."""
+LAST = (Ended, Broke, Asked, Called)
+QUIET = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\.")
+"""Facts of a session that change all the time, have events of their own, and are no abilities."""
+
+
+class Noticing:
+    """What is known before a turn begins."""
+
+    def __init__(self, sight: Sight, key: Key, facts: Any, shown: Shown) -> None:
+        self._sight, self._key, self._facts, self._shown = sight, key, facts, shown
+
+    async def news(self) -> list[Event]:
+        facts = await _facts(self._sight, self._key)
+        if facts == self._facts:
+            return []
+        shown = await self._sight.look(self._key)
+        known, self._facts, self._shown = self._shown, facts, shown
+        if shown.version == known.version:
+            return []
+        return [Custom(NAME, {"version": shown.version, "patch": shown.patch_from(known)})]
+
+
+async def notice(sight: Sight | None, thread: ThreadKey) -> Noticing | None:
+    """None: nobody looks, or it takes too long."""
+    if sight is None:
+        return None
+    key = Key(thread.agent, thread.thread_id, thread.principal)
+    with anyio.move_on_after(LIMIT):
+        return Noticing(sight, key, await _facts(sight, key), await sight.look(key))
+    return None
+
+
+async def _facts(sight: Sight, key: Key) -> Any:
+    own = sight.own(key) or {}
+    return await sight.facts(key.agent), {path: value for path, value in own.items() if not QUIET.match(path)}
+
+
+def telling(live: LiveTurn, before: Noticing | None) -> LiveTurn:
+    return live if before is None else Telling(live, before)
+
+
+class Telling(Around):
+    """The turn, as its run has it."""
+
+    def __init__(self, live: LiveTurn, noticing: Noticing) -> None:
+        super().__init__(live)
+        self._noticing: Noticing | None = noticing
+        self._again = 0.0
+        self._batch: list[Event] = []
+        """Taken from the turn and not handed on yet: whoever waits may be cancelled, and come again."""
+
+    async def next(self) -> list[Event]:
+        self._batch = self._batch or await self._live.next()
+        news = await self._news() if self._due() else []
+        batch, self._batch = self._batch, []
+        return [*news, *batch] if news else batch
+
+    def _due(self) -> bool:
+        batch = self._batch
+        if not batch or self._noticing is None:
+            return False
+        return monotonic() > self._again or isinstance(batch[-1], LAST) or Custom in map(type, batch)
+
+    async def _news(self) -> list[Event]:
+        assert self._noticing is not None
+        self._again = monotonic() + LOOK_EVERY
+        try:
+            with anyio.move_on_after(LIMIT):
+                return await self._noticing.news()
+        except GatewayError as exc:
+            log.info("the agent of a live run cannot be looked at any more: %s", exc.detail)
+        self._noticing = None  # it takes too long, or the agent was removed
+        return []

@@ -1,0 +1,140 @@
+"""The rooms, put together: what every route has at hand."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import anyio
+
+from gateway.background import Contained
+from gateway.capabilities.feed import Feed, Pulse
+from gateway.errors import GatewayError
+from gateway.events import Layer
+from gateway.registry.agents import Agent, Agents
+from gateway.registry.file_watcher import Folder, Watch
+from gateway.registry.mounts import Mounts
+from gateway.registry.overlays import Roster, Shelf
+from gateway.registry.registrations import Registering, registered
+from gateway.runs.engine import Engine
+from gateway.runs.thread_state import ThreadKey
+from gateway.service.capability_source import Eyes
+from gateway.service.snapshots import Snapshots
+from gateway.settings import Settings
+from gateway.store.base import Store
+from gateway.threads.delivery.dispatcher import Delivering
+from gateway.threads.events import Feeds
+from gateway.threads.service import Control
+from gateway.threads.status import Standings
+
+log = logging.getLogger(__name__)
+
+LAST_NOTES = 2.0
+"""How long it may take to note what became of messages, once all runs are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    settings: Settings
+    store: Store
+    agents: Agents
+    engine: Engine
+    control: Control
+    snapshots: Snapshots
+    pulse: Pulse
+    """Whoever changes what an agent can do touches it: `house.pulse.touch(agent_id)`."""
+    eyes: Eyes
+    feed: Feed
+    registering: Registering
+    feeds: Feeds
+    delivering: Delivering
+    id: str
+    """Of this process, among gateways that are mounted in each other."""
+    stopping: anyio.Event
+    """Set when it drains."""
+
+    async def drain(self) -> None:
+        """No new runs, messages and watchers; streams end, runs within the grace. What waits stays in the store."""
+        self.stopping.set()
+        self.feed.close()
+        self.delivering.close()
+        self.feeds.close()
+        await self.engine.drain()
+        with anyio.move_on_after(LAST_NOTES):
+            await self.feeds.settled()
+            await self.delivering.settled()
+
+    def learned(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
+        """What the thread's session has told; None: it has none open."""
+        session = self.engine.session(ThreadKey(agent.definition.id, thread_id, principal))
+        return None if session is None else session.learned
+
+    def default_agent(self) -> str | None:
+        """What CopilotKit's `default` stands for."""
+        if self.settings.default_agent is not None:
+            return self.settings.default_agent
+        ids = [agent.definition.id for agent in self.agents]
+        return "demo" if "demo" in ids else next(iter(ids), None)
+
+
+@asynccontextmanager
+async def open_house(
+    settings: Settings, store: Store, shelves: Sequence[Shelf], carried: Mapping[str, Any]
+) -> AsyncIterator[House]:
+    """Everything that runs, and its end: at exit live runs get their last word, then all tasks stop."""
+    await store.start()
+    try:
+        async with anyio.create_task_group() as group:
+            tasks = Contained(group)
+            pulse, snapshots = Pulse(), Snapshots(carried)
+            engine = Engine(settings, store, tasks, pulse.touch)
+            agents = Agents(tasks, engine.let_go, pulse.touch)
+            own_id = uuid4().hex
+            roster = Roster(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
+            watch = Watch([shelf for shelf in shelves if isinstance(shelf, Folder)], roster.apply)
+            standings = Standings(engine, store)
+            feeds = Feeds(settings, store, tasks, engine, agents, standings)
+            delivering = Delivering(settings, store, tasks, engine, agents, feeds)
+            control = Control(engine, store, standings, feeds, delivering)
+            engine.sight = eyes = Eyes(agents, engine, control, snapshots, pulse)
+            feed = Feed(eyes, pulse, tasks, settings.max_watchers)
+            registering = Registering(roster, store, settings)
+            house = House(
+                settings,
+                store,
+                agents,
+                engine,
+                control,
+                snapshots,
+                pulse,
+                eyes,
+                feed,
+                registering,
+                feeds,
+                delivering,
+                own_id,
+                anyio.Event(),
+            )
+            if left := await engine.recover():
+                log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", left)
+            tasks.start_soon(engine.prune_for_ever)
+            if settings.watch:
+                tasks.start_soon(watch.run)
+            try:
+                yield house
+            finally:
+                watch.stop()
+                with anyio.CancelScope(shield=True):
+                    await house.drain()
+                    await agents.aclose()
+                group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            try:
+                await store.aclose()
+            except GatewayError as exc:
+                log.error("the store could not be closed cleanly: %s", exc)

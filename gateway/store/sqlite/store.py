@@ -1,0 +1,225 @@
+"""The store in one SQLite file: what a single gateway uses.
+
+In: records and pieces. Out: the same, after a restart too. Writes go through one `Writer` thread, reads through
+`Readers`; what a reader asks for is written first, so that it sees all that was appended before. It never blocks the
+event loop and never opens a file that another gateway holds.
+
+`append` is not durable by itself: for `writer.LINGER` and one transaction a piece lives in memory only. `end` is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+
+from gateway.errors import StoreError
+from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
+from gateway.store.pieces import gather, pack, weight
+from gateway.store.sqlite import lock, pruning, schema, statements
+from gateway.store.sqlite.deliveries import SqliteMail
+from gateway.store.sqlite.readers import Readers
+from gateway.store.sqlite.transaction import Row
+from gateway.store.sqlite.writer import Writer
+
+BACKLOG = 32 * 2**20
+"""Bytes that may wait for the disk before `append` waits too."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Log:
+    """A live run's log, as far as it was taken."""
+
+    number: int
+    """The run's number in the file, never used again while anything of the run is left."""
+    events: int
+    size: int
+    """Bytes, with the run's input."""
+
+
+class SqliteStore:
+    """The contract is `base.Store`'s. Started, used and closed on one event loop."""
+
+    def __init__(self, path: Path, *, backlog: int = BACKLOG) -> None:
+        self.path = path.absolute()
+        self._backlog = backlog
+        self._open: tuple[Writer, Readers, int] | None = None
+        self._logs: dict[str, Log] = {}
+        self._last_number = 0
+        self.mail = SqliteMail(lambda work: self._writer.do(work), self._ask)
+
+    def __repr__(self) -> str:
+        return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"
+
+    async def start(self) -> None:
+        try:
+            connection, held = await run_sync(self._prepare)
+        except (OSError, sqlite3.Error) as exc:
+            raise StoreError(f"the store {self.path} cannot be opened: {exc}") from exc
+        writer = Writer(connection, self.path, self._backlog)
+        writer.start()
+        self._open = writer, Readers(self.path), held
+
+    async def aclose(self) -> None:
+        if self._open is None:
+            return
+        (writer, readers, held), self._open = self._open, None
+        writer.shut()
+        with anyio.CancelScope(shield=True):
+            try:
+                await readers.aclose()  # first: the last connection to close, the writer's, tidies the file up
+                await writer.aclose()
+            finally:
+                lock.release(held)
+
+    async def begin(self, run: RunRecord) -> None:
+        if run.key in self._logs:
+            raise StoreError(f"run {run.key} has begun before")
+        self._last_number += 1
+        log = self._logs[run.key] = Log(self._last_number, 0, len(run.input))
+        try:
+            await self._writer.do(lambda connection: statements.begin(connection, log.number, run))
+        except StoreError:
+            self._logs.pop(run.key, None)
+            raise
+
+    async def append(self, key: str, piece: Piece) -> None:
+        if not piece.lines:
+            return
+        payload = pack(piece.lines)
+        writer = self._writer
+        if writer.full:
+            await writer.room()
+        log = self._log(key)
+        if piece.first != log.events + 1:
+            raise StoreError(f"run {key} holds {log.events} events: the next number is not {piece.first}")
+        writer.add(Row(log.number, piece.first, len(piece.lines), payload))
+        log.events = piece.last
+        log.size += weight(payload)
+
+    async def end(self, key: str, status: Status, ended: float) -> None:
+        log = self._log(key)
+        del self._logs[key]
+        values = status, ended, log.events, log.size, log.number
+        try:
+            await self._writer.do(lambda connection: statements.end(connection, values))
+        except StoreError:
+            self._logs[key] = log  # still live on disk too
+            raise
+
+    async def read(self, key: str, after: int, max_bytes: int) -> list[Piece]:
+        def query(connection: sqlite3.Connection) -> list[Piece]:
+            # Closed at once: an open cursor would keep the WAL from being checkpointed.
+            with closing(connection.execute(statements.PIECES, (key, after + 1))) as rows:
+                return gather(rows, after, max_bytes)
+
+        return await self._ask(query)
+
+    async def run(self, run_id: str, principal: str) -> RunRecord | None:
+        runs = await self._runs("where r.run_id = ? and r.principal = ? order by r.id desc limit 1", run_id, principal)
+        return runs[0] if runs else None
+
+    async def live(self) -> list[RunRecord]:
+        return await self._runs("where r.status = 'live' order by r.id")
+
+    async def thread_runs(self, agent: str, thread_id: str, principal: str, limit: int) -> list[RunRecord]:
+        where = "where r.agent = ? and r.thread_id = ? and r.principal = ? order by r.id desc limit ?"
+        return (await self._runs(where, agent, thread_id, principal, limit))[::-1]
+
+    async def thread(self, agent: str, thread_id: str, principal: str) -> ThreadRecord | None:
+        where = "where agent = ? and thread_id = ? and principal = ?"
+        threads = await self._threads(where, agent, thread_id, principal)
+        return threads[0] if threads else None
+
+    async def threads(self, agent: str, principal: str, limit: int) -> list[ThreadRecord]:
+        where = "where agent = ? and principal = ? order by updated desc, id desc limit ?"
+        return await self._threads(where, agent, principal, limit)
+
+    async def save_thread(self, thread: ThreadRecord) -> None:
+        await self._writer.do(lambda connection: statements.save_thread(connection, thread))
+
+    async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
+        name = agent, thread_id, principal
+        found, keys = await self._writer.do(lambda connection: statements.delete_thread(connection, *name))
+        for key in keys:
+            self._logs.pop(key, None)
+        await self._sweep()
+        return found
+
+    async def agents(self) -> list[AgentRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.AGENTS).fetchall())
+        return [AgentRecord(*row) for row in rows]
+
+    async def save_agent(self, agent: AgentRecord) -> None:
+        await self._writer.do(lambda connection: statements.save_agent(connection, agent))
+
+    async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
+        return await self._writer.do(lambda connection: statements.delete_agent(connection, agent_id, by, at))
+
+    async def audit(self, limit: int) -> list[AuditRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.AUDIT, (limit,)).fetchall())
+        return [AuditRecord(*row) for row in rows]
+
+    async def prune(self, older_than: float, max_bytes: int) -> int:
+        total = 0
+        while gone := await self._writer.do(lambda connection: pruning.drop_old(connection, older_than, max_bytes)):
+            total += gone
+        await self._writer.do(lambda connection: pruning.drop_idle_threads(connection, older_than))
+        await self._sweep()
+        return total
+
+    async def check(self) -> None:
+        await self._writer.do(statements.touch)
+
+    @property
+    def _writer(self) -> Writer:
+        return self._opened()[0]
+
+    def _opened(self) -> tuple[Writer, Readers, int]:
+        if self._open is None:
+            raise StoreError(f"the store {self.path} is not open")
+        return self._open
+
+    def _log(self, key: str) -> Log:
+        try:
+            return self._logs[key]
+        except KeyError:
+            raise StoreError(f"run {key} is not live") from None
+
+    async def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        writer, readers, _ = self._opened()
+        await writer.flush()
+        return await readers.ask(query)
+
+    async def _runs(self, where: str, *values: object) -> list[RunRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.RUN + where, values).fetchall())
+        return [RunRecord(*row) for row in rows]
+
+    async def _threads(self, where: str, *values: object) -> list[ThreadRecord]:
+        rows = await self._ask(lambda connection: connection.execute(statements.THREAD + where, values).fetchall())
+        return [ThreadRecord(*row) for row in rows]
+
+    async def _sweep(self) -> None:
+        """A slice per transaction: what others queue meanwhile is written between two slices."""
+        while await self._writer.do(pruning.sweep):
+            pass
+
+    def _prepare(self) -> tuple[sqlite3.Connection, int]:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with ExitStack() as undo:
+            held = lock.take(self.path)
+            undo.callback(lock.release, held)
+            connection = schema.prepare(self.path)
+            undo.callback(connection.close)
+            self._logs = {key: Log(*rest) for key, *rest in connection.execute(statements.LIVE)}
+            self._last_number = connection.execute(statements.LAST_NUMBER).fetchone()[0]
+            undo.pop_all()
+        return connection, held

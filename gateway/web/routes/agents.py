@@ -1,0 +1,78 @@
+"""`GET /agents` and `GET /agents/{agent}`: what there is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from gateway import __version__
+from gateway.registry.agents import Agent
+from gateway.service.gateway import House
+
+
+async def index(request: Request) -> Response:
+    """`GET /`: where to go from here."""
+    house: House = request.app.state.house
+    return JSONResponse(
+        {
+            "name": "agui-gateway",
+            "version": __version__,
+            "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in house.agents},
+            "routes": {
+                "POST /agents/{id}": "one run: RunAgentInput in, AG-UI events out (SSE, or protobuf by Accept)",
+                "GET /agents/{id}/capabilities": "what the agent can do now (?explain=1: and who says so; SSE: live)",
+                "GET /capabilities/matrix": "what all agents can do, side by side (CSV by Accept)",
+                "GET /agents": "the agents, and whether they can run",
+                "GET /runs/{run}/events": "follow a run again (Last-Event-ID or ?after=N)",
+                "POST /runs/{run}/cancel": "stop a run",
+                "/copilotkit": "runtimeUrl for a CopilotKit app",
+                "GET /healthz, /readyz": "for orchestrators",
+            },
+        }
+    )
+
+
+async def list_agents(request: Request) -> Response:
+    house: House = request.app.state.house
+    found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in house.agents}
+
+    async def fill(agent: Agent) -> None:
+        found[agent.definition.id] = await describe(house, agent)
+
+    async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
+        for agent in house.agents:
+            tasks.start_soon(fill, agent)
+    return JSONResponse({"gateway": house.id, "agents": list(found.values())})
+
+
+async def show(request: Request) -> Response:
+    house: House = request.app.state.house
+    return JSONResponse(await describe(house, house.agents[request.path_params["agent"]]))
+
+
+async def describe(house: House, agent: Agent) -> dict[str, Any]:
+    found = await agent.look()
+    tree = (await house.snapshots.current(agent)).snapshot.tree()
+    own = f"/agents/{agent.definition.id}"
+    return {
+        "id": agent.definition.id,
+        "driver": agent.definition.driver,
+        "identity": tree.get("identity", {}),
+        "availability": found.told(),
+        "options": list(agent.definition.options),
+        **({"via": list(agent.definition.via)} if agent.definition.via else {}),
+        **_definition(agent),
+        "links": {"run": own, "capabilities": f"{own}/capabilities"},
+    }
+
+
+def _definition(agent: Agent) -> dict[str, Any]:
+    """Only where its newest one is wrong, and the last good one in use."""
+    if agent.trouble is None:
+        return {}
+    since = datetime.fromtimestamp(agent.trouble.since, UTC).isoformat(timespec="milliseconds")
+    return {"definition": {"error": agent.trouble.error, "since": since}}

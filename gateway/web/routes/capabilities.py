@@ -1,0 +1,95 @@
+"""`GET /agents/{agent}/capabilities`: what this agent can do, now."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from gateway.capabilities.merge import etag, to_json
+from gateway.capabilities.versions import Key, Shown
+from gateway.capabilities.views import Current, shown, view_named
+from gateway.encode.sse import CONTENT_TYPE
+from gateway.registry.agents import Agent
+from gateway.service.gateway import House
+from gateway.service.snapshots import known_model
+from gateway.web.disconnect import while_there
+from gateway.web.forward import from_there
+from gateway.web.routes.capabilities_stream import Feeding, wants_feed
+
+NOT_KEPT = {"cache-control": "no-store"}
+
+
+async def show(request: Request) -> ASGIApp:
+    """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
+    house: House = request.app.state.house
+    agent = house.agents[request.path_params["agent"]]
+    if agent.driver is not None and not agent.driver.probed:
+        await _probe(house, agent, request)
+    if wants_feed(request):
+        return _feed(house, agent, request)
+    if not request.scope["query_string"]:
+        return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
+    if _is_of_its_file(request) and (answered := await from_there(request, agent)) is not None:
+        return answered
+    key = _key(agent, request)
+    current = await house.eyes.current(key)
+    if key.explain:
+        return _explained(request, current)
+    return answer(request, shown(key.view, current, agent.definition))
+
+
+def _is_of_its_file(request: Request) -> bool:
+    """A model's limits, and views that are made with the agent's definition: for another gateway's agent, there. Not of
+    a thread: the name that it has here means nothing there, or somebody else's."""
+    query = request.query_params
+    return "thread" not in query and ("model" in query or query.get("view") in ("acp", "mux"))
+
+
+def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:
+    key = _key(agent, request)
+    if request.method == "HEAD":
+        return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
+    return Feeding(house, key, request)
+
+
+def _key(agent: Agent, request: Request) -> Key:
+    query = request.query_params
+    thread, name, view = query.get("thread"), query.get("model"), query.get("view") or "agui"
+    return Key(
+        agent.definition.id,
+        thread,
+        None if thread is None else request.state.principal,
+        None if name is None else known_model(agent, name).id,
+        view_named(view, query.get("protocol")),
+        explain=view == "agui" and yes(query.get("explain")),
+    )
+
+
+async def _probe(house: House, agent: Agent, request: Request) -> None:
+    if yes(request.query_params.get("probe")):
+        await while_there(request, partial(house.agents.spoken, agent))
+    else:
+        house.agents.probe_soon(agent)
+
+
+def yes(value: str | None) -> bool:
+    return value not in (None, "", "0", "false")
+
+
+def answer(request: Request, what: Shown, media_type: str = "application/json") -> Response:
+    """What is shown, or 304 for whoever has it."""
+    tag = f'"{what.version}"'
+    asked = request.headers.get("if-none-match")
+    if asked is not None and (asked == "*" or tag in [part.strip().removeprefix("W/") for part in asked.split(",")]):
+        return Response(status_code=304, headers={"etag": tag, **NOT_KEPT})
+    return Response(what.body, headers={"etag": tag, **NOT_KEPT}, media_type=media_type)
+
+
+def _explained(request: Request, current: Current) -> Response:
+    """Its tag is of the whole: who says something may become another while the value stays."""
+    version = current.etag.strip('"')
+    body = to_json({"capabilities": current.snapshot.tree(), "explain": current.snapshot.explain(), "version": version})
+    return answer(request, Shown(body, etag(body).strip('"')))

@@ -1,0 +1,145 @@
+"""CopilotKit's runtime protocol, so that its React app takes the gateway as `runtimeUrl` with nothing in between.
+
+Its browser client is from before AG-UI 1.0, sends no `protocolVersion`, and has a stop of its own: a closed connection
+does not stop a run here, and `connect` brings a reloaded page up to date.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from gateway import __version__
+from gateway.agui import inbound
+from gateway.agui.outbound import PROTOCOL_VERSION
+from gateway.capabilities.views.agui import before_1_0
+from gateway.errors import BadRequest, NotFound
+from gateway.events import Wire
+from gateway.jsonio import dumps, loads
+from gateway.registry.agents import Agent
+from gateway.runs.log import Chunk, Reader
+from gateway.runs.thread_state import ThreadKey
+from gateway.service.gateway import House
+from gateway.turn import Turn
+from gateway.web.event_stream import EventStream
+from gateway.web.request_body import read_body, read_json_body
+from gateway.web.routes.runs import begin, choose, stopper, stream_run
+
+DEFAULT = "default"
+"""The id that CopilotKit's components use when the application names none."""
+STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPPED"}
+
+
+async def info(request: Request) -> Response:
+    house: House = request.app.state.house
+    agents = {agent.definition.id: await _describe(house, agent) for agent in house.agents}
+    if (default := house.default_agent()) in agents:
+        agents.setdefault(DEFAULT, agents[default])
+    return JSONResponse(
+        {
+            "version": __version__,
+            "mode": "sse",
+            "audioFileTranscriptionEnabled": False,
+            "agents": agents,
+            "threadEndpoints": {"list": False, "inspect": False, "mutations": False, "realtimeMetadata": False},
+            "a2uiEnabled": False,
+            "openGenerativeUIEnabled": False,
+            "telemetryDisabled": True,
+        }
+    )
+
+
+async def _describe(house: House, agent: Agent) -> dict[str, Any]:
+    tree = before_1_0((await house.snapshots.current(agent)).snapshot.tree())
+    described = {"name": agent.definition.id, "className": "GatewayAgent", "capabilities": tree}
+    if agent.definition.identity.description is not None:
+        described["description"] = agent.definition.identity.description
+    return described
+
+
+async def run(request: Request) -> ASGIApp:
+    """`POST /copilotkit/agent/{agent}/run`."""
+    house: House = request.app.state.house
+    turn = inbound.read(await read_json_body(request, house.settings))
+    started = await begin(house, _agent(house, request), turn, request.state.principal)
+    leave = turn.options.on_disconnect or "continue"
+    return stream_run(house, started, request, gone=stopper(house, started) if leave == "cancel" else None)
+
+
+async def connect(request: Request) -> ASGIApp:
+    """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
+    house: House = request.app.state.house
+    turn = inbound.read(await read_json_body(request, house.settings))
+    agent = _agent(house, request)
+    reader = await _thread_reader(house, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn)
+    legacy = turn.protocol_version is None
+    return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
+
+
+async def _thread_reader(house: House, thread: ThreadKey, turn: Turn) -> Reader:
+    history, live = await house.engine.history(thread)
+    past: list[Wire] = []
+    if history.messages or history.state:
+        interrupts = [] if live else await house.engine.open_interrupts(thread)
+        past = _retold(turn, history.messages, history.state, interrupts)
+    return Connected(past, live.log.follow() if live else None)
+
+
+def _retold(turn: Turn, messages: list[dict[str, Any]], state: Any, interrupts: list[dict[str, Any]]) -> list[Wire]:
+    ids = {"threadId": turn.thread_id, "runId": turn.run_id}
+    events: list[Wire] = [{"type": "RUN_STARTED", **ids, "protocolVersion": PROTOCOL_VERSION}]
+    if state:
+        events.append({"type": "STATE_SNAPSHOT", "snapshot": state})
+    events.append({"type": "MESSAGES_SNAPSHOT", "messages": messages})
+    outcome = {"outcome": {"type": "interrupt", "interrupts": interrupts}} if interrupts else {}
+    return [*events, {"type": "RUN_FINISHED", **ids, **outcome}]
+
+
+class Connected:
+    """What was, then what is going on."""
+
+    def __init__(self, past: list[Wire], live: Reader | None) -> None:
+        self._past, self._live = past, live
+
+    async def next(self) -> list[Chunk]:
+        if self._past:
+            past, self._past = self._past, []
+            return [Chunk(1, [dumps(event) for event in past], past)]
+        return await self._live.next() if self._live else []
+
+
+async def stop(request: Request) -> Response:
+    """`POST /copilotkit/agent/{agent}/stop/{thread}`: the run's stream is finished, not cut."""
+    house: House = request.app.state.house
+    agent = _agent(house, request)
+    thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
+    only = _only_run(await read_body(request, house.settings))
+    live = house.engine.waiting_run(thread)
+    if live is None or only not in (None, live):
+        return JSONResponse({"stopped": False, "message": "no such run is live on this thread"})
+    await house.engine.cancel(live, thread.principal)
+    return JSONResponse({"stopped": True, "interrupt": STOPPED})
+
+
+def _only_run(body: bytes) -> str | None:
+    """A misspelt scope must never stop the whole thread, so any other key is refused."""
+    if not body.strip():
+        return None
+    given = loads(body)
+    if not isinstance(given, dict) or set(given) - {"runId"} or not isinstance(given.get("runId", ""), str):
+        raise BadRequest('the body may be empty or {"runId": "…"}, and nothing else')
+    found: str | None = given.get("runId")
+    return found
+
+
+def _agent(house: House, request: Request) -> Agent:
+    name = request.path_params["agent"]
+    if name == DEFAULT and DEFAULT not in house.agents:
+        default = house.default_agent()
+        if default is None:
+            raise NotFound("there is no agent for 'default' to stand for", code="UNKNOWN_AGENT")
+        name = default
+    return house.agents[name]

@@ -1,0 +1,26 @@
+"""`GET /healthz`: the process answers. `GET /readyz`: it would take a run."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from gateway.errors import Busy, GatewayError
+from gateway.runs.admission import STOPPING
+from gateway.service.gateway import House
+from gateway.web.problems import problem
+
+
+async def healthz(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def readyz(request: Request) -> Response:
+    house: House = request.app.state.house
+    if house.engine.draining:
+        return problem(Busy(STOPPING[1], code=STOPPING[0]))
+    try:
+        await house.store.check()
+    except GatewayError as exc:
+        return problem(exc)
+    return JSONResponse({"status": "ready", "runs": house.engine.live_runs, "agents": len(list(house.agents))})

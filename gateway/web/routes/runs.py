@@ -1,0 +1,124 @@
+"""Runs: start one, follow one, stop one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from anyio import to_thread
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from gateway.agui import inbound
+from gateway.capabilities.check import check
+from gateway.capabilities.model_choice import choose as choose_model
+from gateway.drivers.probe import find
+from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
+from gateway.errors import BadInput, Conflict, Refused
+from gateway.registry.agents import Agent
+from gateway.runs.run import Run
+from gateway.service.gateway import House
+from gateway.turn import HOPS, Turn
+from gateway.web.event_stream import EventStream, Gone
+from gateway.web.request_body import read_json_body
+
+MOST_HOPS = 8
+"""Gateways that a run may come through."""
+
+
+async def start(request: Request) -> ASGIApp:
+    """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
+    house: House = request.app.state.house
+    agent = house.agents[request.path_params["agent"]]
+    turn = replace(inbound.read(await read_json_body(request, house.settings)), hops=hops(house, request))
+    run = await begin(house, agent, turn, request.state.principal)
+    leave = turn.options.on_disconnect or "cancel"
+    return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
+
+
+def hops(house: House, request: HTTPConnection) -> tuple[str, ...]:
+    """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
+    told = request.headers.get(HOPS, "")
+    before = tuple(name.strip() for name in told.split(",") if name.strip())
+    if house.id in before or len(before) >= MOST_HOPS:
+        way = " to ".join([*before, house.id])
+        raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="LOOP")
+    return (*before, house.id)
+
+
+async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
+    turn = turn if turn.hops else replace(turn, hops=(house.id,))
+    with agent.held():  # it may be replaced meanwhile
+        return await house.engine.start(agent, await checked(house, agent, turn, principal), principal)
+
+
+async def checked(house: House, agent: Agent, turn: Turn, principal: str) -> Turn:
+    """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
+    Raises `NotCapable`, with who said so and what to do."""
+    await _there(agent)
+    if turn.options.strict and agent.driver is not None and not agent.driver.probed:
+        await agent.driver.probe()  # to be strict about what it can do, it must have said so
+    turn, model = choose_model(turn, agent.definition, agent.models)
+    current = await house.snapshots.of(agent, model, house.learned(agent, turn.thread_id, principal))
+    return check(turn, current.snapshot, agent.definition, current.model)
+
+
+async def _there(agent: Agent) -> None:
+    """One whose program is nowhere is refused before anything begins, with the way to get it. Seen ready once, it is
+    believed: a run of it costs no look."""
+    definition = agent.definition
+    if definition.command is None or (agent.seen is not None and agent.seen.status != "not-installed"):
+        return
+    if await to_thread.run_sync(find, definition, os.environ) is not None:
+        return
+    found = await agent.look()
+    if found.status != "not-installed":
+        return
+    mend = f"Install it: {found.hint}" if found.hint else "Install it, or mend its definition"
+    detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {mend}"
+    raise Refused(detail, code="AGENT_NOT_INSTALLED", saidBy="probe", availability=found.told())
+
+
+def stopper(house: House, run: Run) -> Gone:
+    async def stop() -> None:
+        await house.engine.stop(run)
+
+    return stop
+
+
+def stream_run(house: House, run: Run, request: Request, gone: Gone | None) -> EventStream:
+    legacy = run.turn.protocol_version is None
+    return EventStream(run.log.follow(), choose(request, legacy), house.settings, legacy=legacy, gone=gone)
+
+
+def choose(request: Request, legacy: bool) -> Encoder:
+    """Older clients cannot read half of the events in protobuf."""
+    return ENCODERS["sse"] if legacy else negotiate(request.headers.get("accept"))
+
+
+async def attach(request: Request) -> ASGIApp:
+    """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
+    house: House = request.app.state.house
+    after = after_number(request)
+    record, reader = await house.engine.follow(request.path_params["run"], request.state.principal, after)
+    legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
+    return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
+
+
+def after_number(request: Request) -> int:
+    """Of the last event that a reader has."""
+    name, text = "after", request.query_params.get("after")
+    if text is None:
+        name, text = "Last-Event-ID", request.headers.get("last-event-id") or "0"
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise BadInput(f"{name} is the number of the last event you have, not {text!r}", pointer=f"?{name}")
+    return int(text)
+
+
+async def cancel(request: Request) -> Response:
+    """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
+    house: House = request.app.state.house
+    run_id = request.path_params["run"]
+    status = await house.engine.cancel(run_id, request.state.principal)
+    return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)

@@ -1,0 +1,211 @@
+"""The answer to `initialize`, in one shape for protocol versions 1 and 2, and what it tells of the agent.
+
+In: the result object, however incomplete. Out: a `Handshake`; from it AG-UI's capability layer and the normalised view
+that hosts of ACP agents use. Only what the agent told is claimed: what ACP has no word for stays absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.wire.acp.client_capabilities import ClientOffer, initialize_params
+from gateway.wire.fields import items, marked, obj, present, word
+
+__all__ = ["AuthMethod", "ClientOffer", "Handshake", "acp_view", "agui_layer", "initialize_params", "read_handshake"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthMethod:
+    """One way to sign in. `type`: agent (call it), terminal (a person runs the command), or a vendor's own."""
+
+    id: str
+    name: str
+    type: str = "agent"
+    description: str | None = None
+    args: tuple[str, ...] = ()
+    """terminal: appended to the agent's own command."""
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """Absent on the wire means unsupported, so every capability is a plain bool."""
+
+    protocol_version: int = 1
+    """The version really spoken, whatever number was echoed."""
+    name: str | None = None
+    title: str | None = None
+    version: str | None = None
+    load: bool = False
+    resume: bool = False
+    fork: bool = False
+    close: bool = False
+    delete: bool = False
+    list: bool = False
+    additional_directories: bool = False
+    archive: bool = False
+    status: bool = False
+    set_title: bool = False
+    system_prompt: bool = False
+    system_prompt_override: bool = False
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+    mcp_stdio: bool = True
+    mcp_http: bool = False
+    mcp_sse: bool = False
+    mcp_acp: bool = False
+    logout: bool = False
+    auth_status: bool = False
+    providers: bool = False
+    steering: bool = False
+    """It takes words for a turn under way: an extension, told beside the capabilities."""
+    auth_methods: tuple[AuthMethod, ...] = ()
+    raw: dict[str, Any] = field(default_factory=dict)
+    """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
+
+
+def read_handshake(result: Any) -> Handshake:
+    """Several agents echo any version they are asked for and go on in 1: only `info`, which 2 requires, proves 2."""
+    told = obj(result)
+    second = told.get("protocolVersion") == 2 and isinstance(told.get("info"), dict)
+    info = obj(told.get("info" if second else "agentInfo"))
+    read = _read_second if second else _read_first
+    return Handshake(
+        protocol_version=2 if second else 1,
+        name=word(info.get("name")),
+        title=word(info.get("title")),
+        version=word(info.get("version")),
+        auth_methods=tuple(_auth_methods(told.get("authMethods"))),
+        raw=told,
+        steering=marked(obj(obj(told.get("_meta")).get("steering")).get("supported")),
+        **read(obj(told.get("capabilities" if second else "agentCapabilities"))),
+        **({"logout": bool(items(told.get("authMethods")))} if second else {}),
+    )
+
+
+def _read_first(told: dict[str, Any]) -> dict[str, bool]:
+    prompt, mcp = obj(told.get("promptCapabilities")), obj(told.get("mcpCapabilities"))
+    auth = obj(told.get("auth"))
+    return _session(obj(told.get("sessionCapabilities"))) | {
+        "load": marked(told.get("loadSession")),
+        "image": marked(prompt.get("image")),
+        "audio": marked(prompt.get("audio")),
+        "embedded_context": marked(prompt.get("embeddedContext")),
+        "mcp_http": marked(mcp.get("http")),
+        "mcp_sse": marked(mcp.get("sse")),
+        "mcp_acp": marked(mcp.get("acp")),
+        "logout": marked(auth.get("logout")),
+        "auth_status": marked(auth.get("status")),
+        "providers": marked(told.get("providers")),
+    }
+
+
+def _read_second(told: dict[str, Any]) -> dict[str, bool]:
+    session = obj(told.get("session"))
+    prompt, mcp = obj(session.get("prompt")), obj(session.get("mcp"))
+    # list, resume and close belong to every session of version 2; what load did, resume does with `replayFrom`.
+    return _session(session | {"list": {}, "resume": {}, "close": {}}) | {
+        "image": marked(prompt.get("image")),
+        "audio": marked(prompt.get("audio")),
+        "embedded_context": marked(prompt.get("embeddedContext")),
+        "mcp_stdio": marked(mcp.get("stdio")),
+        "mcp_http": marked(mcp.get("http")),
+        "mcp_acp": marked(mcp.get("acp")),
+        "auth_status": marked(obj(told.get("auth")).get("status")),
+        "providers": marked(told.get("providers")),
+    }
+
+
+def _session(told: dict[str, Any]) -> dict[str, bool]:
+    names = {"additional_directories": "additionalDirectories", "set_title": "title", "system_prompt": "systemPrompt"}
+    plain = ("resume", "fork", "close", "delete", "list", "archive", "status")
+    found = {name: marked(told.get(key)) for name, key in [*names.items(), *zip(plain, plain, strict=True)]}
+    mode = obj(obj(told.get("systemPrompt")).get("mode"))
+    return found | {"system_prompt_override": marked(mode.get("override"))}
+
+
+def _auth_methods(told: Any) -> list[AuthMethod]:
+    found = []
+    for method in items(told):
+        name = word(method.get("methodId")) or word(method.get("id"))
+        if name is None:
+            continue
+        args = method.get("args")
+        found.append(
+            AuthMethod(
+                name,
+                word(method.get("name")) or name,
+                word(method.get("type")) or "agent",
+                word(method.get("description")),
+                tuple(arg for arg in args if isinstance(arg, str)) if isinstance(args, list) else (),
+                _environment(method.get("env")),
+            )
+        )
+    return found
+
+
+def _environment(told: Any) -> dict[str, str]:
+    """An object in version 1, a list of pairs in 2."""
+    pairs = told.items() if isinstance(told, dict) else ((e.get("name"), e.get("value")) for e in items(told))
+    return {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)}
+
+
+def agui_layer(handshake: Handshake) -> dict[str, Any]:
+    """AG-UI's capabilities as the agent told them, by dotted path. ACP has no block for video, so that one is a no."""
+    layer: dict[str, Any] = present(
+        {"identity.name": handshake.title or handshake.name, "identity.version": handshake.version}
+    )
+    layer |= {
+        "multimodal.input.image": handshake.image,
+        "multimodal.input.audio": handshake.audio,
+        "multimodal.input.video": False,
+        "multimodal.input.pdf": handshake.embedded_context,
+        "multimodal.input.file": handshake.embedded_context,
+    }
+    if handshake.steering:
+        layer["custom.gateway.steering"] = True
+    for key, value in acp_view(handshake).items():
+        if isinstance(value, dict):
+            layer |= {f"custom.acp.{key}.{name}": told for name, told in value.items()}
+        else:
+            layer[f"custom.acp.{key}"] = value
+    methods = [
+        present({"id": m.id, "name": m.name, "type": m.type, "description": m.description})
+        for m in handshake.auth_methods
+    ]
+    return layer | {"custom.acp.authMethods": methods}
+
+
+def acp_view(handshake: Handshake) -> dict[str, Any]:
+    """agents-wire's `IAgentCapabilities`, then what ACP has gained since."""
+    return {
+        "loadSession": handshake.load,
+        "forkSession": handshake.fork,
+        "resumeSession": handshake.resume,
+        "closeSession": handshake.close,
+        "listSessions": handshake.list,
+        "additionalDirectories": handshake.additional_directories,
+        "mcp": {
+            "stdio": handshake.mcp_stdio,
+            "http": handshake.mcp_http,
+            "sse": handshake.mcp_sse,
+            "acp": handshake.mcp_acp,
+        },
+        "prompt": {
+            "text": True,
+            "image": handshake.image,
+            "audio": handshake.audio,
+            "embeddedContext": handshake.embedded_context,
+        },
+        "deleteSession": handshake.delete,
+        "logout": handshake.logout,
+        "authStatus": handshake.auth_status,
+        "providers": handshake.providers,
+        "archive": handshake.archive,
+        "status": handshake.status,
+        "title": handshake.set_title,
+        "systemPrompt": handshake.system_prompt,
+        "protocolVersion": handshake.protocol_version,
+    }

@@ -1,0 +1,80 @@
+"""What a thread of Codex has and is set to → the session layer of capabilities.
+
+In: answers that open a thread, `thread/settings/updated`, `model/list`, token counts. Out: dotted path → value, None
+where nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SANDBOX, SERVERS, SIZE, TITLE, USED
+
+
+def of_thread(result: dict[str, Any]) -> dict[str, Any]:
+    """The answer to `thread/start`, `thread/resume` or `thread/fork`."""
+    thread = obj(result.get("thread"))
+    told = {
+        MODEL: word(result.get("model")),
+        CWD: word(result.get("cwd")),
+        TITLE: word(thread.get("name")),
+        PROVIDER: word(result.get("modelProvider")),
+        EFFORT: word(result.get("reasoningEffort")),
+    }
+    return told | _permissions(result.get("approvalPolicy"), result.get("sandbox"))
+
+
+def of_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    told = {
+        MODEL: word(settings.get("model")),
+        PROVIDER: word(settings.get("modelProvider")),
+        EFFORT: word(settings.get("effort")),
+        "custom.codex.summary": word(settings.get("summary")),
+        "custom.codex.collaboration": word(obj(settings.get("collaborationMode")).get("mode")),
+    }
+    return told | _permissions(settings.get("approvalPolicy"), settings.get("sandboxPolicy"))
+
+
+def _permissions(policy: Any, sandbox: Any) -> dict[str, Any]:
+    """A policy is a word, or an object of rules, whose name is enough here."""
+    rules = next(iter(policy), None) if isinstance(policy, dict) else policy
+    return {PERMISSION: word(rules), SANDBOX: word(obj(sandbox).get("type"))}
+
+
+def of_usage(usage: dict[str, Any]) -> dict[str, Any]:
+    """How full the context is."""
+    return {
+        USED: count(obj(usage.get("last")).get("totalTokens")),
+        SIZE: count(usage.get("modelContextWindow")),
+    }
+
+
+def of_server(known: Mapping[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """How one MCP server stands now, among those that are known."""
+    if (name := word(params.get("name"))) is None:
+        return {}
+    others = [one for one in known.get(SERVERS, ()) if one["name"] != name]
+    about = present({"name": name, "status": word(params.get("status")), "error": text(params.get("error"))})
+    return {SERVERS: [*others, about]}
+
+
+def models(result: Any) -> list[dict[str, Any]]:
+    """`model/list`: what may be asked for, the default first said so."""
+    found = []
+    for model in items(obj(result).get("data")):
+        if (name := word(model.get("id"))) is None or model.get("hidden") is True:
+            continue
+        levels = [word(one.get("reasoningEffort")) for one in items(model.get("supportedReasoningEfforts"))]
+        about = {
+            "id": name,
+            "name": text(model.get("displayName")),
+            "description": text(model.get("description")),
+            "efforts": [level for level in levels if level],
+            "defaultEffort": word(model.get("defaultReasoningEffort")),
+            "default": True if model.get("isDefault") is True else None,
+            "successor": word(model.get("upgrade")),
+        }
+        found.append(present(about))
+    return found

@@ -1,0 +1,136 @@
+"""Playbooks for `outbound`: what an agent does goes in, what a client sees comes out, held against the client's rules.
+
+`SAID` is a hypothesis strategy for any of the house's own events, from the same tiny alphabets as `streams.events()`,
+so that the two meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from gateway import events as e
+from gateway.agui.chunks import Chunks
+from gateway.agui.history import History
+from gateway.agui.ordering import Order
+from gateway.agui.outbound import Outbound
+from gateway.agui.validate import validate
+from gateway.events import Event, Wire
+from tests.agui.streams import (
+    COUNTS,
+    FIELDS,
+    IDS,
+    MESSAGES,
+    OBJECTS,
+    PARTS,
+    PATCHES,
+    ROLES,
+    TAGS,
+    TEXTS,
+    VALUES,
+    events,
+)
+
+
+def outbound(**options: Any) -> Outbound:
+    return Outbound("t", "r", "x", **options)
+
+
+def accepted(stream: list[Wire]) -> list[Wire]:
+    """The same events, if the official client takes each of them where it stands, to the end."""
+    chunks, order = Chunks(), Order()
+    for event in stream:
+        assert validate(event) == event
+        for expanded in chunks.feed(event):
+            order.take(expanded)
+    assert order.phase in ("finished", "errored")
+    assert not order.closing(), "an error may leave it open, but a frontend would show it as still streaming"
+    return stream
+
+
+def played(*batches: Sequence[Event], **options: Any) -> list[Wire]:
+    """The events between RUN_STARTED and the end of a run in which the agent does this."""
+    out = outbound(**options)
+    stream = out.started()
+    for batch in batches:
+        stream += out.feed(batch)
+    last = out.ended
+    stream += out.failed(last.message, last.code) if isinstance(last, e.Broke) else out.finished()
+    return accepted(stream)[1:]
+
+
+def held(stream: list[Wire]) -> tuple[object, ...]:
+    """What a client has in the end."""
+    history = History()
+    for event in stream:
+        history.feed(event)
+    return (
+        history.messages,
+        history.state,
+        history.pending_interrupts,
+        history.pending_tool_call_ids,
+        history.result,
+        history.run_error,
+    )
+
+
+def text_of(stream: list[Wire], kind: str = "TEXT_MESSAGE_CONTENT") -> str:
+    return "".join(event["delta"] for event in stream if event["type"] == kind)
+
+
+def types(stream: list[Wire]) -> list[str]:
+    return [event["type"] for event in stream]
+
+
+LANES = st.none() | TAGS
+MAYBE_ID = st.none() | IDS
+MAYBE_METADATA = st.none() | OBJECTS
+ONE_QUESTION = st.builds(e.Question, id=IDS, reason=TEXTS, message=st.none() | TEXTS, tool_call_id=MAYBE_ID)
+
+SAID: SearchStrategy[Event] = st.one_of(
+    st.builds(e.TextDelta, TEXTS),
+    st.builds(e.TextDelta, TEXTS, MAYBE_ID, LANES, st.none() | ROLES, MAYBE_METADATA),
+    st.builds(e.TextEnd, MAYBE_ID, LANES),
+    st.builds(e.ReasoningDelta, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.ReasoningEnd, MAYBE_ID, LANES),
+    st.builds(e.Encrypted, st.sampled_from(("message", "tool-call")), IDS, TEXTS, LANES),
+    st.builds(e.ToolStart, IDS, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.ToolArgs, IDS, TEXTS),
+    st.builds(e.ToolEnd, IDS, MAYBE_METADATA),
+    st.builds(e.ToolResult, IDS, TEXTS | PARTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.StateSet, VALUES, LANES),
+    st.builds(e.StatePatched, PATCHES, LANES),
+    st.builds(e.MessagesSet, MESSAGES),
+    st.builds(e.ActivitySet, IDS, IDS, OBJECTS, st.booleans(), LANES),
+    st.builds(e.ActivityPatched, IDS, IDS, PATCHES, LANES),
+    st.builds(e.StepStart, IDS, LANES),
+    st.builds(e.StepEnd, IDS, LANES),
+    st.builds(e.SubagentStart, TAGS, TEXTS, st.none() | TEXTS, LANES, MAYBE_ID, MAYBE_ID),
+    st.builds(e.SubagentEnd, TAGS, VALUES),
+    st.builds(e.SubagentBroke, TAGS, TEXTS, st.none() | TEXTS),
+    st.builds(e.Custom, TEXTS, VALUES, LANES),
+    st.builds(e.Unread, VALUES, st.none() | TEXTS),
+    st.builds(e.Warned, TEXTS, TEXTS, OBJECTS),
+    st.builds(e.Used, input_tokens=st.none() | COUNTS, output_tokens=st.none() | COUNTS, model=st.none() | TEXTS),
+)
+"""All that an agent may do inside a run, but asking and ending."""
+
+NATIVE = events(*(kind for kind in FIELDS if kind not in ("RUN_FINISHED", "RUN_ERROR"))).map(e.Native)
+ENDS = events("RUN_FINISHED", "RUN_ERROR").map(e.Native) | st.builds(e.Broke, TEXTS, TEXTS) | st.builds(e.Ended)
+
+TURNS = st.lists(SAID | NATIVE, max_size=25) | st.lists(SAID | NATIVE | ENDS, max_size=25)
+"""An agent's whole turn, in any order; some end before the end."""
+
+
+@st.composite
+def in_batches(draw: st.DrawFn, turn: list[Event]) -> list[list[Event]]:
+    """The same turn, cut anywhere."""
+    batches: list[list[Event]] = [[]]
+    for event in turn:
+        if draw(st.booleans()):
+            batches.append([])
+        batches[-1].append(event)
+    return batches

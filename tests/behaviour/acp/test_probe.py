@@ -1,0 +1,112 @@
+"""Whether an agent can run here, and what it is asked before anybody runs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.behaviour.acp.harness import Stage, Talk, outcome_of, pid_of
+from tests.runs.harness import eventually
+from tests.support.gateway import text_of
+
+SLOW = 1.5
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Nobody has asked these agents anything yet."""
+    stage = Stage(tmp_path_factory.mktemp("house"))
+    signs = [{"kind": "env", "name": "NOBODY_SETS_THIS"}, {"kind": "file", "name": "/no/such/file", "hint": "Sign in"}]
+    stage.agent("slow", f"--slow-start={SLOW}", capabilities={"multimodal": {"input": {"image": False}}})
+    stage.agent("many").agent("never", "--never-initialize", acp={"start_timeout": 0.5}).agent("listed")
+    stage.agent("missing", command={"run": ["no-such-agent"]}, install=[{"kind": "npm", "package": "@scope/agent"}])
+    stage.agent("unset", auth=signs)
+    stage.agent("set", auth=[{"kind": "env", "name": "PATH"}, *signs])
+    stage.agent("checked", auth=[{"kind": "command", "run": ["false"], "hint": "Run `login`"}])
+    with stage:
+        yield stage
+
+
+def availability(stage: Stage, agent: str) -> dict[str, Any]:
+    found: dict[str, Any] = stage.asks(f"/agents/{agent}")["availability"]
+    return found
+
+
+def starts(stage: Stage, agent: str) -> int:
+    return len(stage.heard(agent, method="initialize"))
+
+
+def test_an_agent_that_never_ran_is_described_at_once_and_asked_in_the_background(house: Stage) -> None:
+    began = time.monotonic()
+    first = house.asks("/agents/slow/capabilities")
+    assert time.monotonic() - began < SLOW
+    assert (first["identity"]["name"], first["multimodal"]["input"]["image"]) == ("slow", False)
+    known = eventually(lambda: house.asks("/agents/slow/capabilities").get("custom", {}).get("acp"))
+    assert known["loadSession"] is True
+    assert house.asks("/agents/slow/capabilities")["multimodal"]["input"]["image"] is True
+    assert starts(house, "slow") == 1
+
+
+def test_asked_to_wait_it_answers_when_the_agent_has_spoken(house: Stage) -> None:
+    """All who ask meanwhile wait for the same process, and the first session is opened on it."""
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda _: house.asks("/agents/many/capabilities?probe=1"), range(4)))
+    assert all(answer["custom"]["acp"]["closeSession"] for answer in found)
+    talk = Talk(house, "many")
+    talk.say("hello")
+    assert starts(house, "many") == 1
+    assert pid_of(talk.session) in house.processes("many")
+
+
+def test_the_list_of_agents_starts_none(house: Stage) -> None:
+    names = {agent["id"] for agent in house.asks("/agents")["agents"]}
+    assert {"slow", "many", "never", "missing", "unset", "listed"} <= names
+    assert starts(house, "listed") == 0
+
+
+def test_an_agent_that_is_not_installed_says_how_to_get_it(house: Stage) -> None:
+    assert availability(house, "missing") == {
+        "status": "not-installed",
+        "reason": "'no-such-agent' is not on the PATH",
+        "hint": "npm install -g @scope/agent",
+    }
+    assert house.asks("/agents/missing/capabilities")["identity"]["name"] == "missing"
+    assert house.asks("/agents/missing/capabilities?probe=1", status=502)["code"] == "AGENT_NOT_FOUND"
+
+
+@pytest.mark.parametrize(("agent", "hint"), [("unset", "Sign in"), ("checked", "Run `login`")])
+def test_an_agent_without_a_sign_of_being_signed_in_says_what_to_do(house: Stage, agent: str, hint: str) -> None:
+    found = availability(house, agent)
+    assert (found["status"], found["hint"]) == ("needs-auth", hint)
+
+
+def test_one_sign_is_enough(house: Stage) -> None:
+    assert availability(house, "set") == {"status": "ready"}
+
+
+def test_an_agent_that_does_not_start_is_broken_and_says_why(house: Stage) -> None:
+    assert availability(house, "never") == {"status": "ready"}
+    assert house.asks("/agents/never/capabilities?probe=1", status=502)["code"] == "AGENT_STALLED"
+    found = availability(house, "never")
+    assert (found["status"], "initialize" in found["reason"]) == ("broken", True)
+
+
+def test_an_agent_that_starts_again_is_mended(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    stage = Stage(tmp_path)
+    stage.agent("plain")
+    run = stage.command("plain")["run"]
+    line = f'[ -e {gate} ] && exec "$0" "$@"; echo "no gate" >&2; exit 7'
+    stage.agent("plain", command=stage.command("plain") | {"run": ["/bin/sh", "-c", line, *run]})
+    with stage:
+        events = Talk(stage).say("hello")
+        assert (outcome_of(events), "no gate" in events[-1]["message"]) == ("AGENT_DIED", True)
+        assert availability(stage, "plain")["status"] == "broken"
+        gate.touch()
+        assert text_of(Talk(stage).say("hello")) == "You said: hello"
+        assert availability(stage, "plain") == {"status": "ready"}

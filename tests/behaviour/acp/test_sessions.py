@@ -1,0 +1,296 @@
+"""A thread and its agent's session: kept, shared, closed, brought back, given up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.behaviour.acp.harness import Stage, Talk, outcome_of, pid_of, warnings_of
+from tests.drivers.process_watch import alive
+from tests.runs.harness import attached, eventually, interrupts_of, until
+from tests.support.gateway import text_of
+from tests.web.problem import problem_in
+
+GRACE = 0.5
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Idle sessions are closed at once, and stubborn turns are given up soon."""
+    stage = Stage(tmp_path_factory.mktemp("hasty"), session_idle=0.2, cancel_grace=GRACE)
+    stage.agent("plain").agent("bare", "--bare").agent("full", "--full").agent("alone", acp={"sessions": "one"})
+    with stage:
+        yield stage
+
+
+def closed(talk: Talk) -> None:
+    """Until the gateway has closed the thread's session."""
+    eventually(lambda: not talk.stage.asks(talk.path)["session"]["open"])
+
+
+# -- kept
+
+
+def test_two_turns_go_to_one_session_and_only_what_is_new_is_told(stage: Stage) -> None:
+    talk = Talk(stage)
+    talk.say("hello")
+    session = talk.session
+    assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
+    assert talk.prompts == ["hello", "turns"]
+
+
+def test_an_agents_own_tool_results_are_not_told_back_to_it(stage: Stage) -> None:
+    talk = Talk(stage)
+    talk.say("tools")
+    talk.say("and now")
+    assert talk.prompts == ["tools", "and now"]
+
+
+def test_a_message_that_is_sent_again_is_told_again(stage: Stage) -> None:
+    talk = Talk(stage)
+    body = talk.input("refuse")
+    stage.post("plain", body)
+    stage.post("plain", body | {"runId": "again"})
+    assert talk.prompts == ["refuse", "refuse"]
+
+
+def test_a_run_with_nothing_to_tell_fails_and_says_so(stage: Stage) -> None:
+    talk = Talk(stage)
+    talk.say("hello")
+    events = talk.say("", messages=[{"id": "a", "role": "assistant", "content": "mine"}])
+    assert (outcome_of(events), talk.prompts) == ("INVALID_INPUT", ["hello"])
+    assert text_of(talk.say("again")) == "You said: again"
+
+
+def test_threads_share_a_process(stage: Stage) -> None:
+    talks = Talk(stage), Talk(stage)
+    for talk in talks:
+        talk.say("hello")
+    first, second = (talk.session for talk in talks)
+    assert first != second
+    assert pid_of(first) == pid_of(second)
+
+
+def test_threads_have_a_process_each_where_it_takes_one_session_only(stage: Stage) -> None:
+    talks = Talk(stage, "alone"), Talk(stage, "alone")
+    with ThreadPoolExecutor() as pool:  # at the same time: both find that there is none yet
+        list(pool.map(lambda talk: talk.say("hello"), talks))
+    first, second = (talk.session for talk in talks)
+    assert pid_of(first) != pid_of(second)
+    assert text_of(talks[0].say("turns")) == f"turns: 2, in {first}"
+
+
+# -- closed and brought back
+
+
+def test_an_idle_session_is_closed_and_comes_back_with_only_what_is_new(hasty: Stage) -> None:
+    talk = Talk(hasty)
+    talk.say("tools")
+    session = talk.session
+    closed(talk)
+    assert hasty.heard("plain", session, "session/close")
+    events = talk.say("turns")
+    assert (text_of(events), warnings_of(events)) == (f"turns: 2, in {session}", [])
+    assert hasty.heard("plain", session, "session/load")
+    assert talk.prompts == ["tools", "turns"]
+
+
+def test_a_session_is_resumed_rather_than_loaded_where_the_agent_can(hasty: Stage) -> None:
+    talk = Talk(hasty, "full")
+    talk.say("hello")
+    session = talk.session
+    closed(talk)
+    assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
+    assert [message["method"] for message in hasty.heard("full", session)].count("session/resume") == 1
+    assert not hasty.heard("full", session, "session/load")
+
+
+def test_a_session_that_cannot_come_back_is_a_new_one_and_is_told_the_conversation(hasty: Stage) -> None:
+    talk = Talk(hasty, "bare")
+    talk.say("my name is Ann")
+    session = talk.session
+    closed(talk)
+    events = talk.say("who am I?")
+    assert (warnings_of(events), talk.session != session) == (["RETOLD"], True)
+    (prompt,) = talk.prompts
+    assert "user: my name is Ann" in prompt and "assistant: You said: my name is Ann" in prompt
+    assert prompt.endswith("who am I?")
+    assert warnings_of(talk.say("go on")) == []
+
+
+def test_a_session_that_is_gone_is_told_even_if_there_is_nothing_to_retell(hasty: Stage) -> None:
+    talk = Talk(hasty, "bare")
+    talk.say("hello")
+    closed(talk)
+    only = [{"id": "new", "role": "user", "content": "and now"}]
+    assert warnings_of(talk.say("", messages=only)) == ["SESSION_LOST"]
+
+
+def test_a_session_is_idle_too_when_its_question_was_given_up_or_its_run_refused(hasty: Stage) -> None:
+    asked, refused = Talk(hasty), Talk(hasty, mode="none such")
+    interrupts_of(asked.say("tool"))
+    asked.cancel()
+    assert outcome_of(refused.say("hello")) == "CAPABILITY_ERROR"
+    closed(asked)
+    closed(refused)
+
+
+def test_a_session_that_waits_for_an_answer_is_not_idle(hasty: Stage) -> None:
+    waiting, other = Talk(hasty), Talk(hasty)
+    (interrupt,) = interrupts_of(waiting.say("tool"))
+    other.say("hello")
+    closed(other)
+    assert hasty.asks(waiting.path)["session"]["open"]
+    answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+    assert text_of(waiting.resume(answer)) == "chose allow-once"
+
+
+def test_a_process_for_one_session_ends_with_it(hasty: Stage) -> None:
+    talk = Talk(hasty, "alone")
+    talk.say("hello")
+    pid = pid_of(talk.session)
+    assert alive(pid)
+    eventually(lambda: not alive(pid))
+
+
+def test_a_session_that_the_agent_has_forgotten_fails_one_run_only(stage: Stage) -> None:
+    talk = Talk(stage)
+    assert outcome_of(talk.say("forget")) == "SESSION_NOT_FOUND"
+    assert warnings_of(talk.say("hello")) == ["RETOLD"]
+    assert text_of(talk.say("hello")) == "You said: hello"
+
+
+def test_a_session_outlives_the_gateway(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.agent("plain", stage.state("plain"))
+    talk = Talk(stage)
+    with stage:
+        talk.say("tools")
+        session = talk.session
+        assert stage.terminate() == 0
+        stage.start()
+        events = talk.say("turns")
+    assert (text_of(events), warnings_of(events)) == (f"turns: 2, in {session}", [])
+    assert stage.prompts("plain", session) == ["tools", "turns"]
+
+
+def test_a_session_whose_process_died_comes_back_in_another(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.agent("plain", stage.state("plain"))
+    talk = Talk(stage)
+    with stage:
+        assert outcome_of(talk.say("die")) == "AGENT_DIED"
+        assert text_of(talk.say("turns")).startswith("turns: 2, in ")
+        assert len(stage.heard("plain", method="initialize")) == 2
+
+
+def test_a_fork_of_a_session_is_a_session_of_its_own_and_shows_no_replay(stage: Stage) -> None:
+    first = Talk(stage, "full")
+    first.say("hello")
+    second = Talk(stage, "full", forkSessionId=first.session)
+    assert text_of(second.say("turns")) == f"turns: 2, in {second.session}"
+    assert first.session != second.session
+
+
+def test_a_fork_by_an_agent_that_cannot_is_refused_and_says_why(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.agent("plain")
+    with stage:
+        # Nobody knows yet what the agent can: the run finds out.
+        events = Talk(stage, "plain", forkSessionId="s1").say("hello")
+        assert outcome_of(events) == "CAPABILITY_ERROR"
+        assert "forkSession" in events[-1]["message"]
+        # Now it is known, and no run begins.
+        refused = stage.post("plain", Talk(stage, "plain", forkSessionId="s1").input("hello"))
+        problem = problem_in(refused, 422, "CAPABILITY_ERROR")
+        assert (problem["capability"], problem["pointer"]) == (
+            "custom.acp.forkSession",
+            "/forwardedProps/gateway/forkSessionId",
+        )
+
+
+# -- signing in
+
+
+def test_an_agent_that_wants_authentication_gets_it_by_the_method_of_its_file(stage: Stage) -> None:
+    assert text_of(Talk(stage, "signs-in").say("hello")) == "You said: hello"
+    sent = [message["method"] for message in stage.heard("signs-in")]
+    assert sent == ["initialize", "session/new", "authenticate", "session/new", "session/prompt"]
+
+
+def test_an_agent_that_wants_authentication_only_when_prompted_gets_it_then(stage: Stage) -> None:
+    assert text_of(Talk(stage, "signs-in-late").say("hello")) == "You said: hello"
+    sent = [message["method"] for message in stage.heard("signs-in-late")]
+    assert sent == ["initialize", "session/new", "session/prompt", "authenticate", "session/prompt"]
+
+
+@pytest.mark.parametrize("agent", ["signed-out", "signed-out-late"])
+def test_without_a_method_the_run_fails_with_the_hint(stage: Stage, agent: str) -> None:
+    events = Talk(stage, agent).say("hello")
+    assert outcome_of(events) == "AUTH_REQUIRED"
+    assert events[-1]["message"].endswith("Authentication required. Run `scripted login`.")
+    assert stage.asks(f"/agents/{agent}")["availability"]["status"] == "needs-auth"
+
+
+# -- stopping
+
+
+def test_a_client_that_leaves_cancels_its_turn_and_the_session_goes_on(stage: Stage) -> None:
+    talk = Talk(stage)
+    with talk.saying("slow") as events:
+        until(events, "TEXT_MESSAGE_CONTENT")
+    assert outcome_of(attached(stage, talk.runs[-1])) == "cancelled"
+    session = talk.session
+    assert stage.heard("plain", session, "session/cancel")
+    assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
+
+
+def test_a_client_may_leave_and_let_the_turn_go_on(stage: Stage) -> None:
+    talk, other = Talk(stage, onDisconnect="continue"), Talk(stage)
+    with talk.saying("hold") as events:
+        until(events, "TEXT_MESSAGE_CONTENT")
+    other.say("release")
+    events_of_it = attached(stage, talk.runs[-1])
+    assert (text_of(events_of_it), outcome_of(events_of_it)) == ("holding", "success")
+
+
+def test_a_cancelled_turn_leaves_the_session_usable(stage: Stage) -> None:
+    talk = Talk(stage)
+    with talk.saying("slow") as events:
+        until(events, "TEXT_MESSAGE_CONTENT")
+        assert talk.cancel() == "cancelling"
+        assert outcome_of(list(events)) == "cancelled"
+    session = talk.session
+    assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
+
+
+def test_a_turn_that_will_not_end_is_given_up_within_the_grace_and_the_thread_goes_on(hasty: Stage) -> None:
+    talk, neighbour = Talk(hasty, "bare"), Talk(hasty, "bare")
+    with neighbour.saying("slow") as others, talk.saying("stubborn") as events:
+        until(others, "TEXT_MESSAGE_CONTENT")
+        until(events, "TEXT_MESSAGE_CONTENT")
+        stuck = talk.session
+        began = time.monotonic()
+        talk.cancel()
+        assert outcome_of(list(events)) == "cancelled"
+        assert time.monotonic() - began < GRACE + 5
+        again = talk.say("turns")
+        assert warnings_of(again) == ["RETOLD"]
+        assert pid_of(talk.session) != pid_of(stuck)
+        until(others, "TEXT_MESSAGE_CONTENT")  # its process has another session, so it lives
+        assert alive(pid_of(stuck))
+    eventually(lambda: not alive(pid_of(stuck)))
+
+
+def test_a_run_can_be_stopped_while_its_agent_starts(stage: Stage) -> None:
+    talk = Talk(stage, "never")
+    with talk.saying("hello") as events:
+        until(events, "RUN_STARTED")
+        began = time.monotonic()
+        assert talk.cancel() == "cancelling"
+        assert outcome_of(list(events)) == "cancelled"
+    assert time.monotonic() - began < 10

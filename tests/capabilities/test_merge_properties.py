@@ -1,0 +1,139 @@
+"""What holds for any layers in AG-UI's own words: whatever is merged is AG-UI again, every leaf has a source, and the
+patch between any two snapshots leads from one to the other."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import jsonpatch
+import orjson
+import pytest
+from ag_ui.core import AgentCapabilities
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.capabilities.layers import LAYERS, Said, model_layer, profile_layer
+from gateway.capabilities.merge import Snapshot, merge, to_json
+from gateway.capabilities.views import relay
+from gateway.capability_paths import flatten
+from gateway.catalog.capability_table import capability_tree
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.load import bundled, load_catalog
+from gateway.json_patch import diff, same
+from tests.agui.streams import steady
+from tests.capabilities.strategies import ANYTHING, TREES, spoken
+
+AGENTS = load_catalog([bundled()]).values()
+
+
+def understood(snapshot: Snapshot) -> None:
+    """By the official models: all of it, as it is, and nothing that they do not describe."""
+    tree = orjson.loads(to_json(snapshot.tree()))
+    read = AgentCapabilities.model_validate(tree, strict=True)
+    assert same(read.model_dump(by_alias=True, mode="json", exclude_unset=True), tree)
+    assert capability_tree(tree) == tree  # refuses a key that AG-UI does not have, wherever it stands
+
+
+def explained(snapshot: Snapshot, layers: list[Said]) -> None:
+    """Every leaf has a source that really said it."""
+    leaves = flatten(snapshot.tree())
+    told = snapshot.explain()
+    assert told.keys() == leaves.keys() == snapshot.values.keys()
+    for path, value in leaves.items():
+        speakers = [said for said in layers if said.layer == told[path]["layer"] and path in said.values]
+        assert any(same(said.values[path], value) and said.source == told[path]["source"] for said in speakers)
+
+
+@steady
+@given(spoken())
+def test_whatever_is_merged_is_agui_again(layers: list[Said]) -> None:
+    understood(merge(layers))
+
+
+@steady
+@given(spoken())
+def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[Said]) -> None:
+    explained(merge(layers), layers)
+
+
+@steady
+@given(spoken())
+def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[Said]) -> None:
+    snapshot = merge(layers)
+    ordered = sorted(layers, key=lambda said: LAYERS.index(said.layer))
+    for path, value in snapshot.values.items():
+        words = [said.values[path] for said in ordered if path in said.values]
+        assert same(value, next(word for word in reversed(words) if word != {} or len(words) == words.count({})))
+
+
+@steady
+@given(spoken(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
+def test_silence_is_not_no(layers: list[Said], name: str, category: str) -> None:
+    """A layer that says nothing of a category leaves it as the others have it."""
+    others = [said for said in layers if said.layer != name]
+    speaking = Said(name, "of something else", {"tools.supported": True}, "now")
+    assert merge(others).tree().get(category) == merge([*others, speaking]).tree().get(category)
+
+
+@steady
+@given(spoken())
+def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[Said]) -> None:
+    every = [*layers, Said("gateway", "what it carries", relay.LAYER)]
+    snapshot = relay.told_in(merge(every))
+    understood(snapshot)
+    explained(snapshot, [*every, *(said for speakers in snapshot.said_by.values() for said in speakers)])
+    view = relay.view(snapshot)
+    view.pop("status", None)
+    assert same(snapshot.tree()["custom"]["relay"], view)
+    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PLACE)}
+    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PLACE)}
+    assert same(others, merged)
+
+
+@pytest.mark.parametrize("definition", AGENTS, ids=lambda definition: str(definition.id))
+def test_every_agents_file_with_each_of_its_models_is_agui(definition: AgentDefinition) -> None:
+    profile = profile_layer(definition)
+    for layers in ([profile], *([profile, model_layer(definition, model)] for model in definition.models)):
+        understood(merge(layers))
+        explained(merge(layers), layers)
+
+
+# -- differences
+
+
+@steady
+@given(TREES, TREES)
+def test_the_patch_between_two_snapshots_leads_from_one_to_the_other(before: Any, after: Any) -> None:
+    kept = deepcopy((before, after))
+    patch = diff(before, after)
+    assert same(jsonpatch.apply_patch(before, patch), after)
+    assert {operation["op"] for operation in patch} <= {"add", "remove", "replace"}
+    assert same(list(kept), [before, after])
+
+
+@steady
+@given(ANYTHING, ANYTHING)
+def test_so_does_the_patch_between_any_two_values(before: Any, after: Any) -> None:
+    assert same(jsonpatch.apply_patch(before, diff(before, after)), after)
+    assert (diff(before, after) == []) is same(before, after)
+
+
+ALIKE = [(True, 1), (1, 1.0), (0, False), ([True], [1]), ({"a": [1]}, {"a": [True]})]
+
+
+@pytest.mark.parametrize(("before", "after"), ALIKE)
+def test_what_only_python_takes_for_equal_is_a_difference(before: Any, after: Any) -> None:
+    assert same(jsonpatch.apply_patch({"x": before}, diff({"x": before}, {"x": after})), {"x": after})
+    assert diff({"x": before}, {"x": after}) != []
+
+
+def test_a_patch_says_no_more_than_what_differs() -> None:
+    before = {"tools": {"supported": True, "items": [1, 2]}, "state": {"memory": True}, "a/b~": 1}
+    after = {"tools": {"supported": True, "items": [1, 3]}, "a/b~": 2, "output": {}}
+    assert diff(before, after) == [
+        {"op": "remove", "path": "/state"},
+        {"op": "replace", "path": "/tools/items", "value": [1, 3]},
+        {"op": "replace", "path": "/a~1b~0", "value": 2},
+        {"op": "add", "path": "/output", "value": {}},
+    ]

@@ -1,0 +1,203 @@
+"""A session's tools, from all who know of them: each once, under the agent's name for it, with where it is from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ag_ui.core import AgentCapabilities
+from pydantic import ValidationError
+
+from gateway.capabilities.layers import Said, model_layer, session_layers
+from gateway.capabilities.merge import merge
+from gateway.capabilities.session_tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, SUPPORTED, folded
+from gateway.capability_paths import unflatten
+from gateway.catalog.models.definition import Model
+from tests.catalog.example_agent import otter
+
+OTTER = otter()
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
+ADD = {"name": "add", "description": "Adds.", "parameters": SCHEMA}
+SUB = {"name": "sub", "description": "Subtracts.", "parameters": SCHEMA}
+
+
+def server(name: str, *tools: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    """As a session tells of one that is connected."""
+    told = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
+    return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {f"{SERVERS}{name}{LISTED}": list(tools)}
+
+
+def items(learned: dict[str, Any], *below: dict[str, Any], naming: str | None = None) -> dict[str, dict[str, Any]]:
+    """By name. There is none twice."""
+    told = folded(learned, below, naming)[ITEMS]
+    assert len({item["name"] for item in told}) == len(told)
+    return {item["name"]: item for item in told}
+
+
+def own(*names: str) -> dict[str, Any]:
+    return {ITEMS: [{"name": name, "description": ""} for name in names]}
+
+
+def test_a_servers_tool_has_its_description_its_schema_and_where_it_is_from() -> None:
+    found = items(server("calc", {**ADD, "title": "Sum", "annotations": {"readOnlyHint": True}}))
+    mcp = {"server": "calc", "tool": "add", "title": "Sum", "annotations": {"readOnlyHint": True}}
+    assert found == {"add": {**ADD, "metadata": {"gateway": {"source": "mcp"}, "mcp": mcp}}}
+
+
+def test_a_tool_has_the_name_that_the_agents_file_says() -> None:
+    assert list(items(server("my calc", ADD), naming="mcp__{server}__{tool}")) == ["mcp__my_calc__add"]
+    assert list(items(server("my calc", ADD), naming="{server}.{tool}")) == ["my calc.add"]
+
+
+@pytest.mark.parametrize("called", ["mcp__calc__add", "calc.add", "calc-add", "calc_add", "calc__add", "mcp_calc_add"])
+def test_a_call_shows_how_the_agent_names_a_servers_tools(called: str) -> None:
+    found = items({**server("calc", ADD, SUB), SEEN: [called]})
+    assert list(found) == [called, called.replace("add", "sub")]
+    assert all(item["metadata"]["gateway"]["source"] == "mcp" for item in found.values())
+
+
+def test_what_the_agent_lists_by_name_alone_is_told_with_what_the_server_says_of_it() -> None:
+    found = items({**own("Bash", "mcp__calc__add"), **server("calc", ADD)})
+    assert list(found) == ["Bash", "mcp__calc__add"]
+    assert found["Bash"] == {"name": "Bash", "description": ""}
+    assert found["mcp__calc__add"]["description"] == "Adds."
+    assert found["mcp__calc__add"]["parameters"] == SCHEMA
+
+
+def test_two_servers_may_have_a_tool_of_the_same_name() -> None:
+    found = items(server("one", ADD) | server("two", ADD))
+    assert list(found) == ["add", "mcp__two__add"]
+    assert [item["metadata"]["mcp"]["server"] for item in found.values()] == ["one", "two"]
+
+
+def test_a_tool_that_was_only_seen_is_marked_so() -> None:
+    found = items({**own("Bash"), SEEN: ["Bash", "Grep"]})
+    assert found["Grep"] == {"name": "Grep", "description": "", "metadata": {"gateway": {"source": "seen"}}}
+    assert "metadata" not in found["Bash"]
+
+
+def test_what_the_layers_below_list_stays() -> None:
+    announced = {ITEMS: [{"name": "search", "description": "Searches.", "parameters": SCHEMA}]}
+    found = items({**own("search"), SEEN: ["fetch"]}, announced)
+    assert found["search"] == announced[ITEMS][0]
+    assert list(found) == ["search", "fetch"]
+
+
+def test_a_session_that_knows_of_no_tools_says_nothing_of_them() -> None:
+    assert folded({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
+
+
+def test_a_session_that_says_it_has_none_is_believed() -> None:
+    assert folded({ITEMS: []}, [], None)[ITEMS] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "tools"),
+    [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
+)
+def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
+    learned = {AGENTS_WORD: [{"name": "calc", "status": word}], **server("calc", ADD)}
+    shown = folded(learned, (), None)
+    assert [item["name"] for item in shown.get(ITEMS, [])] == tools
+    assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.saidBy"]) == (status, "agent")
+    assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
+
+
+def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
+    failed = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
+    shown = folded({AGENTS_WORD: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
+    assert shown[f"{SERVERS}calc.status"] == "connected"
+    assert "could not be asked for: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
+    assert [item["name"] for item in shown[ITEMS]] == ["Bash"]
+
+
+def test_a_server_of_the_agents_own_is_told_too() -> None:
+    shown = folded({AGENTS_WORD: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
+    told = unflatten(shown)["custom"]["gateway"]["mcp"]
+    assert told == {"git.hub": {"status": "failed", "saidBy": "agent", "reason": "no key"}}
+
+
+def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
+    learned = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
+    shown = folded(learned, (), None)
+    assert ITEMS not in shown
+    assert shown[f"{SERVERS}calc.reason"] == "it exited with code 3"
+
+
+def test_what_was_folded_in_is_not_shown_beside() -> None:
+    shown = folded({**server("calc", ADD), SEEN: ["Bash"]}, (), None)
+    assert not [path for path in shown if path.endswith(LISTED) or path == SEEN]
+
+
+def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
+    learned = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN: ["Grep"]}
+    snapshot = merge(session_layers(OTTER, learned, []))
+    assert snapshot.who("custom.session.cwd") == "session (what the session told)"
+    assert snapshot.who(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
+    said = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
+    assert snapshot.who(ITEMS) == said
+
+
+def test_the_official_model_takes_what_is_told() -> None:
+    learned = {**own("Bash"), **server("calc", ADD, SUB), SEEN: ["Grep"]}
+    tree = merge(session_layers(OTTER, learned, [Said("handshake", "", {ITEMS: [ADD]})])).tree()
+    tools = AgentCapabilities.model_validate(tree, strict=True).tools
+    assert tools is not None
+    assert tools.items is not None
+    assert [tool.name for tool in tools.items] == ["Bash", "add", "sub", "Grep"]
+
+
+def test_what_the_session_lists_is_all_it_has_and_others_only_describe_it() -> None:
+    below = [Said("profile", "", {ITEMS: [{"name": "Bash", "description": "Runs a command."}, ADD]})]
+    shown = merge([*below, *session_layers(OTTER, own("Bash"), below)])
+    assert shown.get(ITEMS) == [{"name": "Bash", "description": "Runs a command."}]
+
+
+@pytest.mark.parametrize("can", [True, False, None])
+def test_whether_calls_run_side_by_side_is_the_models_word(can: bool | None) -> None:
+    snapshot = merge([model_layer(OTTER, Model(id="large", parallel_tools=can))])
+    assert snapshot.get("tools.parallelCalls") is can
+
+
+@pytest.mark.parametrize("naming", ["{server}", "mcp__{tool}", "{server}{tool}", "{tool}{tool}"])
+def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
+    with pytest.raises(ValidationError, match="mcp_tool_names"):
+        otter(mcp_tool_names=naming)
+
+
+# -- that it has any
+
+
+def supported(learned: dict[str, Any], *below: Said, model: Said | None = None) -> Any:
+    """What the snapshot says of it, and who said so."""
+    layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, learned, below, model)]
+    told = merge(layers).explain().get(SUPPORTED)
+    return None if told is None else (told["value"], told["layer"], told["source"])
+
+
+@pytest.mark.parametrize(
+    ("learned", "source"),
+    [
+        (own("Bash"), "what the agent lists"),
+        (server("calc", ADD), "tools/list of its MCP servers"),
+        ({SEEN: ["Bash"]}, "calls that were seen"),
+        ({SEEN: []}, "calls that were seen"),
+    ],
+    ids=["its own list", "a server's", "a call", "a call without a name"],
+)
+def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(learned: dict[str, Any], source: str) -> None:
+    assert supported(learned) == (True, "session", source)
+    assert supported(learned, Said("handshake", "an older word", {SUPPORTED: False})) == (True, "session", source)
+
+
+@pytest.mark.parametrize(
+    "learned", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
+)
+def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(learned: dict[str, Any]) -> None:
+    assert supported(learned) is None
+
+
+def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:
+    assert supported({SEEN: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session told")
+    blunt = Said("model", "a model without tools", {SUPPORTED: False})
+    assert supported({SEEN: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")

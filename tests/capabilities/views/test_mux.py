@@ -1,0 +1,231 @@
+"""agent-mux's manifest, made of what is known now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.capabilities.layers import Said, model_layer, profile_layer
+from gateway.capabilities.merge import merge
+from gateway.capabilities.views import mux
+from gateway.capabilities.views.mux_lookup import fact
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.load import bundled, load_catalog
+from tests.capabilities.layer_builders import snapshot
+from tests.catalog.example_agent import otter
+
+# fmt: off
+REQUIRED = (
+    "agent", "canResume", "canFork", "supportsMultiTurn", "sessionPersistence", "supportsTextStreaming",
+    "supportsToolCallStreaming", "supportsThinkingStreaming", "supportsNativeTools", "supportsMCP",
+    "supportsParallelToolCalls", "requiresToolApproval", "approvalModes", "supportsThinking",
+    "thinkingEffortLevels", "supportsThinkingBudgetTokens", "supportsJsonMode", "supportsStructuredOutput",
+    "supportsSkills", "supportsAgentsMd", "skillsFormat", "supportsSubagentDispatch", "supportsParallelExecution",
+    "supportsInteractiveMode", "supportsStdinInjection", "supportsImageInput", "supportsImageOutput",
+    "supportsFileAttachments", "supportsPlugins", "pluginFormats", "pluginRegistries", "supportedPlatforms",
+    "requiresGitRepo", "requiresPty", "authMethods", "authFiles", "installMethods",
+)
+OPTIONAL = (
+    "maxParallelTasks", "pluginInstallCmd", "pluginListCmd", "pluginUninstallCmd", "pluginMarketplaceUrl",
+    "pluginSearchCmd",
+)
+# fmt: on
+"""The fields of agent-mux's interface `AgentCapabilities`, as its specification has them."""
+
+CHOICES: dict[str, set[Any]] = {
+    "sessionPersistence": {"none", "file", "sqlite", "in-memory"},
+    "approvalModes": {"yolo", "prompt", "deny"},
+    "thinkingEffortLevels": {"low", "medium", "high", "max"},
+    "skillsFormat": {"file", "directory", "npm-package", None},
+    "pluginFormats": {
+        "npm-package",
+        "skill-file",
+        "skill-directory",
+        "extension-ts",
+        "channel-plugin",
+        "mcp-server",
+    },
+    "supportedPlatforms": {"darwin", "linux", "win32"},
+}
+INSTALL_TYPES = {"npm", "brew", "gh-extension", "curl", "winget", "scoop", "manual", "pip", "nix"}
+
+CATALOG = load_catalog([bundled()])
+DECLARED = [
+    agent for agent in CATALOG.values() if agent.driver == "cli" or agent.manifest.model_dump(exclude_none=True)
+]
+"""Agents of the command line, which agent-mux knows, and whatever else has a manifest."""
+
+
+def held_against_the_interface(told: dict[str, Any]) -> None:
+    assert set(REQUIRED) - set(told.get("unknown", ())) <= set(told) <= {*REQUIRED, *OPTIONAL, "unknown"}
+    for name, value in told.items():
+        if name.startswith(("supports", "can", "requires")):
+            assert isinstance(value, bool), name
+        if name in CHOICES:
+            assert set(value if isinstance(value, list) else [value]) <= CHOICES[name], name
+    for way in told["installMethods"]:
+        assert set(way) - {"notes", "prerequisiteCheck"} == {"platform", "type", "command"}
+        assert way["type"] in INSTALL_TYPES and way["command"]
+    for method in told.get("authMethods", ()):
+        assert set(method) == {"type", "name"}
+
+
+def test_the_view_has_the_fields_of_the_interface_and_no_other() -> None:
+    assert sorted(mux.FIELDS) == sorted([*REQUIRED, *OPTIONAL])
+
+
+@pytest.mark.parametrize("agent", CATALOG.values(), ids=list(CATALOG))
+def test_every_bundled_agent_has_a_manifest_that_agent_mux_could_read(agent: AgentDefinition) -> None:
+    told = mux.view(merge([profile_layer(agent)]), agent)
+    assert told["agent"] == agent.id
+    held_against_the_interface(told)
+
+
+UNKNOWN = {
+    "cursor": {
+        *("supportsSkills", "skillsFormat", "supportsSubagentDispatch", "supportsParallelExecution"),
+        *("supportsImageInput", "supportsFileAttachments"),
+    }
+}
+"""Nobody could run it, and its documentation does not say."""
+
+
+def test_of_an_agent_that_agent_mux_knows_no_field_is_open() -> None:
+    told = {agent.id: mux.view(merge([profile_layer(agent)]), agent) for agent in DECLARED}
+    assert {name: set(fields["unknown"]) for name, fields in told.items() if "unknown" in fields} == UNKNOWN
+
+
+# -- derived
+
+
+DERIVED = [
+    ("supportsThinking", "reasoning.supported"),
+    ("supportsThinkingStreaming", "reasoning.streaming"),
+    ("supportsNativeTools", "tools.supported"),
+    ("supportsParallelToolCalls", "tools.parallelCalls"),
+    ("supportsImageInput", "multimodal.input.image"),
+    ("supportsImageOutput", "multimodal.output.image"),
+    ("supportsFileAttachments", "multimodal.input.file"),
+    ("supportsStructuredOutput", "output.structuredOutput"),
+    ("supportsSubagentDispatch", "multiAgent.delegation"),
+    ("canFork", "custom.acp.forkSession"),
+    ("canResume", "custom.acp.loadSession"),
+    ("canResume", "custom.acp.resumeSession"),
+    ("supportsMCP", "custom.acp.mcp.http"),
+    ("supportsTextStreaming", "transport.streaming"),
+    ("supportsJsonMode", "custom.mux.supportsJsonMode"),
+]
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(("name", "path"), DERIVED)
+def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None:
+    agent = otter(models=())
+    found = snapshot(agent, handshake={path: value})
+    assert mux.view(found, agent)[name] is value
+    assert fact(found, name).said_by == "handshake (handshake's source)"
+    assert fact(found, name).path == path
+
+
+def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
+    agent = otter(driver="acp", cli=None, effort={}, models=())
+    told = mux.view(snapshot(agent), agent)
+    assert (told["agent"], told["installMethods"]) == ("otter", [])
+    assert set(told) == {"agent", "installMethods", "unknown"}
+    assert set(told["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
+
+
+def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
+    agent = otter()
+    found = snapshot(agent, gateway={"transport.streaming": True})
+    assert "supportsTextStreaming" in mux.view(found, agent)["unknown"]
+
+
+def test_one_way_back_into_a_session_is_enough() -> None:
+    agent = otter(manifest={"can_resume": False})
+    assert mux.view(snapshot(agent), agent)["canResume"] is False
+    told = {"custom.acp.loadSession": True, "custom.acp.resumeSession": False}
+    assert mux.view(snapshot(agent, handshake=told), agent)["canResume"] is True
+
+
+def test_the_file_knows_better_whether_an_agent_takes_mcp_servers() -> None:
+    agent = otter(manifest={"supports_mcp": False})
+    assert mux.view(snapshot(agent, handshake={"custom.acp.mcp.stdio": True}), agent)["supportsMCP"] is False
+
+
+def test_with_a_model_its_limits_are_in_it() -> None:
+    agent = otter(capabilities={"reasoning": {"supported": True}, "multimodal": {"input": {"image": True}}})
+    told = mux.view(snapshot(agent, model_layer(agent, agent.models[1])), agent)
+    assert (told["supportsThinking"], told["supportsImageInput"]) == (False, False)
+    assert (told["thinkingEffortLevels"], told["supportsThinkingBudgetTokens"]) == ([], False)
+
+
+def test_who_does_not_think_has_no_levels() -> None:
+    agent = otter(driver="acp", cli=None, effort={}, models=())
+    told = mux.view(merge([Said("handshake", "x", {"reasoning.supported": False})]), agent)
+    assert (told["thinkingEffortLevels"], told["supportsThinkingBudgetTokens"]) == ([], False)
+
+
+def test_who_has_no_skills_has_no_format_for_them() -> None:
+    for manifest, shown in (
+        ({"supports_skills": False}, (None, False)),
+        ({"supports_skills": True}, (None, True)),
+        ({"supports_skills": True, "skills_format": "file"}, ("file", False)),
+    ):
+        agent = otter(manifest=manifest)
+        told = mux.view(snapshot(agent), agent)
+        assert (told.get("skillsFormat"), "skillsFormat" in told["unknown"]) == shown
+
+
+def test_who_has_no_plugins_has_no_places_for_them() -> None:
+    agent = otter(manifest={"supports_plugins": False})
+    told = mux.view(snapshot(agent), agent)
+    assert (told["pluginFormats"], told["pluginRegistries"]) == ([], [])
+    assert "pluginFormats" not in told["unknown"]
+    assert "pluginFormats" in mux.view(snapshot(otter()), otter())["unknown"]
+
+
+# -- installing and signing in
+
+
+def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
+    agent = otter(
+        install=(
+            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "needs": ("node", "--version")},
+            {"kind": "uv", "package": "otter", "platform": "linux"},
+            {"kind": "shell", "package": "curl -fsSL https://otter.example | sh"},
+            {"kind": "nix", "package": "nix run github:otter/otter"},
+        )
+    )
+    assert mux.view(snapshot(agent), agent)["installMethods"] == [
+        {
+            "platform": "all",
+            "type": "npm",
+            "command": "npm install -g @otter/cli",
+            "notes": "Node 22",
+            "prerequisiteCheck": "node --version",
+        },
+        {"platform": "linux", "type": "pip", "command": "uv tool install otter"},
+        {"platform": "all", "type": "curl", "command": "curl -fsSL https://otter.example | sh"},
+        {"platform": "all", "type": "nix", "command": "nix run github:otter/otter"},
+    ]
+
+
+def test_signing_in_is_told_by_the_manifest_or_by_its_signs() -> None:
+    agent = otter(manifest={"auth_methods": ("oauth", "api-key"), "auth_files": ("~/.otter",)})
+    told = mux.view(snapshot(agent), agent)
+    assert told["authMethods"] == [{"type": "oauth", "name": "OAuth"}, {"type": "api-key", "name": "API key"}]
+    assert told["authFiles"] == ["~/.otter"]
+    signs = otter(auth=({"kind": "env", "name": "OTTER_KEY"}, {"kind": "file", "name": "~/.otter/auth"}))
+    told = mux.view(snapshot(signs), signs)
+    assert told["authMethods"] == [{"type": "api-key", "name": "API key"}]
+    assert told["authFiles"] == ["~/.otter/auth"]
+
+
+def test_a_file_does_not_tell_how_somebody_signed_in() -> None:
+    signs = otter(auth=({"kind": "file", "name": "~/.otter/auth"},))
+    assert "authMethods" in mux.view(snapshot(signs), signs)["unknown"]
+    nobody = otter(auth=({"kind": "none"},))
+    told = mux.view(snapshot(nobody), nobody)
+    assert told["authMethods"] == [] and "authMethods" not in told["unknown"]

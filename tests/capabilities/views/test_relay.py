@@ -1,0 +1,222 @@
+"""Agent Relay's session capabilities, made of what is known now."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import product
+from typing import Any
+
+import pytest
+
+from gateway.capabilities.layers import Said
+from gateway.capabilities.merge import Snapshot, merge
+from gateway.capabilities.views import relay
+from gateway.capabilities.views.relay import AVAILABILITY, Standing, status
+from gateway.capability_paths import unflatten
+from gateway.catalog.load import bundled, load_catalog
+from tests.capabilities.layer_builders import snapshot
+
+FIELDS: dict[str, tuple[set[str], set[str]]] = {
+    "messaging": ({"receive", "attachments"}, {"send"}),
+    "delivery": ({"modes"}, {"queue"}),
+    "events": ({"emits"}, set()),
+    "actions": (set(), {"invoke", "expose"}),
+    "lifecycle": ({"release"}, {"pause", "resume", "fork", "snapshot"}),
+}
+"""The interface `AgentSessionCapabilities`: what each part must have, and what it may have."""
+
+# fmt: off
+STATUSES = {
+    "starting", "active", "idle", "waiting", "blocked", "paused", "releasing", "released", "offline", "failed",
+}
+MODES = {"immediate", "next-tool-call", "on-idle"}
+EVENTS = {
+    "status.changed", "status.idle", "status.active", "status.blocked", "status.waiting", "status.offline",
+    "tool.called", "tool.completed", "tool.failed", "tool.output", "message.received", "message.sent",
+    "delivery.accepted", "delivery.delivered", "delivery.deferred", "delivery.failed", "action.invoked",
+    "action.completed", "action.failed", "action.denied", "transcript.chunk", "file.changed", "command.started",
+    "command.completed", "command.failed", "terminal.output", "terminal.screen", "usage.updated", "session.started",
+    "session.released", "session.resumed", "session.forked", "log", "error",
+}
+# fmt: on
+
+CATALOG = load_catalog([bundled()])
+READY = Said("probe", "a look", {AVAILABILITY: "ready"})
+
+
+def held_against_the_interface(told: dict[str, Any]) -> None:
+    assert told.keys() - {"status"} == FIELDS.keys()
+    for part, (must, may) in FIELDS.items():
+        assert must <= told[part].keys() <= must | may, part
+    flags = {**told["messaging"], **told["delivery"], **told["actions"], **told["lifecycle"]}
+    lists = {name: flags.pop(name) for name in ("attachments", "modes")}
+    assert all(isinstance(value, bool) for value in flags.values())
+    assert told["messaging"]["receive"] is told["lifecycle"]["release"] is True
+    assert "text" in lists["attachments"] and set(lists["attachments"]) <= {"text", "image"}
+    assert lists["modes"] and set(lists["modes"]) <= MODES
+    assert set(told["events"]["emits"]) <= EVENTS
+    assert told.get("status", "idle") in STATUSES
+
+
+def saying(**values: Any) -> Snapshot:
+    """A snapshot with these leaves: `tools__supported=True`."""
+    return merge([Said("handshake", "a test", {path.replace("__", "."): value for path, value in values.items()})])
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_every_agent_is_told_in_the_interface_s_own_names(name: str) -> None:
+    held_against_the_interface(relay.view(snapshot(CATALOG[name], READY), Standing()))
+    held_against_the_interface(relay.view(snapshot(CATALOG[name])))
+
+
+@pytest.mark.parametrize(("steers", "more"), [(True, ["next-tool-call"]), (False, []), (None, [])])
+def test_only_the_delivery_that_works_is_declared(steers: bool | None, more: list[str]) -> None:
+    told = relay.view(saying() if steers is None else saying(custom__gateway__steering=steers))
+    assert told["delivery"] == {"modes": ["immediate", "on-idle", *more], "queue": True}
+
+
+def test_sessions_are_told_of_an_agent_that_has_some_to_come_back_to() -> None:
+    without = relay.view(saying())["events"]["emits"]
+    able = relay.view(saying(custom__acp__loadSession=True, custom__acp__forkSession=True))["events"]["emits"]
+    assert set(able) - set(without) == {*relay.SESSION_EVENTS, "session.forked"}
+
+
+@pytest.mark.parametrize(("takes", "attachments"), [(True, ["text", "image"]), (False, ["text"]), (None, ["text"])])
+def test_images_are_taken_where_the_agent_is_known_to_take_them(takes: bool | None, attachments: list[str]) -> None:
+    told = relay.view(saying() if takes is None else saying(multimodal__input__image=takes))
+    assert told["messaging"] == {"receive": True, "send": False, "attachments": attachments}
+
+
+def test_tools_are_seen_of_an_agent_that_has_them() -> None:
+    with_tools, without = (relay.view(saying(tools__supported=has))["events"]["emits"] for has in (True, False))
+    assert set(with_tools) - set(without) == {"tool.called", "tool.completed", "tool.failed"}
+    assert relay.view(saying())["events"]["emits"] == without
+
+
+@pytest.mark.parametrize(
+    ("mcp", "client", "invokes"),
+    [
+        (True, False, True),
+        (False, True, True),
+        (True, None, True),
+        (False, False, False),
+        (False, None, None),
+        (None, None, None),
+    ],
+)
+def test_actions_are_invoked_as_tools_by_either_way(
+    mcp: bool | None, client: bool | None, invokes: bool | None
+) -> None:
+    given = {"custom__mux__supportsMCP": mcp, "tools__clientProvided": client}
+    told = relay.view(saying(**{name: value for name, value in given.items() if value is not None}))
+    assert told["actions"] == {"expose": False} | ({} if invokes is None else {"invoke": invokes})
+
+
+def test_how_a_session_comes_back_is_the_agent_s_own_ability() -> None:
+    able = relay.view(saying(custom__acp__loadSession=True, custom__acp__forkSession=False))["lifecycle"]
+    fixed = {"release": True, "pause": False, "snapshot": False}
+    assert able == fixed | {"resume": True, "fork": False}
+    assert relay.view(saying())["lifecycle"] == fixed
+
+
+def test_what_is_so_for_every_session_is_the_gateway_s_own_word() -> None:
+    assert unflatten(relay.LAYER) == {"custom": {"relay": relay.CARRIED}}
+    told = relay.view(merge([Said("gateway", "what it carries", relay.LAYER)]))
+    assert all(fields.items() <= told[part].items() for part, fields in relay.CARRIED.items())
+
+
+def test_a_call_of_the_client_s_own_tools_is_told_of_whoever_takes_them() -> None:
+    assert set(relay.TOOL_EVENTS) <= set(relay.view(saying(tools__clientProvided=True))["events"]["emits"])
+
+
+# -- under `custom.relay`
+
+CARRIES = Said("gateway", "what it carries", relay.LAYER)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
+    for more in ((), (READY,), (Said("handshake", "it steers", {relay.STEERING: True}),)):
+        plain = relay.told_in(snapshot(CATALOG[name], CARRIES, *more))
+        view = relay.view(plain)
+        view.pop("status", None)
+        assert plain.tree()["custom"]["relay"] == view
+
+
+def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
+    told = {"custom.acp.loadSession": True, relay.STEERING: True}
+    explained = relay.told_in(merge([CARRIES, Said("handshake", "initialize", told)])).explain()
+    relays = {path: told for path, told in explained.items() if path.startswith(relay.PLACE)}
+    assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}
+    sources = {path.removeprefix(relay.PLACE): leaf["source"] for path, leaf in relays.items()}
+    assert sources["lifecycle.release"] == "what it carries"
+    assert sources["messaging.attachments"] == "what this gateway carries"
+    assert sources["delivery.modes"] == "made of custom.gateway.steering by handshake (initialize)"
+    assert sources["lifecycle.resume"] == "made of custom.acp.loadSession by handshake (initialize)"
+    assert "lifecycle.fork" not in sources
+
+
+@pytest.mark.parametrize("said", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
+def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(said: dict[str, Any]) -> None:
+    far = Said("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
+    assert relay.told_in(merge([CARRIES, far])).tree() == relay.told_in(merge([CARRIES])).tree()
+    odd = Said("handshake", "nonsense", {"custom.relay": "no"})
+    assert relay.told_in(merge([CARRIES, odd])).tree() == relay.told_in(merge([CARRIES])).tree()
+
+
+def test_asking_changes_nothing_for_the_next_who_asks() -> None:
+    before = deepcopy(relay.CARRIED)
+    relay.view(saying(tools__supported=True, custom__acp__loadSession=True, tools__clientProvided=True))
+    assert before == relay.CARRIED
+
+
+# -- status
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        (Standing(live=True, starting=True), "starting"),
+        (Standing(live=True), "active"),
+        (Standing(live=True, known=False), "active"),
+        (Standing(parked=True, asked=True), "blocked"),
+        (Standing(asked=True), "blocked"),
+        (Standing(parked=True), "waiting"),
+        (Standing(), "idle"),
+        (Standing(known=False), "offline"),
+        (Standing(left="failed"), "failed"),
+        (Standing(left="waiting"), "waiting"),
+        (Standing(left="released"), "released"),
+        (Standing(left="released", live=True), "active"),
+        (Standing(left="failed", asked=True), "blocked"),
+        (Standing(left="released", known=False), "offline"),
+    ],
+)
+def test_the_status_is_where_the_thread_is(standing: Standing, expected: str) -> None:
+    assert status(standing, "ready") == expected
+    assert status(standing, None) == expected
+
+
+@pytest.mark.parametrize(
+    ("availability", "expected"),
+    [("ready", "idle"), ("needs-auth", "offline"), ("not-installed", "offline"), ("broken", "failed"), (None, None)],
+)
+def test_without_a_thread_the_status_is_the_agent_s(availability: str | None, expected: str | None) -> None:
+    assert status(None, availability) == expected
+    seen = {} if availability is None else {AVAILABILITY.replace(".", "__"): availability}
+    assert relay.view(saying(**seen)).get("status") == expected
+
+
+@pytest.mark.parametrize(("availability", "expected"), [("needs-auth", "offline"), ("broken", "failed")])
+def test_an_agent_that_cannot_run_has_no_idle_thread_but_what_is_under_way_goes_on(
+    availability: str, expected: str
+) -> None:
+    assert status(Standing(), availability) == expected
+    assert status(Standing(live=True), availability) == "active"
+    assert status(Standing(asked=True), availability) == "blocked"
+
+
+def test_no_thread_is_without_a_status_of_the_interface() -> None:
+    for flags, seen in product(product((False, True), repeat=5), ("ready", "needs-auth", "broken", None)):
+        known, live, starting, parked, asked = flags
+        assert status(Standing(known, live, starting, parked, asked), seen) in STATUSES

@@ -1,0 +1,114 @@
+"""What a server says its tools are, made bounded; and how much it may say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.drivers.mcp_client.byte_budget import BURST, LINE, RATE, Budget
+from gateway.drivers.mcp_client.server_config import Unusable
+from gateway.drivers.mcp_client.tool_list import MOST_BYTES, MOST_TOOLS, SCHEMA, WORDS, Gathering, Listing, cut
+
+
+def gathered(*pages: list[dict[str, Any]]) -> Listing:
+    found = Gathering()
+    for page in pages:
+        found.add(page)
+    return found.listing()
+
+
+def tool(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object"}, **more}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    return {"a": nested(levels - 1)} if levels else {}
+
+
+def test_a_tool_keeps_what_a_client_can_use() -> None:
+    marks = {"readOnlyHint": True, "title": "not a mark"}
+    [found] = gathered([tool("add", description="Adds.", title="Sum", annotations=marks, outputSchema={})]).tools
+    assert found == {
+        "name": "add",
+        "description": "Adds.",
+        "parameters": {"type": "object"},
+        "title": "Sum",
+        "annotations": {"readOnlyHint": True},
+    }
+
+
+def test_pages_follow_each_other_and_a_name_is_told_once() -> None:
+    found = gathered([tool("add"), tool("sub")], [tool("sub", description="again"), tool("mul")])
+    assert [one["name"] for one in found.tools] == ["add", "sub", "mul"]
+    assert found.tools[1]["description"] == ""
+    assert found.complete
+
+
+def test_only_so_many_are_kept_and_that_there_are_more_is_told() -> None:
+    found = gathered([tool(f"tool{number}") for number in range(10_000)])
+    assert (len(found.tools), found.complete) == (MOST_TOOLS, False)
+
+
+def test_only_so_much_is_kept() -> None:
+    found = gathered([tool(f"tool{number}", description="x" * WORDS) for number in range(MOST_TOOLS)])
+    assert MOST_BYTES // WORDS - 2 < len(found.tools) < MOST_TOOLS
+    assert not found.complete
+
+
+def test_a_page_of_thousands_is_cut_before_anybody_reads_it() -> None:
+    tools = [tool(f"tool{number}") for number in range(10_000)]
+    message = {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools, "more": 1}}
+    short = cut(message)["result"]
+    assert (len(short["tools"]), short["more"]) == (MOST_TOOLS + 1, 1)
+    assert not gathered(short["tools"]).complete
+    assert len(tools) == 10_000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"x": "y" * SCHEMA}, nested(300), {"const": 2**70}, {"const": "\ud800"}, ["no object"], None],
+    ids=["long", "deep", "large number", "half a character", "a list", "none"],
+)
+def test_a_schema_that_no_snapshot_can_carry_is_left_out(schema: Any) -> None:
+    [found] = gathered([tool("add", description="Adds.", inputSchema=schema)]).tools
+    assert found == {"name": "add", "description": "Adds."}
+
+
+@pytest.mark.parametrize("name", [None, 7, "", "x" * 1000, "\ud800"])
+def test_a_tool_without_a_usable_name_is_left_out(name: Any) -> None:
+    assert gathered([tool(name), tool("add")]).tools == gathered([tool("add")]).tools
+
+
+def test_a_long_description_is_cut() -> None:
+    [found] = gathered([tool("add", description="x" * 100_000)]).tools
+    assert len(found["description"]) == WORDS
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_flood_is_ended() -> None:
+    budget = Budget(Clock())
+    budget.spend(b"x" * BURST)
+    with pytest.raises(Unusable, match="floods"):
+        budget.spend(b"x")
+
+
+def test_many_small_messages_are_a_flood_too() -> None:
+    budget, fit = Budget(Clock()), BURST // (LINE + 1)
+    budget.spend(b"\n" * fit)
+    with pytest.raises(Unusable, match="floods"):
+        budget.spend(b"\n")
+
+
+def test_who_is_slow_enough_may_go_on_for_ever() -> None:
+    clock = Clock()
+    budget = Budget(clock)
+    for _ in range(1000):
+        clock.now += 1
+        budget.spend(b"x" * RATE)

@@ -1,0 +1,70 @@
+"""The python driver itself: its entry, and what the agent announces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway.catalog.definition import AgentDefinition
+from gateway.catalog.sections import Identity
+from gateway.drivers.python import driver
+from gateway.drivers.python.driver import PythonDriver
+from gateway.errors import AgentFault, ConfigError
+
+pytestmark = pytest.mark.anyio
+
+
+def definition(tmp_path: Path, code: str, **more: Any) -> AgentDefinition:
+    (tmp_path / "mine.py").write_text(code)
+    given = {"id": "mine", "driver": "python", "entry": "mine:run", "identity": Identity(name="Mine"), **more}
+    return AgentDefinition(**given, source=tmp_path / "mine.toml")
+
+
+async def announced(tmp_path: Path, code: str, **more: Any) -> Any:
+    return await PythonDriver(definition(tmp_path, code, **more), anyio.create_task_group()).announced()
+
+
+CLASS = "class Agent:\n    capabilities = {'tools': {'supported': True}}\n    def run(self, turn): ...\nrun = Agent()"
+MODEL = "from ag_ui.core import AgentCapabilities, ToolsCapabilities\n" + (
+    "def run(turn): ...\ndef said(): return AgentCapabilities(tools=ToolsCapabilities(supported=True))"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "announces"),
+    [
+        ("def run(turn): ...\nsaid = {'tools': {'supported': True}}", "mine:said"),
+        ("def run(turn): ...\ndef said(): return {'tools': {'supported': True}}", "mine:said"),
+        ("def run(turn): ...\nasync def said(): return {'tools': {'supported': True}}", "mine:said"),
+        (CLASS, None),
+        (MODEL, "mine:said"),
+    ],
+)
+async def test_an_agent_may_announce_what_it_can(tmp_path: Path, code: str, announces: str | None) -> None:
+    assert (await announced(tmp_path, code, announces=announces))["tools"]["supported"] is True
+
+
+async def test_an_agent_need_not_announce_anything(tmp_path: Path) -> None:
+    assert await announced(tmp_path, "def run(turn): ...") == {}
+
+
+async def test_what_is_no_mapping_announces_nothing(tmp_path: Path) -> None:
+    with pytest.raises(AgentFault, match="mine: capabilities are a int"):
+        await announced(tmp_path, "def run(turn): ...\nsaid = 5", announces="mine:said")
+
+
+async def test_an_announcement_that_takes_too_long_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "ANNOUNCE_LIMIT", 0.01)
+    code = "import anyio\ndef run(turn): ...\nasync def said(): await anyio.sleep_forever()"
+    with pytest.raises(TimeoutError):
+        await announced(tmp_path, code, announces="mine:said")
+
+
+async def test_an_entry_that_cannot_be_called_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'mine:run' is not a function"):
+        await announced(tmp_path, "run = 5")

@@ -1,0 +1,75 @@
+"""Which layers can say what: read off the code that says it, and off recordings of real agents."""
+
+from __future__ import annotations
+
+import json
+
+from gateway.capabilities.layers import LAYERS, Said, model_layer
+from gateway.capabilities.merge import merge
+from gateway.capabilities.session_tools import SUPPORTED
+from gateway.capabilities.views import acp, relay
+from gateway.capabilities.views.mux_lookup import SOURCES
+from gateway.catalog.load import bundled, load_catalog
+from gateway.catalog.models.definition import Model
+from gateway.drivers.probe import Availability
+from gateway.service.snapshots import probe_layer
+from gateway.web.app import ROUTES, carried
+from tests.interfaces import interface
+from tests.interfaces.all_fields import MODEL, SPELT
+from tests.interfaces.recorded import recorded
+
+FREE = ("custom.acp.", "custom.mux.")
+"""What an agent's file, and its handshake, may have beside AG-UI's own."""
+
+RELAY = {
+    "messaging.attachments": ("multimodal.input.image",),
+    "delivery.modes": (relay.STEERING, "custom.relay.delivery.modes"),
+    "events.emits": (
+        *("tools.supported", "tools.clientProvided"),
+        *(path for name in ("canResume", "canFork") for paths in SOURCES[name] for path in paths),
+        "custom.relay.events.emits",
+    ),
+    "actions.invoke": (*(path for paths in SOURCES["supportsMCP"] for path in paths), "tools.clientProvided"),
+    "lifecycle.resume": tuple(path for paths in SOURCES["canResume"] for path in paths),
+    "lifecycle.fork": tuple(path for paths in SOURCES["canFork"] for path in paths),
+    "status": (relay.AVAILABILITY,),
+}
+"""Fields that are more than what the gateway carries → the leaves that they are made of."""
+
+
+def leaves_of(view: str, path: str) -> list[str]:
+    """The leaves of the snapshot that a field is answered from, best first."""
+    match view:
+        case "agui":
+            return [SPELT.get(path, path)]
+        case "mux":
+            return [leaf for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for leaf in paths]
+        case "acp":
+            further = leaves_of("mux", acp.FACTS[path]) if path in acp.FACTS else []
+            media = [f"multimodal.input.{acp.MEDIA[path]}"] if path in acp.MEDIA else []
+            takes = ["custom.mux.supportsMCP"] if path.startswith("mcp.") else []
+            return list(dict.fromkeys([acp.HERE + path, *further, *media, *takes]))
+        case "relay":
+            return list(RELAY.get(path, (f"custom.relay.{path}",)))
+    return [f"custom.session.{path}"]
+
+
+def speakers(leaves: list[str]) -> list[str]:
+    """Later ones win."""
+    return [layer for layer in LAYERS if any(_says(layer, leaf) for leaf in leaves)]
+
+
+CLAUDE = load_catalog([bundled()])["claude"]
+AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
+SAID: dict[str, set[str]] = {
+    "profile": AGUI,
+    "probe": {path for said in probe_layer(Availability("ready", version="1")) for path in said.values},
+    "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.announced},
+    "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
+    "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
+    "gateway": set(relay.told_in(merge([Said("gateway", "", carried(ROUTES))])).values),
+}
+
+
+def _says(layer: str, leaf: str) -> bool:
+    return leaf in SAID[layer] or (layer in ("profile", "handshake") and leaf.startswith(FREE))

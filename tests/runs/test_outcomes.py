@@ -1,0 +1,67 @@
+"""How a thread was left: by its last run, by a release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.runs.outcomes import KEPT, Endings
+from gateway.runs.thread_state import ThreadKey
+
+THREAD = ThreadKey("an-agent", "t", "me")
+PENDING = {"type": "RUN_FINISHED", "outcome": {"type": "success", "pendingToolCallIds": ["c"]}}
+DIED = {"type": "RUN_ERROR", "message": "gone", "code": "AGENT_DIED"}
+
+
+@pytest.mark.parametrize(
+    ("last", "left"),
+    [
+        (DIED, "failed"),
+        (DIED | {"code": "AGENT_STALLED"}, "failed"),
+        (DIED | {"code": "AGENT_ERROR"}, "idle"),
+        ({"type": "RUN_ERROR", "message": "no code"}, "idle"),
+        (PENDING, "waiting"),
+        ({"type": "RUN_FINISHED", "outcome": {"type": "success", "pendingToolCallIds": []}}, "idle"),
+        ({"type": "RUN_FINISHED", "outcome": {"type": "cancelled"}}, "idle"),
+        ({"type": "RUN_FINISHED"}, "idle"),
+    ],
+)
+def test_a_run_leaves_its_thread_as_its_last_event_says(last: dict[str, Any], left: str) -> None:
+    endings = Endings()
+    endings.ended(THREAD, last, parked=False)
+    assert endings.of(THREAD) == left
+    endings.ended(THREAD, {"type": "RUN_FINISHED"}, parked=False)
+    assert endings.of(THREAD) == "idle"
+
+
+def test_a_turn_that_waits_itself_leaves_nothing_behind_when_it_does_no_longer() -> None:
+    endings = Endings()
+    endings.ended(THREAD, PENDING, parked=True)
+    assert endings.of(THREAD) == "idle"
+
+
+def test_what_was_released_is_that_until_it_is_opened_again() -> None:
+    endings = Endings()
+    assert not endings.opened(THREAD)
+    endings.released(THREAD)
+    assert endings.of(THREAD) == "released"
+    assert endings.opened(THREAD)
+    assert endings.of(THREAD) == "idle"
+
+
+def test_opening_a_session_between_runs_does_not_undo_a_failure() -> None:
+    endings = Endings()
+    endings.ended(THREAD, DIED, parked=False)
+    assert not endings.opened(THREAD)
+    assert endings.of(THREAD) == "failed"
+    endings.forget(THREAD)
+    assert endings.of(THREAD) == "idle"
+
+
+def test_only_so_many_are_kept() -> None:
+    endings = Endings()
+    threads = [ThreadKey("an-agent", str(number), "me") for number in range(KEPT + 1)]
+    for thread in threads:
+        endings.released(thread)
+    assert [endings.of(thread) for thread in (threads[0], threads[1], threads[-1])] == ["idle", "released", "released"]

@@ -1,0 +1,46 @@
+"""`?probe=1` and `models:refresh` wait for an agent as long as their client does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from tests.behaviour.acp.harness import Stage
+from tests.runs.harness import eventually
+
+SLOW = 2.0
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    stage = Stage(tmp_path_factory.mktemp("leaving"))
+    stage.agent("never", "--never-initialize", acp={"start_timeout": 300})
+    stage.agent("slow", f"--slow-start={SLOW}")
+    with stage:
+        yield stage
+
+
+def leave(stage: Stage, path: str, after: float) -> None:
+    with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=stage.url, timeout=after) as client:
+        client.get(path)
+
+
+def test_who_leaves_takes_the_start_along(house: Stage) -> None:
+    with ThreadPoolExecutor() as pool:
+        left = pool.submit(leave, house, "/agents/never/capabilities?probe=1", 2.0)
+        assert eventually(lambda: house.processes("never"))
+        left.result()
+    eventually(lambda: not house.processes("never"))
+
+
+def test_who_stays_is_answered_though_another_left(house: Stage) -> None:
+    path = "/agents/slow/capabilities?probe=1"
+    with ThreadPoolExecutor() as pool:
+        left = pool.submit(leave, house, path, SLOW / 4)
+        stayed = pool.submit(house.asks, path)
+        left.result()
+        assert stayed.result()["custom"]["acp"]["loadSession"] is True
+    assert len(house.heard("slow", method="initialize")) == 1

@@ -1,0 +1,174 @@
+"""`initialize`: what we offer, what an agent tells, and what is claimed of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.wire.acp.initialize import (
+    AuthMethod,
+    ClientOffer,
+    Handshake,
+    acp_view,
+    agui_layer,
+    initialize_params,
+    read_handshake,
+)
+from tests.agui.streams import VALUES, steady
+from tests.wire.acp.replay import NAMES, played
+
+AGENTS = {  # agent → prompt, MCP beside stdio, session capabilities: as its `initialize` tells them
+    "claude-agent-acp": ("ie", "http sse", "additional_directories close delete fork list load resume system_prompt"),
+    "codex-acp": ("ie", "http", "additional_directories close delete fork list load resume set_title system_prompt"),
+    "codex-acp-zed": ("ie", "http", "close list load resume"),
+    "gemini-cli": ("iae", "http sse", "load"),
+    "opencode": ("ie", "http sse", "close fork list load resume"),
+    "qwen-code": ("iae", "http sse", "list load resume"),
+    "copilot-cli": ("ie", "http sse", "close list load"),
+    "hermes-agent": ("i", "", "fork list load resume"),
+    "pi-acp": ("i", "", "delete list load"),
+    "cline": ("i", "", "load"),
+    "openhands": ("ie", "http sse", "load"),
+    "fast-agent": ("ie", "http sse", "list load resume"),
+    "deepagents-acp": ("i", "", ""),
+    "auggie": ("i", "", "list load"),
+    "factory-droid": ("ie", "", "list load resume"),
+    "qoder": ("ie", "http sse", "additional_directories close delete fork list load resume"),
+    "kimi-cli": ("ie", "http", "list load resume"),
+}
+SESSION = ["additional_directories", "close", "delete", "fork", "list", "load", "resume", "set_title", "system_prompt"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_real_agents_capabilities_are_read(agent: str) -> None:
+    told = played(f"{agent}/init").handshakes[0]
+    prompt = "i" * told.image + "a" * told.audio + "e" * told.embedded_context
+    mcp = " ".join(name for name in ("http", "sse") if getattr(told, f"mcp_{name}"))
+    assert (prompt, mcp, " ".join(name for name in SESSION if getattr(told, name))) == AGENTS[agent]
+
+
+def test_an_agent_is_believed_to_speak_2_only_with_its_shape() -> None:
+    spoken = {
+        name: [handshake.protocol_version for handshake in played(name).handshakes]
+        for name in NAMES
+        if name.endswith("/v2_both")
+    }
+    assert {name.split("/")[0] for name, versions in spoken.items() if versions == [2]} == {
+        "claude-agent-acp",
+        "codex-acp",
+        "crow-cli-v2",
+        "ts-sdk-dual-version",
+    }
+    echo = read_handshake({"protocolVersion": 2, "agentCapabilities": {}, "agentInfo": {"name": "echo"}})
+    assert (echo.protocol_version, echo.name) == (1, "echo")
+    assert read_handshake({"protocolVersion": 99}).protocol_version == 1
+
+
+def test_version_2_has_the_same_shape_afterwards() -> None:
+    told = played("claude-agent-acp/v2").handshakes[0]
+    assert (told.name, told.title, told.version) == (
+        "@agentclientprotocol/claude-agent-acp",
+        "Claude Agent",
+        "0.99.1",
+    )
+    assert (told.resume, told.list, told.close, told.load) == (True, True, True, False)
+    assert (told.image, told.audio, told.embedded_context) == (True, False, True)
+    assert (told.mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
+    assert told.system_prompt_override
+
+
+def test_ways_to_sign_in_are_kept() -> None:
+    methods = played("claude-agent-acp/init").handshakes[0].auth_methods
+    assert [(method.id, method.type) for method in methods] == [
+        ("claude-ai-login", "terminal"),
+        ("console-login", "terminal"),
+    ]
+    assert methods[0].args == ("--cli", "auth", "login", "--claudeai")
+    second = read_handshake(
+        {
+            "protocolVersion": 2,
+            "info": {"name": "a"},
+            "authMethods": [{"methodId": "k", "name": "Key", "env": [{"name": "A", "value": "b"}, 3]}, {"name": "?"}],
+        }
+    )
+    assert second.auth_methods == (AuthMethod("k", "Key", env={"A": "b"}),)
+    assert second.logout
+
+
+def test_version_1_is_offered_in_its_own_shape() -> None:
+    params = initialize_params(1, ClientOffer(fs_read=True, version="1.2"))
+    assert params == {
+        "protocolVersion": 1,
+        "clientCapabilities": {
+            "fs": {"readTextFile": True, "writeTextFile": False},
+            "terminal": False,
+            "auth": {"terminal": True},
+            "session": {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}},
+            "plan": {},
+            "subagents": {},
+            "elicitation": {"form": {}, "url": {}},
+        },
+        "clientInfo": {"name": "agui-gateway", "title": "AG-UI gateway", "version": "1.2"},
+    }
+
+
+def test_a_probe_for_2_has_both_shapes() -> None:
+    params = initialize_params(2, ClientOffer(elicitation_url=False, terminal_output=True))
+    assert params["info"] == params["clientInfo"]
+    assert params["capabilities"] == {"auth": {"terminal": {}}, "elicitation": {"form": {}}}
+    assert params["clientCapabilities"]["_meta"] == {"terminal_output": True}
+
+
+def test_nothing_is_offered_that_is_switched_off() -> None:
+    off = ClientOffer(elicitation_form=False, elicitation_url=False, auth_terminal=False)
+    params = initialize_params(2, off)
+    assert "elicitation" not in params["clientCapabilities"]
+    assert params["capabilities"] == {}
+    assert params["clientCapabilities"]["auth"] == {"terminal": False}
+
+
+def test_the_layer_claims_what_was_told_and_no_more() -> None:
+    layer = agui_layer(played("gemini-cli/init").handshakes[0])
+    assert layer["identity.name"] == "Gemini CLI"
+    assert (layer["multimodal.input.image"], layer["multimodal.input.audio"]) == (True, True)
+    assert (layer["multimodal.input.pdf"], layer["multimodal.input.file"]) == (True, True)
+    assert layer["multimodal.input.video"] is False
+    assert layer["custom.acp.mcp.http"] is True
+    assert [method["id"] for method in layer["custom.acp.authMethods"]][:2] == ["oauth-personal", "gemini-api-key"]
+    silent = agui_layer(Handshake())
+    assert not [key for key in silent if key.startswith(("identity.", "tools.", "reasoning.", "humanInTheLoop."))]
+
+
+def test_the_view_is_the_hosts_shape() -> None:
+    view = acp_view(played("hermes-agent/init").handshakes[0])
+    assert view == {
+        "loadSession": True,
+        "forkSession": True,
+        "resumeSession": True,
+        "closeSession": False,
+        "listSessions": True,
+        "additionalDirectories": False,
+        "mcp": {"stdio": True, "http": False, "sse": False, "acp": False},
+        "prompt": {"text": True, "image": True, "audio": False, "embeddedContext": False},
+        "deleteSession": False,
+        "logout": False,
+        "authStatus": False,
+        "providers": False,
+        "archive": False,
+        "status": False,
+        "title": False,
+        "systemPrompt": False,
+        "protocolVersion": 1,
+    }
+
+
+KEYS = ["protocolVersion", "info", "agentInfo", "capabilities", "agentCapabilities", "authMethods", "session", "auth"]
+
+
+@steady
+@given(VALUES | st.dictionaries(st.sampled_from(KEYS), VALUES | st.dictionaries(st.sampled_from(KEYS), VALUES)))
+def test_any_answer_is_read(result: Any) -> None:
+    agui_layer(read_handshake(result))

@@ -1,0 +1,245 @@
+"""What a session is known to have, and the requests that change it: on the recorded answers of all agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.errors import NotCapable
+from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
+from gateway.wire.acp.session_state import Facts, layer
+from tests.agui.streams import VALUES, steady
+from tests.wire.acp.replay import played
+
+
+def facts(agent: str, scenario: str = "init") -> Facts:
+    """Of the first session of a recording."""
+    return next(iter(played(f"{agent}/{scenario}").talks.values())).reader.facts
+
+
+MODES = {
+    "claude-agent-acp": ["default", "acceptEdits", "plan", "auto", "bypassPermissions"],
+    "codex-acp": ["read-only", "workspace-write", "agent", "agent-full-access"],
+    "gemini-cli": ["default", "autoEdit", "yolo", "plan"],
+    "qwen-code": ["plan", "default", "auto-edit", "auto", "yolo"],
+    "hermes-agent": ["default", "accept_edits", "dont_ask"],
+    "pi-acp": ["off", "minimal", "low", "medium", "high"],
+    "cline": ["plan", "act"],
+    "openhands": ["always-ask", "always-approve", "llm-approve"],
+}
+
+
+@pytest.mark.parametrize("agent", MODES)
+def test_modes_are_read(agent: str) -> None:
+    assert [mode["id"] for mode in facts(agent).modes] == MODES[agent]
+
+
+@pytest.mark.parametrize(
+    ("agent", "options"),
+    [
+        (
+            "claude-agent-acp",
+            [
+                ("mode", "mode", "select"),
+                ("model", "model", "select"),
+                ("effort", "thought_level", "select"),
+                ("fast", "model_config", "boolean"),
+                ("ultracode", "model_config", "boolean"),
+            ],
+        ),
+        ("opencode", [("model", "model", "select"), ("effort", "thought_level", "select"), ("mode", "mode", "select")]),
+        (
+            "cline",
+            [
+                ("provider", "model", "select"),
+                ("model", "model", "select"),
+                ("mode", "mode", "select"),
+                ("auto_approve", None, "boolean"),
+            ],
+        ),
+        ("gemini-cli", []),
+    ],
+)
+def test_config_options_are_read(agent: str, options: list[Any]) -> None:
+    assert [(one["id"], one.get("category"), one["type"]) for one in facts(agent).options] == options
+
+
+def test_version_2_has_the_same_shape_afterwards() -> None:
+    told = facts("claude-agent-acp", "v2")
+    assert [option["id"] for option in told.options][:3] == ["mode", "model", "effort"]
+    assert told.version == 2
+    assert all(set(command) <= {"name", "description", "hint"} for command in told.commands)
+
+
+def test_the_layer_lists_what_there_is() -> None:
+    told = layer(facts("claude-agent-acp", "text"))
+    assert told["custom.session.modes.current"] == "default"
+    assert told["custom.session.modes.available"][0] == {
+        "id": "default",
+        "name": "Manual",
+        "description": "Always ask before making changes",
+    }
+    assert told["custom.session.usage.size"] == 1_000_000
+    assert told["custom.session.usage.cost"]["currency"] == "USD"
+    assert told["custom.session.info.title"] == "hello there"
+    assert {"custom.session.models.current", "custom.session.config", "custom.session.commands"} <= told.keys()
+
+
+def test_models_by_the_older_api_are_listed() -> None:
+    told = layer(facts("gemini-cli"))
+    assert told["custom.session.models.current"] == "gemini-2.5-flash"
+    assert len(told["custom.session.models.available"]) == 6
+
+
+def test_nothing_known_is_nothing_claimed() -> None:
+    assert layer(Facts()) == {}
+
+
+def test_vendors_data_is_not_kept() -> None:
+    """qwen-code carries whole skill texts in `_meta` of its commands."""
+    assert "availableSkill" not in str(facts("qwen-code"))
+
+
+def option(key: str = "mode", category: str | None = "mode", value: Any = "a", **more: Any) -> dict[str, Any]:
+    values = [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}]
+    made = {"id": key, "name": key, "category": category, "type": "select", "currentValue": value, "options": values}
+    return made | more
+
+
+def having(**result: Any) -> Facts:
+    made = Facts()
+    made.read_result(result)
+    return made
+
+
+MODE_API = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}, {"id": "c", "name": "C"}]}
+MODEL_API = {"currentModelId": "a", "availableModels": [{"modelId": "a", "name": "A"}]}
+
+
+def test_a_new_mode_is_seen_in_the_option_that_shows_it() -> None:
+    told = having(configOptions=[option()], modes=MODE_API)
+    assert told.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("session.mode", {"mode": "b"})
+    shown = layer(told)
+    assert (shown["custom.session.modes.current"], shown["custom.session.config"][0]["value"]) == ("b", "b")
+    told.read_update({"sessionUpdate": "config_option_update", "configOptions": [option(value="a")]})
+    assert layer(told)["custom.session.modes.current"] == "a"
+
+
+def test_a_fact_is_told_when_it_changes() -> None:
+    told = Facts()
+    usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}}
+    assert told.read_update(usage) == (
+        "session.usage",
+        {"used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}},
+    )
+    assert told.read_update(usage) is None
+
+
+@pytest.mark.parametrize("kind", ["current_mode_update", "config_option_update", "available_commands_update"])
+def test_an_update_without_its_fact_changes_nothing(kind: str) -> None:
+    told = having(configOptions=[option(), {"name": "nameless"}])
+    assert told.read_update({"sessionUpdate": kind}) is None
+    assert [one["id"] for one in told.options] == ["mode"]
+
+
+def test_a_title_is_cleared_by_null_and_kept_when_absent() -> None:
+    told = Facts(title="x", updated_at="then")
+    assert told.read_update({"sessionUpdate": "session_info_update", "updatedAt": "now"}) == (
+        "session.info",
+        {"updatedAt": "now"},
+    )
+    assert told.title == "x"
+    told.read_update({"sessionUpdate": "session_info_update", "title": None})
+    assert told.title is None
+
+
+def test_grouped_values_are_flat_and_know_their_group() -> None:
+    grouped = [{"group": "g", "name": "Group", "options": [{"value": "a", "name": "A"}]}, {"value": "b"}]
+    told = having(configOptions=[option(options=grouped)])
+    assert told.options[0]["options"] == [{"value": "a", "name": "A", "group": "Group"}, {"value": "b"}]
+
+
+def test_a_mode_is_set_by_the_option_if_there_is_one() -> None:
+    told = having(configOptions=[option()], modes=MODE_API)
+    assert set_mode_request(told, "s", "b") == (
+        "session/set_config_option",
+        {"sessionId": "s", "configId": "mode", "value": "b"},
+    )
+    assert set_mode_request(told, "s", "c") == ("session/set_mode", {"sessionId": "s", "modeId": "c"})
+
+
+def test_a_model_is_set_by_the_older_api_where_that_is_all() -> None:
+    told = having(models=MODEL_API)
+    assert set_model_request(told, "s", "a") == ("session/set_model", {"sessionId": "s", "modelId": "a"})
+    assert set_model_request(facts("gemini-cli"), "s", "auto")[0] == "session/set_model"
+
+
+def test_of_two_options_for_the_model_the_one_that_has_it_is_set() -> None:
+    """cline: the provider is of the same category."""
+    provider = option("provider", "model", options=[{"value": "x", "name": "X"}])
+    told = having(configOptions=[provider, option("model", "model")])
+    assert set_model_request(told, "s", "b")[1]["configId"] == "model"
+
+
+def test_version_2_names_the_type_of_the_value() -> None:
+    told = having(configOptions=[option()])
+    told.version = 2
+    assert set_mode_request(told, "s", "b")[1] == {"sessionId": "s", "configId": "mode", "type": "id", "value": "b"}
+
+
+def test_an_option_is_found_by_its_category_too() -> None:
+    told = having(configOptions=[option("effort", "thought_level"), option("fast", None, False, type="boolean")])
+    assert set_config_request(told, "s", "thought_level", "b")[1]["configId"] == "effort"
+    assert set_config_request(told, "s", "fast", True)[1] == {
+        "sessionId": "s",
+        "configId": "fast",
+        "type": "boolean",
+        "value": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda f: set_mode_request(f, "s", "z"), "the session has no mode 'z'; it has: a, b, c"),
+        (lambda f: set_model_request(f, "s", "z"), "the session has no model 'z'; it offers none"),
+        (lambda f: set_config_request(f, "s", "z", "a"), "the session has no config option 'z'; it has: mode, fast, x"),
+        (lambda f: set_config_request(f, "s", "mode", "z"), "the session has no value for 'mode' 'z'; it has: a, b"),
+        (
+            lambda f: set_config_request(f, "s", "fast", "a"),
+            "the session has no value for 'fast' 'a'; it has: true, false",
+        ),
+        (
+            lambda f: set_config_request(f, "s", "x", "a"),
+            "the session has no way to set an option of type 'dial' 'x'; it offers none",
+        ),
+    ],
+)
+def test_a_wish_that_cannot_be_met_says_what_there_is(ask: Any, words: str) -> None:
+    told = having(
+        configOptions=[option(), option("fast", None, False, type="boolean"), option("x", None, type="dial")],
+        modes=MODE_API,
+    )
+    with pytest.raises(NotCapable) as refused:
+        ask(told)
+    assert refused.value.detail == words
+
+
+def test_what_was_set_by_an_api_that_answers_nothing_is_noted() -> None:
+    told = having(modes=MODE_API, models=MODEL_API)
+    told.chose_mode("c")
+    told.chose_model("z")
+    assert (layer(told)["custom.session.modes.current"], layer(told)["custom.session.models.current"]) == ("c", "z")
+
+
+KEYS = st.sampled_from(["modes", "models", "configOptions", "availableCommands", "availableModes", "options", "id"])
+SHAPES = st.recursive(VALUES, lambda inner: st.dictionaries(KEYS, inner | st.lists(inner, max_size=2), max_size=3))
+
+
+@steady
+@given(SHAPES)
+def test_any_answer_is_read(result: Any) -> None:
+    layer(having(**result) if isinstance(result, dict) else Facts())

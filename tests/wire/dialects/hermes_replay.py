@@ -1,0 +1,161 @@
+"""Plays a recorded conversation with Hermes, the dialect taking the recorder's part.
+
+The recording tells what was called, answered and told, in this order. Whatever the recorder called, the dialect is
+brought to call, and must do it in the same words; answers reach it under the ids of its own calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from gateway.events import Asked, Broke, Ended, Event
+from gateway.turn import Answer, Approvals
+from gateway.wire.dialects import Begin, Block, Prompt
+from gateway.wire.dialects.hermes import Hermes
+from tests.wire.dialects.golden import TRANSCRIPTS
+
+FOLDER = TRANSCRIPTS / "hermes"
+CWD = "/workspace"
+STORED = "20261116_020418_cd929b"
+Json = dict[str, Any]
+
+OTHERS = ("session.title", "session.close", "session.list")
+"""Called by the recorder for its own sake."""
+
+
+def entries(case: str) -> list[Json]:
+    return [orjson.loads(line) for line in (FOLDER / f"{case}.jsonl").read_bytes().splitlines()]
+
+
+class Talk:
+    """`turns`: the events of each; `late`: what came after the last."""
+
+    def __init__(self, case: str, approvals: Approvals = "prompt") -> None:
+        self.dialect = Hermes()
+        self.turns: list[list[Event]] = []
+        self.late: list[Event] = []
+        self.sent: list[Json] = []
+        self._told = entries(case)
+        self._approvals = approvals
+        self._unmatched: list[Json] = []
+        self._ids: dict[int, str] = {}
+        self._asked: list[str] = []
+
+    def play(self) -> Talk:
+        for number, entry in enumerate(self._told):
+            self._take(number, entry)
+        return self
+
+    def prompted(self) -> list[bytes]:
+        """Up to the first prompt; and what comes then."""
+        for number, entry in enumerate(self._told):
+            self._take(number, entry)
+            if self.dialect.busy and self.dialect.submitted:
+                rest = self._told[number + 1 :]
+                return [orjson.dumps(self._under_our_id(entry["line"])) for entry in rest if entry["dir"] == "out"]
+        raise AssertionError("there is no prompt in it")
+
+    def feed(self, *messages: Json) -> list[Event]:
+        """One after the other, as the driver does."""
+        return [event for message in messages for event in self._feed(message)]
+
+    def _feed(self, message: Json) -> list[Event]:
+        busy = self.dialect.busy
+        events = self.dialect.read([orjson.dumps(message)])
+        self._flush()
+        last = next((at for at, event in enumerate(events) if isinstance(event, Ended | Broke)), len(events))
+        if busy:
+            self.turns[-1] += events[: last + 1]
+        self.late += events[last + 1 :] if busy else events
+        self._asked += [question.id for event in events if isinstance(event, Asked) for question in event.questions]
+        return events
+
+    # -- the recorder's part
+
+    def _take(self, number: int, entry: Json) -> None:
+        line = entry["line"]
+        if entry["dir"] == "out":
+            if self.dialect.given.cwd:
+                self._feed(self._under_our_id(line))
+        elif line["method"] not in OTHERS or self._unmatched:
+            self._does(number, line["method"], line["params"])
+            self._match(line)
+
+    def _under_our_id(self, line: Json) -> Json:
+        return {**line, "id": self._ids.get(line["id"], f"other:{line['id']}")} if "id" in line else line
+
+    def _does(self, number: int, method: str, params: Json) -> None:
+        if self._unmatched and self._unmatched[0]["method"] == method:
+            return
+        match method:
+            case "session.create":
+                self.dialect.begin(Begin(params["cwd"], tag="s"))
+            case "session.resume":
+                self.dialect.begin(Begin(CWD, params["session_id"], tag="s"))
+            case "session.interrupt":
+                self.dialect.cancel()
+            case "approval.respond":
+                self._answer({"optionId": params["choice"]})
+            case "clarify.respond":
+                self._answer({"answer": params["answer"]})
+            case "session.branch":
+                self.dialect.do("fork")
+            case _:
+                self._prompt(number, params["session_id"])
+        self._flush()
+
+    def _answer(self, payload: Json) -> None:
+        if self._approvals == "prompt":
+            asked = self._asked.pop(0)
+            self.dialect.answer(asked, Answer(asked, "resolved", payload))
+
+    def _prompt(self, number: int, live: str) -> None:
+        """With all that was set before it, which the dialect does as a part of it."""
+        if not self.dialect.given.cwd:
+            self.begun(live)
+        model, effort, words = None, {}, ""
+        blocks: list[Block] = []
+        for entry in self._told[number:]:
+            match entry["line"]:
+                case {"method": "prompt.submit", "params": {"text": str(words)}}:
+                    break
+                case {"method": "config.set", "params": {"key": "model", "value": str(value)}}:
+                    model = f"custom:{value.split()[0]}"
+                case {"method": "config.set", "params": {"key": "reasoning", "value": str(value)}}:
+                    effort = {"reasoning": value}
+                case {"method": "image.attach_bytes", "params": {"content_base64": str(data)}}:
+                    blocks.append({"type": "image", "data": data, "mimeType": "image/png"})
+                case {"method": "file.attach", "params": {"data_url": str(url), "name": str(name)}}:
+                    blob = {"uri": f"file:///{name}", "mimeType": "application/octet-stream"}
+                    blocks.append({"type": "resource", "resource": {**blob, "blob": url.partition(",")[2]}})
+        blocks.insert(0, {"type": "text", "text": words.partition("\n\n@file:")[0]})
+        self.turns.append(self.late)
+        self.late = []
+        key = f"k{len(self.turns)}"
+        self.dialect.prompt(Prompt(blocks, key, model=model, thinking=effort, approvals=self._approvals))
+
+    def begun(self, live: str) -> None:
+        """For a recording that begins in the middle."""
+        self.dialect.begin(Begin(CWD, tag="s"))
+        self._flush()
+        answer = {"session_id": live, "stored_session_id": STORED}
+        self._feed({"id": self._unmatched.pop()["id"], "result": answer})
+
+    def _flush(self) -> None:
+        for message in self.dialect.outbox:
+            self.sent.append(orjson.loads(message))
+            self._unmatched.append(self.sent[-1])
+        self.dialect.outbox.clear()
+
+    def _match(self, line: Json) -> None:
+        """The dialect's own call for it; what it says beyond the recorder's comes unanswered."""
+        for at, call in enumerate(self._unmatched):
+            if call["method"] == line["method"]:
+                wanted = {key: value for key, value in line["params"].items() if value is not None}
+                assert wanted.items() <= {"limit": 200, **call["params"]}.items()
+                self._ids[line["id"]] = call["id"]
+                del self._unmatched[: at + 1]
+                return
+        raise AssertionError(f"the dialect did not call {line['method']}; it has {self._unmatched}")

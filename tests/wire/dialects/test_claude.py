@@ -1,0 +1,191 @@
+"""Recordings of Claude Code, in both of its modes: what a client sees of them, and that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.events import Broke, Ended, Event, Unread, Used, Wire
+from tests.agui.replay import accepted
+from tests.agui.streams import steady
+from tests.wire.dialects.claude_replay import NAMES, Play, played, recording
+from tests.wire.dialects.replay import Recording
+
+RECORDINGS: dict[str, Recording] = {name: partial(recording, name) for name in NAMES}
+
+
+def test_all_recordings_are_played() -> None:
+    assert len(NAMES) == 37
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
+    assert played(name).runs.streams
+    for stream in played(name).runs.streams:
+        accepted(stream)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_left_unread_or_has_to_be_put_in_order(name: str) -> None:
+    play = played(name)
+    assert [event for event in play.events if isinstance(event, Unread)] == []
+    assert [event for event in all_events(play) if event["type"] == "RAW"] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "cancel-sigterm"])
+def test_texts_and_thoughts_are_whole(name: str) -> None:
+    """The lines that tell a block whole are a second witness of what was streamed."""
+    play = played(name)
+    for kind, event in (("text", "TEXT_MESSAGE_CONTENT"), ("thinking", "REASONING_MESSAGE_CONTENT")):
+        assert said(play, event) == recorded(play, kind)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call_has_a_start_an_end_a_result_and_its_arguments(name: str) -> None:
+    play = played(name)
+    stream = all_events(play)
+    started = Counter(event["toolCallId"] for event in stream if event["type"] == "TOOL_CALL_START")
+    assert started.total() == len(started)
+    for kind in ("TOOL_CALL_END", "TOOL_CALL_RESULT"):
+        assert Counter(event["toolCallId"] for event in stream if event["type"] == kind) == started
+    given = Counter(
+        json.dumps(json.loads("".join(e["delta"] for e in stream if e.get("toolCallId") == call and "delta" in e)))
+        for call in started
+    )
+    assert given == Counter(json.dumps(block["input"]) for block in blocks(play, "tool_use"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_are_used_for_one_thing_only(name: str) -> None:
+    names = [event["messageId"] for event in all_events(played(name)) if event["type"] == "TEXT_MESSAGE_START"]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_tokens_are_counted_once(name: str) -> None:
+    """The last sum that Claude tells is what all results together tell, as far as this process is concerned."""
+    results = [line for line in agents_lines(played(name)) if line["type"] == "result"]
+    used = [event for event in played(name).events if isinstance(event, Used)]
+    total = sum(event.input_tokens or 0 for event in used)
+    told = [sum(model["inputTokens"] for model in line["modelUsage"].values()) for line in results]
+    if name not in ("resume-2", "fork"):  # these go on with what was used before
+        assert total == max(told, default=0)
+
+
+CUT = ("bidir-subagents", "bidir-permissions-interrupt", "bidir-cancels", "midfail", "thinking", "tool-parallel")
+
+
+@settings(steady, max_examples=12)
+@given(st.sampled_from(CUT), st.lists(st.integers(1, 4000), min_size=1, max_size=20))
+def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: list[int]) -> None:
+    def cut(data: bytes) -> Iterator[bytes]:
+        start = number = 0
+        while start < len(data):
+            size = sizes[number % len(sizes)]
+            yield data[start : start + size]
+            start, number = start + size, number + 1
+
+    assert shown(Play(name, cut)) == shown(played(name))
+
+
+def test_the_events_are_the_same_byte_by_byte() -> None:
+    def cut(data: bytes) -> Iterator[bytes]:
+        return (data[at : at + 1] for at in range(len(data)))
+
+    assert shown(Play("schema", cut)) == shown(played("schema"))
+
+
+OVERLOADED = (
+    "API Error: 529 the script wants status 529. This is a server-side issue, usually temporary — try again in a "
+    "moment. If it persists, check your inference gateway (127.0.0.1:45329)."
+)
+ENDS: dict[str, list[Event]] = {
+    "text": [Ended()],
+    "resume-1": [Ended()],
+    "resume-2": [Ended()],
+    "fork": [Ended()],
+    "resume-unknown": [
+        Broke("No conversation found with session ID: 11111111-2222-3333-4444-555555555555", "SESSION_NOT_FOUND")
+    ],
+    "schema": [Ended(result={"name": "bob"})],
+    "error-400": [Broke("API Error: 400 scripted error 400", "MODEL_ERROR")],
+    "error-401": [Broke("Failed to authenticate. API Error: 401 scripted error 401", "AUTH_REQUIRED")],
+    "noauth": [Broke("Not logged in · Please run /login", "AUTH_REQUIRED")],
+    "unreachable": [
+        Broke("API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)", "MODEL_ERROR")
+    ],
+    "midfail": [Ended()],
+    "maxtok": [Ended()],
+    "cancel-sigint": [Ended("cancelled")],
+    "cancel-sigint-in-tool": [Ended("cancelled")],
+    "cancel-sigterm": [Ended("cancelled")],
+    "print-maxturns": [Broke("Reached maximum number of turns (1)", "TURN_LIMIT")],
+    "print-subagent-background": [Ended()],
+    "print-shell-background": [Ended()],
+    "permission-denied": [Ended()],
+    "bidir-permissions-interrupt": [*[Ended()] * 2, Ended("cancelled"), Ended(), Ended("cancelled"), *[Ended()] * 3],
+    "bidir-interrupt-pending-permission": [Ended("cancelled"), Ended()],
+    "bidir-subagents": [Ended()] * 5,
+    "bidir-cancels": [*[Ended("cancelled")] * 4, Ended()],
+    "bidir-background-shell": [Ended()] * 2,
+    "bidir-commands": [*[Ended()] * 5, *[Broke(OVERLOADED, "MODEL_ERROR")] * 2],
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_turn_ends_as_it_really_ended(name: str) -> None:
+    assert [event for event in played(name).events if isinstance(event, Ended | Broke)] == ENDS[name]
+
+
+def test_a_prompt_is_not_ended_by_the_result_of_a_turn_that_nobody_asked_for() -> None:
+    last = played("bidir-background-shell").runs.streams[-1]
+    assert "".join(event.get("delta", "") for event in last).endswith("You said: meanwhile")
+
+
+def test_a_run_goes_on_until_its_subagents_are_done_and_the_agent_has_said_so() -> None:
+    runs = played("bidir-subagents").runs.streams
+    assert len(runs) == 6  # one of five turns asks a question
+    both = [event["type"] for event in runs[-1]]
+    assert both.count("SUBAGENT_STARTED") == both.count("SUBAGENT_FINISHED") == 2
+    assert both.index("SUBAGENT_FINISHED") < both.index("TEXT_MESSAGE_START", both.index("SUBAGENT_FINISHED"))
+
+
+def agents_lines(play: Play) -> list[Wire]:
+    return [orjson.loads(message) for message in play.messages]
+
+
+def all_events(play: Play) -> list[Wire]:
+    return [event for stream in play.runs.streams for event in stream]
+
+
+def blocks(play: Play, kind: str) -> list[Wire]:
+    """Of whole messages that were an answer; a failure in disguise is none."""
+    told = [line for line in agents_lines(play) if line["type"] == "assistant"]
+    answers = [line for line in told if line["parent_tool_use_id"] or "is_api_error_message" not in line]
+    return [block for line in answers for block in line["message"]["content"] if block["type"] == kind]
+
+
+def said(play: Play, kind: str) -> Counter[str]:
+    """The texts of all messages; what a broken stream took back does not count."""
+    stream = all_events(play)
+    retracted = {name for event in stream if event.get("name") == "claude.retracted" for name in event["value"]["ids"]}
+    told: dict[str, str] = {}
+    for event in stream:
+        if event["type"] == kind and event["messageId"] not in retracted:
+            told[event["messageId"]] = told.get(event["messageId"], "") + event["delta"]
+    return Counter(told.values())
+
+
+def recorded(play: Play, kind: str) -> Counter[str]:
+    return Counter(block[kind] for block in blocks(play, kind) if block[kind])
+
+
+def shown(play: Play) -> object:
+    return play.runs.streams, play.commands

@@ -1,0 +1,189 @@
+"""What Claude Code counts, what can be set between turns, and its way of one prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.events import Custom, Ended, Event, Used, Warned
+from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects.claude.stream import ClaudePrint
+from tests.wire.dialects.claude_conversation import (
+    COMPLETE,
+    MESSAGE,
+    STOPPED,
+    Json,
+    at_work,
+    notice,
+    prompted,
+    ready,
+    response,
+    result,
+    told,
+)
+from tests.wire.dialects.claude_replay import sent, text
+
+MODELS = [
+    {"value": "default", "resolvedModel": "claude-o", "displayName": "Default"},
+    {"value": "opus", "resolvedModel": "claude-o", "displayName": "Opus", "supportsAdaptiveThinking": True},
+    {
+        "value": "haiku",
+        "resolvedModel": "claude-h",
+        "displayName": "Haiku",
+        "supportsEffort": True,
+        "supportedEffortLevels": ["low", "max"],
+    },
+]
+
+# -- tokens and money
+
+
+def usage(given: int, made: int, **fields: Any) -> Json:
+    return {"inputTokens": given, "outputTokens": made, "provider": "firstParty", **fields}
+
+
+def tokens(events: list[Event]) -> list[tuple[str | None, int | None, int | None]]:
+    return [(e.model, e.input_tokens, e.output_tokens) for e in events if isinstance(e, Used)]
+
+
+def test_the_cache_is_counted_into_the_input() -> None:
+    counts = usage(1, 20, cacheReadInputTokens=300, cacheCreationInputTokens=4000, thinkingTokens=5)
+    events = told(prompted(), result(modelUsage={"m": counts}, model_usage_since_last_result={"m": counts}))
+    assert events[0] == Used("anthropic", "m", 4301, 20, 4321, 5, 300, 4000)
+
+
+def test_what_was_used_before_is_not_counted_again() -> None:
+    """Of a version that only adds up."""
+    dialect = prompted()
+    assert tokens(told(dialect, result(modelUsage={"a": usage(10, 1)}))) == [("a", 10, 1)]
+    dialect.prompt(Prompt(text("more"), "t2"))
+    both = {"a": usage(15, 3), "b": usage(7, 7)}
+    assert tokens(told(dialect, result(modelUsage=both))) == [("a", 5, 2), ("b", 7, 7)]
+
+
+def test_after_a_clear_it_counts_afresh() -> None:
+    dialect = prompted()
+    told(dialect, result(modelUsage={"a": usage(900, 90)}))
+    dialect.prompt(Prompt(text("/clear"), "t2"))
+    assert tokens(told(dialect, result(modelUsage={"a": usage(10, 1)}))) == [("a", 10, 1)]
+
+
+def test_of_a_session_that_came_back_only_this_turn_is_counted() -> None:
+    dialect = ready(Begin("/workspace", session_id="s1"))
+    dialect.prompt(Prompt(text("hello"), "t1"))
+    old = result(modelUsage={"a": usage(900, 90)}, usage={"input_tokens": 10, "output_tokens": 1}, total_cost_usd=9.0)
+    events = told(dialect, notice("init", model="a"), old)
+    assert tokens(events) == [("a", 10, 1)]
+    assert [event for event in events if isinstance(event, Custom)] == []  # what this turn cost, nobody can tell
+
+
+def test_the_cost_is_told_once_with_the_end() -> None:
+    dialect = prompted()
+    told(dialect, at_work("a1"), result(total_cost_usd=0.5), at_work())
+    events = told(dialect, result(total_cost_usd=0.75, origin={"kind": "task-notification"}))
+    assert events == [Custom("cost", {"usd": 0.75}), Ended()]
+    dialect.prompt(Prompt(text("more"), "t2"))
+    assert told(dialect, result(total_cost_usd=1.0)) == [Custom("cost", {"usd": 0.25}), Ended()]
+
+
+@pytest.mark.parametrize("nonsense", [True, -1, "1", None, [], 1e30])
+def test_a_count_that_is_none_is_not_counted(nonsense: Any) -> None:
+    told_usage = {"m": {"inputTokens": nonsense, "costUSD": nonsense}}
+    assert told(prompted(), result(model_usage_since_last_result=told_usage, total_cost_usd=nonsense)) == [Ended()]
+
+
+# -- between turns
+
+
+def test_models_are_listed_once_each_with_their_short_names() -> None:
+    dialect = ready(models=MODELS)
+    ticket = dialect.do("models")
+    assert sent(dialect) == []
+    assert dialect.replies[ticket].value == [
+        {"id": "claude-o", "aliases": ["opus"], "default": True, "name": "Opus", "thinking": True},
+        {"id": "claude-h", "aliases": ["haiku"], "default": False, "name": "Haiku", "efforts": ["low", "max"]},
+    ]
+
+
+def test_models_that_are_not_known_are_asked_for() -> None:
+    dialect = ready()
+    ticket = dialect.do("models")
+    [line] = sent(dialect)
+    assert line["request"] == {"subtype": "list_models"} and ticket not in dialect.replies
+    told(dialect, response(line, {"models": MODELS}))
+    assert len(dialect.replies[ticket].value) == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "params", "subtype", "place"),
+    [
+        ("set_model", {"model": "haiku"}, "set_model", "custom.session.models.current"),
+        ("set_mode", {"mode": "plan"}, "set_permission_mode", "custom.session.modes.current"),
+    ],
+)
+def test_model_and_mode_can_be_set(action: str, params: Json, subtype: str, place: str) -> None:
+    dialect = ready()
+    ticket = dialect.do(action, params)
+    [line] = sent(dialect)
+    assert line["request"] == {"subtype": subtype, **params}
+    told(dialect, response(line, {"model": "claude-h"} if action == "set_model" else params))
+    assert dialect.replies[ticket].error is None
+    assert dialect.facts[place] == ("claude-h" if action == "set_model" else "plan")
+
+
+def test_what_cannot_be_set_is_told_in_claudes_own_words() -> None:
+    dialect = ready()
+    ticket = dialect.do("set_mode", {"mode": "bypassPermissions"})
+    [line] = sent(dialect)
+    told(dialect, response(line, subtype="error", error="not launched so", error_code="bypass_not_launched"))
+    error = dialect.replies[ticket].error
+    assert error is not None and (error.detail, error.extra["agentCode"]) == ("not launched so", "bypass_not_launched")
+    assert dialect.facts["custom.session.modes.current"] == "default"
+
+
+def test_a_mode_that_changes_by_itself_is_told() -> None:
+    dialect = prompted()
+    assert told(dialect, notice("status", permissionMode="acceptEdits")) == [
+        Custom("session.mode", {"mode": "acceptEdits"})
+    ]
+    assert dialect.facts["custom.session.modes.current"] == "acceptEdits"
+
+
+# -- one prompt
+
+
+def printed(*blocks: Json) -> ClaudePrint:
+    dialect = ClaudePrint()
+    dialect.begin(Begin("/workspace"))
+    assert dialect.ready
+    dialect.prompt(Prompt(list(blocks) or text("hello"), "t1"))
+    return dialect
+
+
+def test_for_one_prompt_the_text_stands_on_stdin() -> None:
+    assert printed(*text("-x"), *text("and more")).outbox == [b"-x\n\nand more"]
+
+
+def test_for_one_prompt_images_are_left_out_and_told() -> None:
+    dialect = printed(*text("look"), {"type": "image", "data": "aW1n", "mimeType": "image/png"})
+    assert dialect.outbox == [b"look"]
+    [event] = dialect.read([])
+    assert isinstance(event, Warned) and event.code == "PART_DROPPED"
+
+
+def test_for_one_prompt_the_last_result_is_the_end() -> None:
+    dialect = printed()
+    lines = [b'{"type":"result","is_error":true,"result":"no"}', b'{"type":"result","is_error":false}']
+    assert dialect.read(lines) == [] and dialect.busy
+    assert dialect.closed(1, "") == [Ended()]
+
+
+def test_for_one_prompt_there_is_no_way_to_cancel_but_a_signal() -> None:
+    dialect = printed()
+    assert dialect.cancel() is False
+    assert dialect.closed(143, "") == [Ended("cancelled")]
+
+
+def test_completeness_of_a_message_is_no_end_of_the_turn() -> None:
+    assert told(prompted(), MESSAGE, COMPLETE, STOPPED) == []

@@ -1,0 +1,228 @@
+"""How a turn of Codex ends, is cancelled, is counted; and what is told beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.events import Broke, Custom, Ended, Event, Unread, Used, Warned
+from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects.codex import Codex
+from tests.wire.dialects.codex_replay import compact, completed, hear, item, of, prompted, ready, sent, told
+
+# -- the end of a turn
+
+
+def test_a_turn_ends_by_its_own_id_only() -> None:
+    dialect = prompted()
+    assert completed(dialect, turn="another") == [] and dialect.busy
+    assert completed(dialect) == [Ended("end_turn")] and not dialect.busy
+
+
+def test_the_end_of_the_turn_before_is_not_that_of_this_one() -> None:
+    dialect = prompted()
+    completed(dialect)
+    dialect.prompt(Prompt([], "t2"))
+    assert completed(dialect) == [] and dialect.busy
+
+
+def test_a_turn_that_codex_began_by_itself_does_not_end_ours() -> None:
+    dialect = ready()
+    hear(dialect, "turn/started", turn={"id": "unasked"})
+    dialect.prompt(Prompt([], "t1"))
+    assert completed(dialect, turn="unasked") == [] and dialect.busy
+
+
+def test_an_interrupted_turn_was_cancelled_whoever_did_it() -> None:
+    assert completed(prompted(), "interrupted") == [Ended("cancelled")]
+
+
+def test_a_turn_that_fails_while_it_is_cancelled_was_cancelled() -> None:
+    dialect = prompted()
+    dialect.cancel()
+    assert completed(dialect, "failed", error={"message": "x"}) == [Ended("cancelled")]
+
+
+@pytest.mark.parametrize(
+    ("info", "code"),
+    [
+        ("unauthorized", "AUTH_REQUIRED"),
+        ({"httpConnectionFailed": {"httpStatusCode": 401}}, "AUTH_REQUIRED"),
+        ({"httpConnectionFailed": {"httpStatusCode": 500}}, "MODEL_ERROR"),
+        ("usageLimitExceeded", "MODEL_ERROR"),
+        ("contextWindowExceeded", "MODEL_ERROR"),
+        ("sessionBudgetExceeded", "TURN_LIMIT"),
+        ("sandboxError", "AGENT_ERROR"),
+        ("something new", "MODEL_ERROR"),
+        (["no", "such", "shape"], "MODEL_ERROR"),
+        (None, "MODEL_ERROR"),
+    ],
+)
+def test_every_kind_of_failure_has_a_code(info: Any, code: str) -> None:
+    error = {"message": "it broke", "codexErrorInfo": info, "additionalDetails": "in two"}
+    assert completed(prompted(), "failed", error=error) == [Broke("it broke: in two", code)]
+
+
+def test_a_failure_without_words_takes_those_told_before() -> None:
+    dialect = prompted()
+    assert hear(dialect, "error", error={"message": "the model is gone"}, willRetry=False) == []
+    assert completed(dialect, "failed") == [Broke("the model is gone", "MODEL_ERROR")]
+
+
+def test_a_retry_is_no_end() -> None:
+    dialect = prompted()
+    [warned] = hear(dialect, "error", error={"message": "Reconnecting... 1/5"}, willRetry=True)
+    assert isinstance(warned, Warned) and warned.code == "MODEL_RETRY" and dialect.busy
+
+
+# -- cancelling
+
+
+def test_cancelling_interrupts_the_turn_by_its_id() -> None:
+    dialect = prompted()
+    assert dialect.cancel() is True
+    [request] = sent(dialect)
+    assert request["method"] == "turn/interrupt" and request["params"] == {"threadId": "th", "turnId": "tu"}
+
+
+def test_cancelling_waits_until_there_is_a_turn_to_interrupt() -> None:
+    dialect = ready()
+    dialect.prompt(Prompt([], "t1"))
+    [request] = sent(dialect)
+    assert dialect.cancel() is True and sent(dialect) == []
+    dialect.read([compact({"id": request["id"], "result": {"turn": {"id": "tu"}}})])
+    assert sent(dialect) == [], "the server has answered, and still knows no turn"
+    hear(dialect, "turn/started", turn={"id": "tu"})
+    assert [message["method"] for message in sent(dialect)] == ["turn/interrupt"]
+
+
+def test_a_process_that_dies_while_it_is_cancelled_has_ended_its_turn() -> None:
+    dialect = prompted()
+    item(dialect, "started", type="commandExecution", command="sleep 9")
+    dialect.cancel()
+    events = dialect.closed(-15, "")
+    assert [type(event).__name__ for event in events] == ["ToolResult", "Ended"]
+    assert events[-1] == Ended("cancelled")
+
+
+def test_a_process_that_dies_leaves_no_call_open_and_no_ticket_waiting() -> None:
+    dialect = prompted()
+    item(dialect, "started", type="commandExecution", command="sleep 9")
+    ticket = dialect.do("models")
+    assert [type(event).__name__ for event in dialect.closed(1, "")] == ["ToolResult"]
+    assert dialect.replies[ticket].error is not None
+
+
+# -- usage
+
+
+def usage(dialect: Codex, total: int, last: int, turn: str = "tu") -> list[Event]:
+    counts = {"total": {"inputTokens": total, "outputTokens": 0}, "last": {"inputTokens": last, "outputTokens": 0}}
+    return hear(dialect, "thread/tokenUsage/updated", turnId=turn, tokenUsage={**counts, "modelContextWindow": 1000})
+
+
+def test_tokens_are_differences_of_the_total_so_that_none_counts_twice() -> None:
+    dialect = prompted()
+    [first] = usage(dialect, 10, 10)
+    assert first == Used("lab", "gpt-5.5", input_tokens=10, output_tokens=0, total_tokens=10)
+    assert usage(dialect, 10, 10) == [], "told twice"
+    [second] = usage(dialect, 25, 99)
+    assert isinstance(second, Used) and second.input_tokens == 15
+    assert dialect.facts["custom.session.usage.size"] == 1000
+
+
+def test_what_a_thread_had_used_before_it_came_back_is_not_told_again() -> None:
+    dialect = Codex()
+    dialect.session_id = "th"
+    dialect.begin(Begin("/workspace", "th", params={"connected": True}))
+    dialect.read([b'{"id":"s:1","result":{"thread":{"id":"th"},"model":"m"}}'])
+    dialect.prompt(Prompt([], "t1"))
+    assert usage(dialect, 100, 7, "an old turn") == []
+    hear(dialect, "turn/started", turn={"id": "tu"})
+    [used] = usage(dialect, 105, 5)
+    assert isinstance(used, Used) and used.input_tokens == 5
+
+
+def test_without_a_count_from_before_the_last_call_is_what_counts() -> None:
+    dialect = Codex()
+    dialect.begin(Begin("/workspace", "th", params={"connected": True}))
+    dialect.session_id = "th"
+    dialect.read([b'{"id":"s:1","result":{"thread":{"id":"th"}}}'])
+    dialect.prompt(Prompt([], "t1"))
+    hear(dialect, "turn/started", turn={"id": "tu"})
+    [used] = usage(dialect, 105, 5)
+    assert isinstance(used, Used) and used.input_tokens == 5
+
+
+# -- what else is told
+
+
+def test_a_warning_is_told_once() -> None:
+    dialect = prompted()
+    assert [event.message for event in of(hear(dialect, "warning", message="old model"), Warned)] == ["old model"]
+    assert hear(dialect, "warning", message="old model") == []
+
+
+def test_an_mcp_server_that_does_not_start_is_told_of() -> None:
+    dialect = prompted()
+    assert hear(dialect, "mcpServer/startupStatus/updated", name="a", status="ready") == []
+    [warned] = hear(dialect, "mcpServer/startupStatus/updated", name="a", status="failed", error="no such file")
+    assert isinstance(warned, Warned) and "no such file" in warned.message
+    hear(dialect, "mcpServer/startupStatus/updated", name="b", status="starting")
+    assert dialect.facts["custom.session.mcpServers"] == [
+        {"name": "a", "status": "failed", "error": "no such file"},
+        {"name": "b", "status": "starting"},
+    ]
+
+
+def test_settings_are_facts_of_the_session() -> None:
+    dialect = prompted()
+    permissions = {"approvalPolicy": {"granular": {}}, "sandboxPolicy": {"type": "readOnly"}}
+    settings = {"model": "gpt-6-sol", "effort": "high", **permissions}
+    assert hear(dialect, "thread/settings/updated", threadSettings=settings) == []
+    assert dialect.facts["custom.session.models.current"] == "gpt-6-sol"
+    assert dialect.facts["custom.session.permissions.mode"] == "granular"
+    assert dialect.facts["custom.session.permissions.sandbox"] == "readOnly"
+    hear(dialect, "thread/settings/updated", threadSettings={**settings, "effort": None})
+    assert "custom.session.effort" not in dialect.facts
+    hear(dialect, "thread/name/updated", threadName="A title")
+    assert dialect.facts["custom.session.info.title"] == "A title"
+
+
+def test_another_model_than_asked_for_is_told_of() -> None:
+    dialect = prompted()
+    [warned] = hear(dialect, "model/rerouted", fromModel="a", toModel="b", reason="load")
+    assert isinstance(warned, Warned) and dialect.facts["custom.session.models.current"] == "b"
+
+
+def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:
+    dialect = prompted()
+    item(dialect, "started", type="commandExecution", command="cat")
+    [stdin] = hear(dialect, "item/commandExecution/terminalInteraction", itemId="i1", processId="1", stdin="x\n")
+    assert isinstance(stdin, Custom) and stdin.name == "codex.stdin" and stdin.value["toolCallId"] == "t1:i1"
+    [compacted] = item(dialect, "completed", type="contextCompaction")
+    assert isinstance(compacted, Custom) and compacted.name == "codex.compaction"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"not json",
+        b"[1]",
+        b"{}",
+        b'{"id":"s:999","result":{}}',
+        told("item/started", item={"id": "x", "type": "dream"}),
+        told("item/completed", item={"type": "agentMessage", "text": "no id"}),
+        told("item/completed", item=[]),
+        told("item/agentMessage/delta", itemId="m"),
+        told("item/commandExecution/outputDelta", itemId="unknown", delta="x"),
+        told("turn/plan/updated", plan=7),
+        told("turn/completed", turn={"id": "tu", "status": "dreaming"}),
+        told("news/from/tomorrow"),
+    ],
+)
+def test_what_is_not_understood_is_handed_on(message: bytes) -> None:
+    dialect = prompted()
+    assert [type(event) for event in dialect.read([message])] == [Unread]
+    assert dialect.busy

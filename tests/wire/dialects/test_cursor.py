@@ -1,0 +1,255 @@
+"""What Cursor's print mode is documented to print, played; and the rules of its dialect.
+
+`python -m tests.wire.dialects.test_cursor` writes the golden file anew.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.events import Broke, Ended, Event, ReasoningDelta, TextDelta, ToolArgs, ToolResult, ToolStart, Unread, Used
+from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects.cursor import CursorDialect
+from gateway.wire.lines import Lines
+from tests.agui.streams import steady
+from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
+from tests.wire.dialects.replay import Recording, heard, seen
+
+CASE = "documented-example"
+SESSION = "00000000-0000-4000-8000-000000000001"
+
+
+def prompted() -> CursorDialect:
+    dialect = CursorDialect()
+    dialect.begin(Begin("/workspace"))
+    dialect.prompt(Prompt([{"type": "text", "text": "say hi with the shell"}], "t1"))
+    return dialect
+
+
+def text_of(case: str) -> bytes:
+    return (TRANSCRIPTS / "cursor" / f"{case}.jsonl").read_bytes()
+
+
+def lines_of(case: str) -> list[bytes]:
+    return [line for line in text_of(case).split(b"\n") if line]
+
+
+def recording(case: str) -> tuple[Dialect, list[bytes]]:
+    return prompted(), lines_of(case)
+
+
+RECORDINGS: dict[str, Recording] = {CASE: partial(recording, CASE)}
+
+
+def played() -> list[Event]:
+    return heard(prompted(), [lines_of(CASE)])
+
+
+def tell(dialect: CursorDialect, kind: str, **line: Any) -> list[Event]:
+    return dialect.read([orjson.dumps({"type": kind, **line})])
+
+
+def says(dialect: CursorDialect, words: str, **line: Any) -> list[Event]:
+    content = [{"type": "text", "text": words}]
+    return tell(dialect, "assistant", message={"role": "assistant", "content": content}, **line)
+
+
+def words_of(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+# -- the example
+
+
+def test_the_example_is_understood_and_in_order() -> None:
+    [run] = seen(played())
+    assert [event for event in run if event["type"] == "RAW"] == []
+    assert not any(isinstance(event, Unread) for event in played())
+
+
+def test_a_client_sees_what_the_file_says() -> None:
+    assert shown(seen(played())) == (GOLDEN / f"cursor-{CASE}.json").read_text("utf-8")
+
+
+def test_text_is_told_once_though_it_comes_three_times() -> None:
+    assert words_of(played()) == "I will run it. Done."
+
+
+@settings(steady, max_examples=30)
+@given(size=st.integers(1, 3000))
+def test_lines_are_read_the_same_however_the_bytes_are_cut(size: int) -> None:
+    lines, whole = Lines(10_000_000), text_of(CASE)
+    pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    batches = [[line for line in lines.feed(piece) if isinstance(line, bytes)] for piece in pieces]
+    assert heard(prompted(), batches) == played()
+
+
+# -- rules
+
+
+def test_the_prompt_is_all_of_stdin_and_the_session_is_named_at_once() -> None:
+    dialect = prompted()
+    assert dialect.outbox == [b"say hi with the shell"]
+    tell(dialect, "system", subtype="init", session_id=SESSION, model="Auto", cwd="/workspace")
+    assert dialect.session_id == SESSION
+    assert dialect.facts["custom.session.models.current"] == "Auto"
+
+
+def test_without_partial_output_the_whole_is_the_text() -> None:
+    dialect = prompted()
+    found = says(dialect, "First. ", model_call_id="m", timestamp_ms=1)
+    found += tell(dialect, "tool_call", subtype="started", call_id="c", tool_call={"lsToolCall": {"args": {}}})
+    found += says(dialect, "Last.")
+    found += says(dialect, "Last.")
+    assert words_of(found) == "First. Last."
+    other = prompted()
+    assert words_of(says(other, "All of it.")) == "All of it."
+    assert words_of(tell(other, "result", subtype="success", is_error=False, result="All of it.")) == ""
+
+
+def test_a_result_without_any_text_before_it_is_the_text() -> None:
+    found = tell(prompted(), "result", subtype="success", is_error=False, result="Hello.", session_id=SESSION)
+    assert words_of(found) == "Hello."
+    assert found[-1] == Ended()
+
+
+def test_a_thought_is_closed_before_the_text() -> None:
+    dialect = prompted()
+    [thought] = tell(dialect, "thinking", subtype="delta", text="hm", timestamp_ms=1)
+    assert isinstance(thought, ReasoningDelta)
+    assert len(tell(dialect, "thinking", subtype="completed", timestamp_ms=2)) == 1
+    assert tell(dialect, "thinking", subtype="delta", text="", timestamp_ms=3) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "arguments"),
+    [
+        ({"readToolCall": {"args": {"path": "a", "toolCallId": "c"}}}, "read", {"path": "a"}),
+        ({"function": {"name": "mcp_say", "arguments": '{"word":"hi"}'}}, "mcp_say", {"word": "hi"}),
+        ({"function": {"name": "patch", "arguments": "*** Begin"}}, "patch", {"input": "*** Begin"}),
+        ({"description": "x", "shellToolCall": {"args": {"command": "ls"}}}, "shell", {"command": "ls"}),
+        ({}, "tool", {}),
+        (None, "tool", {}),
+    ],
+)
+def test_the_name_of_a_tool_is_a_key(tool: Any, name: str, arguments: dict[str, Any]) -> None:
+    found = tell(prompted(), "tool_call", subtype="started", call_id="c", tool_call=tool)
+    assert isinstance(found[0], ToolStart) and found[0].name == name
+    assert isinstance(found[1], ToolArgs) and orjson.loads(found[1].delta) == arguments
+
+
+def test_an_id_with_a_line_break_is_one_word() -> None:
+    found = tell(prompted(), "tool_call", subtype="started", call_id="call_1\nfc_2", tool_call={"lsToolCall": {}})
+    assert isinstance(found[0], ToolStart) and found[0].id == "t1:call_1_fc_2"
+
+
+@pytest.mark.parametrize(
+    ("result", "content", "outcome"),
+    [
+        ({"success": {"content": "text of a file"}}, "text of a file", "success"),
+        ({"success": {"stdout": "out\n", "stderr": "err\n", "exitCode": 2}}, "out\n\nerr\n", "success"),
+        ({"rejected": {"reason": "not allowed"}}, "not allowed", "rejected"),
+        ({"success": {"files": ["a"]}}, '{"files":["a"]}', "success"),
+        ({"success": {}}, "", "success"),
+        ("nonsense", "nonsense", "unknown"),
+        (None, "", "unknown"),
+    ],
+)
+def test_an_outcome_is_told_by_its_own_word(result: Any, content: str, outcome: str) -> None:
+    dialect = prompted()
+    done = tell(dialect, "tool_call", subtype="completed", call_id="c", tool_call={"shellToolCall": {"result": result}})
+    assert isinstance(done[0], ToolStart), "one that nobody saw start is started"
+    told = done[-1]
+    assert isinstance(told, ToolResult) and told.content == content
+    assert told.metadata is not None and told.metadata["cursor"]["outcome"] == outcome
+
+
+def test_a_result_comes_once() -> None:
+    dialect = prompted()
+    call: dict[str, Any] = {"subtype": "completed", "call_id": "c", "tool_call": {"lsToolCall": {"result": {}}}}
+    assert tell(dialect, "tool_call", **call)
+    assert tell(dialect, "tool_call", **call) == []
+
+
+def test_newer_versions_tell_what_was_used() -> None:
+    dialect = prompted()
+    tell(dialect, "system", subtype="init", session_id=SESSION, model="Auto")
+    usage = {"inputTokens": 12983, "outputTokens": 96, "cacheReadTokens": 5957, "cacheWriteTokens": 0}
+    found = tell(dialect, "result", subtype="success", is_error=False, result="", usage=usage)
+    assert found[0] == Used(
+        model="Auto",
+        input_tokens=12983,
+        output_tokens=96,
+        total_tokens=13079,
+        cached_input_tokens=5957,
+        cache_write_input_tokens=0,
+    )
+
+
+def test_an_error_by_its_result_is_one() -> None:
+    dialect = prompted()
+    assert tell(dialect, "result", subtype="error", is_error=True, result="You've hit your usage limit") == [
+        Broke("You've hit your usage limit", "MODEL_ERROR")
+    ]
+    assert not dialect.busy
+
+
+def test_what_a_plan_does_not_allow_is_told_as_a_bare_line() -> None:
+    dialect = prompted()
+    line = b"T: Named models unavailable. Free plans can only use Auto."
+    assert dialect.read([line]) == [Unread(line.decode(), "cursor")]
+    assert dialect.closed(1, "") == [Broke(line.decode(), "MODEL_ERROR")]
+
+
+@pytest.mark.parametrize(
+    ("stderr", "code"),
+    [
+        ("Error: Authentication required. Run 'agent login' or set CURSOR_API_KEY", "AUTH_REQUIRED"),
+        ("Chat 1234 not found", "SESSION_NOT_FOUND"),
+        ("error: unknown option '--dance'", "AGENT_ERROR"),
+    ],
+)
+def test_stderr_is_the_reason_of_a_turn_without_a_result(stderr: str, code: str) -> None:
+    mirrored = '{"type":"system","subtype":"init"}\n'
+    assert prompted().closed(1, mirrored + stderr) == [Broke(stderr, code)]
+
+
+def test_a_death_without_a_word_names_the_exit_code() -> None:
+    assert prompted().closed(0, "") == [Broke("the agent ended with exit code 0 before its result", "AGENT_DIED")]
+
+
+def test_a_stopped_turn_is_cancelled() -> None:
+    dialect = prompted()
+    assert dialect.cancel() is False
+    assert dialect.closed(-2, "Aborted") == [Ended("cancelled")]
+    other = prompted()
+    other.cancel()
+    assert tell(other, "result", subtype="error", is_error=True, result="aborted") == [Ended("cancelled")]
+
+
+def test_a_turn_that_is_over_has_nothing_to_add() -> None:
+    dialect = prompted()
+    tell(dialect, "result", subtype="success", is_error=False, result="")
+    assert tell(dialect, "result", subtype="success", is_error=False, result="") == []
+    assert dialect.closed(0, "noise") == []
+
+
+def test_what_is_not_understood_is_handed_on() -> None:
+    line = {"type": "brand_new", "x": 1}
+    assert prompted().read([orjson.dumps(line)]) == [Unread(line, "cursor")]
+    assert tell(prompted(), "user", message={}) == []
+    assert isinstance(tell(prompted(), "tool_call", subtype="started")[0], Unread)
+
+
+def write() -> None:
+    (GOLDEN / f"cursor-{CASE}.json").write_text(shown(seen(played())), "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,119 @@
+"""Hermes Agent: what it asks of a human."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.events import ToolArgs, ToolResult
+from gateway.turn import Approvals
+from tests.wire.dialects.hermes_live import ASKED, DONE, Live
+
+
+@pytest.mark.parametrize(
+    ("payload", "choice"),
+    [
+        ({"approved": True}, "once"),
+        ({"approved": False}, "deny"),
+        ({"approved": "yes"}, "deny"),
+        ({"optionId": "always"}, "always"),
+        ({"optionId": "sometimes"}, "deny"),
+        ({"optionId": None, "approved": True}, "deny"),
+        ({"approved": True, "editedArgs": {"command": "ls"}}, "deny"),
+        (None, "deny"),
+        ("once", "deny"),
+    ],
+)
+def test_only_a_clear_yes_approves(payload: Any, choice: str) -> None:
+    live = Live().working()
+    assert live.answer(live.question(), payload) == [("approval.respond", {"session_id": "aa11", "choice": choice})]
+
+
+def test_a_cancelled_question_approves_of_nothing() -> None:
+    live = Live().working()
+    [(_, params)] = live.answer(live.question(), cancelled=True)
+    assert params["choice"] == "deny"
+
+
+def test_a_question_offers_what_hermes_does_and_names_the_call() -> None:
+    live = Live().working()
+    live.event("tool.start", tool_id="c1", name="terminal", context="Running rm -rf /x")
+    question = live.question()
+    assert (question.tool_call_id, question.reason, question.expires_in) == ("k:c1", "tool_call", 60.0)
+    assert question.response_schema is not None
+    assert question.response_schema["properties"]["optionId"]["enum"] == ["once", "session", "always", "deny"]
+
+
+def test_a_question_waits_as_long_as_the_users_configuration_says() -> None:
+    live = Live(params={"approval_timeout": 600})
+    live.answers(session_id="aa11", stored_session_id="stored")
+    assert live.working().question().expires_in == 600.0
+
+
+def test_a_question_about_no_known_call_is_a_confirmation() -> None:
+    question = Live().working().question()
+    assert (question.tool_call_id, question.reason) == (None, "confirmation")
+
+
+def test_arguments_that_were_blacked_out_for_the_human_come_with_the_result() -> None:
+    live = Live().working()
+    live.event("tool.start", tool_id="c1", name="terminal", context="Running curl")
+    told = [event for event in live.event("approval.request", command="curl -H ***") if isinstance(event, ToolArgs)]
+    assert [event.delta for event in told] == ['{"command":"curl -H ***"}']
+    [result] = live.event("tool.complete", tool_id="c1", name="terminal", args={"command": "curl -H key"}, result="ok")
+    assert isinstance(result, ToolResult) and result.metadata == {"hermes": {"args": {"command": "curl -H key"}}}
+
+
+@pytest.mark.parametrize(("policy", "choice"), [("auto", "once"), ("deny", "deny")])
+def test_a_policy_answers_at_once_and_asks_nobody(policy: Approvals, choice: str) -> None:
+    live = Live().working(approvals=policy)
+    assert live.event("approval.request", **ASKED) == []
+    assert [params["choice"] for _, params in live.calls()] == [choice]
+
+
+def test_answers_to_approvals_go_out_in_the_order_of_the_questions() -> None:
+    live = Live().working()
+    first, second = live.question(), live.question()
+    assert live.answer(second, {"approved": True}) == []
+    assert [params["choice"] for _, params in live.answer(first, {"approved": False})] == ["deny", "once"]
+
+
+def test_a_question_of_another_kind_does_not_wait_for_approvals() -> None:
+    live = Live().working()
+    live.question()
+    asked = live.question("clarify", question="Which?", request_id="r1")
+    [(method, params)] = live.answer(asked, {"answer": "that one"})
+    assert (method, params["request_id"], params["answer"]) == ("clarify.respond", "r1", "that one")
+
+
+@pytest.mark.parametrize(("kind", "field"), [("sudo", "password"), ("secret", "value")])
+def test_what_a_human_keeps_secret_stands_in_one_call_only(kind: str, field: str) -> None:
+    live = Live().working()
+    asked = live.question(kind, request_id="r1", env_var="KEY")
+    assert asked.response_schema is not None and asked.response_schema["properties"][field]["format"] == "password"
+    [(method, params)] = live.answer(asked, {field: "hush"})
+    assert (method, params[field]) == (f"{kind}.respond", "hush")
+    assert live.calls() == []
+
+
+@pytest.mark.parametrize("kind", ["clarify", "sudo", "secret"])
+@pytest.mark.parametrize("policy", ["auto", "deny"])
+def test_no_policy_makes_up_an_answer(kind: str, policy: Approvals) -> None:
+    live = Live().working(approvals=policy)
+    assert live.event(f"{kind}.request", request_id="r1") == []
+    [(_, params)] = live.calls()
+    assert [value for key, value in params.items() if key not in ("session_id", "request_id")] == [""]
+
+
+def test_an_answer_to_a_question_that_is_gone_is_dropped() -> None:
+    live = Live().working()
+    question = live.question()
+    live.event("message.complete", **DONE)
+    assert live.answer(question, {"approved": True}) == []
+
+
+def test_a_terminal_that_there_is_none_of_is_answered_empty() -> None:
+    live = Live().working()
+    assert live.event("terminal.read.request", request_id="r9") == []
+    assert live.calls() == [("terminal.read.respond", {"request_id": "r9", "text": ""})]

@@ -1,0 +1,92 @@
+"""OpenClaw: recordings of its gateway's WebSocket."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.events import Unread
+from gateway.wire.dialects import Dialect
+from tests.wire.dialects.golden import GOLDEN, shown
+from tests.wire.dialects.openclaw_replay import FOLDER, Talk
+from tests.wire.dialects.replay import Recording, seen
+
+CASES = sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem != "ws-connect")
+
+SHOWN = {
+    "ws-text": "words",
+    "ws-thinking": "thoughts",
+    "ws-tool": "words before a call, which come as an item",
+    "ws-parallel": "two calls",
+    "ws-permission-deny": "a question, and no",
+    "ws-error": "a model's failure",
+    "ws-cancel": "cancelled: an end, an error and the last answer",
+    "ws-resume": "a session that came back",
+    "gateway-two": "two questions at once",
+    "gateway-guarded": "a question, and yes",
+    "gateway-question": "a question with a form",
+    "gateway-cancel-tool": "a call that was stopped, and the next turn",
+    "gateway-cancel-early": "cancelled before it began",
+    "gateway-mode": "a session that may only read",
+}
+
+
+def _recording(case: str) -> Recording:
+    def made() -> tuple[Dialect, list[bytes]]:
+        talk = Talk(case)
+        messages = talk.prompted()
+        return talk.dialect, messages
+
+    return made
+
+
+RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
+
+
+def _runs(case: str) -> str:
+    return shown(run for turn in Talk(case).play().turns for run in seen(turn))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
+    talk = Talk(case).play()
+    assert talk.turns
+    assert [seen(turn) for turn in talk.turns]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
+    talk = Talk(case).play()
+    events = [event for turn in [*talk.turns, talk.late] for event in turn]
+    assert [event for event in events if isinstance(event, Unread)] == []
+    raw = [event for turn in talk.turns for run in seen(turn) for event in run if event["type"] == "RAW"]
+    assert raw == []
+
+
+@pytest.mark.parametrize("case", ["ws-tool", "ws-thinking", "gateway-two"])
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_the_events_are_the_same_however_many_messages_come_together(case: str, size: int) -> None:
+    whole, messages = RECORDINGS[case]()
+    parts, _ = RECORDINGS[case]()
+    batches = [messages[at : at + size] for at in range(0, len(messages), size)]
+    assert [event for batch in batches for event in parts.read(batch)] == whole.read(messages)
+
+
+def test_the_connection_is_accepted() -> None:
+    talk = Talk("ws-connect").play()
+    assert talk.dialect.failure is None
+    assert talk.dialect.announced == {"identity.version": "2026.9.6"}
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_a_client_sees_what_the_file_says(case: str) -> None:
+    assert _runs(case) == (GOLDEN / f"openclaw-{case}.json").read_text("utf-8")
+
+
+def write() -> None:
+    """`python -m tests.wire.dialects.test_openclaw` writes the files anew; the difference is then to be looked at."""
+    for case in SHOWN:
+        (GOLDEN / f"openclaw-{case}.json").write_text(_runs(case), "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,140 @@
+"""Recordings of pi, of both generations, and of omp: whatever they said becomes a stream that clients take, and nothing
+of it is lost."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.events import Event, Unread, Used, Wire
+from gateway.wire.lines import Lines
+from tests.agui.replay import accepted
+from tests.agui.streams import steady
+from tests.wire.dialects.pi_replay import NAMES, lines, played, recording, runs_of
+from tests.wire.dialects.replay import Recording
+
+RECORDINGS: dict[str, Recording] = {name: partial(recording, name) for name in NAMES}
+every = pytest.mark.parametrize("name", NAMES)
+
+DIED = ("pi/json-cancel-tool", "omp/json-cancel-tool", "omp/json-error-retry")
+"""Where the process was gone in the middle, and the driver says so."""
+
+
+def said(name: str) -> list[dict[str, Any]]:
+    """The agent's own messages, as they were recorded, to the end of the turn."""
+    told = [orjson.loads(raw) for raw in lines(name)]
+    return [entry.get("line", entry) for entry in told if entry.get("dir") != "in"]
+
+
+def finals(name: str, kind: str) -> str:
+    """All that the model said, by the messages that are complete; a subagent's are not the agent's own."""
+    ends = [told["message"] for told in said(name) if told["type"] == "message_end"]
+    blocks = [block for message in ends if message["role"] == "assistant" for block in message["content"]]
+    return "".join(block[kind] for block in blocks if block["type"] == kind)
+
+
+def told_by(name: str, kind: str) -> str:
+    stream = (event for run in runs_of(played(name).events) for event in run if event["type"] == f"{kind}_CONTENT")
+    return "".join(event["delta"] for event in stream if "subagentRunId" not in event)
+
+
+def test_all_recordings_are_played() -> None:
+    assert len(NAMES) > 60
+
+
+@every
+def test_every_run_is_a_stream_that_the_official_client_takes(name: str) -> None:
+    for run in runs_of(played(name).events):
+        accepted(run)
+
+
+@every
+def test_the_turn_ends_by_the_agents_own_word(name: str) -> None:
+    assert played(name).dialect.busy is (name in DIED)
+
+
+@every
+def test_nothing_is_left_unread(name: str) -> None:
+    assert [event for event in played(name).events if isinstance(event, Unread)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "omp/rpc-command"])  # no model speaks there
+def test_every_word_is_told_once(name: str) -> None:
+    assert told_by(name, "TEXT_MESSAGE") == finals(name, "text")
+    assert told_by(name, "REASONING_MESSAGE") == finals(name, "thinking")
+
+
+@every
+def test_every_tool_that_ran_has_one_call_and_one_result(name: str) -> None:
+    events = [event for run in runs_of(played(name).events) for event in run if "subagentRunId" not in event]
+    ran = [told["toolCallId"] for told in said(name) if told["type"] == "tool_execution_start"]
+    starts = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
+    results = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert starts == [f"t1:{agents_id}" for agents_id in ran]
+    assert sorted(results) == sorted(starts) or name in DIED
+
+
+@every
+def test_the_arguments_are_those_that_the_tool_was_given(name: str) -> None:
+    runs = runs_of(played(name).events)
+    for told in said(name):
+        if told["type"] == "tool_execution_start":
+            parts = [event for run in runs for event in run if event["type"] == "TOOL_CALL_ARGS"]
+            mine = [part["delta"] for part in parts if part["toolCallId"] == f"t1:{told['toolCallId']}"]
+            assert orjson.loads("".join(mine)) == told["args"]
+
+
+@every
+def test_the_tokens_are_those_of_all_answers(name: str) -> None:
+    used = [event for event in played(name).events if isinstance(event, Used)]
+    told = [message["usage"] for message in answers(name)]
+    assert sum(one.input_tokens or 0 for one in used) == sum(
+        one["input"] + one["cacheRead"] + one["cacheWrite"] for one in told
+    )
+    assert sum(one.output_tokens or 0 for one in used) == sum(one["output"] for one in told)
+    assert sum(one.total_tokens or 0 for one in used) == sum(one["totalTokens"] for one in told)
+
+
+def answers(name: str) -> list[dict[str, Any]]:
+    """Subagents' too: somebody pays for them."""
+    events = [told.get("payload", {}).get("event", told) for told in said(name)]
+    ends = [event["message"] for event in events if event["type"] == "message_end"]
+    return [message for message in ends if message["role"] == "assistant"]
+
+
+def events_of(name: str, sizes: list[int]) -> list[Event]:
+    dialect, messages = recording(name)
+    data, cut, found = b"\n".join(messages) + b"\n", Lines(10_000_000), list[Event]()
+    start = number = 0
+    while start < len(data):
+        size = sizes[number % len(sizes)]
+        found += dialect.read([line for line in cut.feed(data[start : start + size]) if isinstance(line, bytes)])
+        start, number = start + size, number + 1
+    return found
+
+
+CUT = ("pi/rpc-gate-edit", "pi-1.5/json-parallel", "omp/rpc-permission-parallel", "omp/json-thinking")
+
+
+@settings(steady, max_examples=12)
+@given(st.sampled_from(CUT), st.lists(st.integers(1, 900), min_size=1, max_size=20))
+def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: list[int]) -> None:
+    assert events_of(name, sizes) == events_of(name, [10_000_000])
+
+
+def test_a_session_is_known_by_the_agents_own_id() -> None:
+    first, again = played("pi/json-text").dialect, played("pi/json-resume").dialect
+    assert first.session_id == again.session_id == "01a1e203-5f7d-741b-afed-f3758f0445d2"
+    assert played("pi/json-fork").dialect.session_id != first.session_id
+
+
+def test_no_path_of_this_machine_is_told() -> None:
+    told: list[Wire] = [event for name in NAMES for run in runs_of(played(name).events) for event in run]
+    words = orjson.dumps(told).decode()
+    assert "raw-http-request" not in words
+    assert "/home/user" not in words
