@@ -26,7 +26,7 @@ class Tasks(Protocol):
     async def start(self, func: Work, *args: object, name: object = None) -> Any: ...
 
 
-class Contained:
+class ContainedTasks:
     """A task group whose tasks fail alone. Cancelling the group ends them all the same."""
 
     def __init__(self, tasks: Tasks) -> None:

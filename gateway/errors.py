@@ -33,7 +33,7 @@ class GatewayError(Exception):
 
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
-    code: str = "INTERNAL"
+    code: str = "INTERNAL_ERROR"
 
     def __init__(self, detail: str, *, code: str | None = None, **extra: Any) -> None:
         super().__init__(detail)
@@ -71,7 +71,7 @@ class TooSlow(BadRequest):
 
 
 class WrongType(BadRequest):
-    status, title, code = 415, "Unsupported content type", "WRONG_CONTENT_TYPE"
+    status, title, code = 415, "Unsupported content type", "UNSUPPORTED_CONTENT_TYPE"
 
 
 class Unauthorized(GatewayError):
@@ -107,15 +107,15 @@ class NotCapable(Refused):
 
 
 class Busy(GatewayError):
-    status, title, code = 503, "Busy", "BUSY"
+    status, title, code = 503, "Busy", "GATEWAY_BUSY"
 
 
 class ConfigError(GatewayError):
-    title, code = "Configuration error", "CONFIG"
+    title, code = "Configuration error", "INVALID_CONFIG"
 
 
 class StoreError(GatewayError):
-    status, title, code = 503, "Store unavailable", "STORE"
+    status, title, code = 503, "Store unavailable", "STORE_ERROR"
 
 
 class AgentFault(GatewayError):

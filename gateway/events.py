@@ -4,9 +4,9 @@ In: what a dialect, a protocol or an in-process agent reports. Out: a batch (a l
 `agui.outbound`, which turns them into AG-UI events. Nothing here knows a wire format, a clock or an id scheme:
 an id that is left out is made by `outbound`, and whatever is open is remembered there.
 
-`subagent` is always the id of one invocation (`SubagentStart.id`); None means the agent itself. The three deltas and
-`Native` are not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody changes
-them.
+`subagent` is always the id of one invocation (`SubagentStarted.id`); None means the agent itself. The three deltas and
+`AguiEvent` are not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody
+changes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Layer: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class TextDelta:
+class TextMessageContent:
     """Text of the answer. Without `message_id` it goes on with the message that is open, or opens a new one."""
 
     text: str
@@ -37,7 +37,7 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class TextEnd:
+class TextMessageEnd:
     """The message is complete. Optional: whatever must be closed is closed without it."""
 
     message_id: str | None = None
@@ -45,7 +45,7 @@ class TextEnd:
 
 
 @dataclass(slots=True)
-class ReasoningDelta:
+class ReasoningMessageContent:
     """Visible thinking."""
 
     text: str
@@ -55,13 +55,13 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningEnd:
+class ReasoningMessageEnd:
     message_id: str | None = None
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Encrypted:
+class ReasoningEncryptedValue:
     """An opaque value that a provider wants back with the message or the tool call it names."""
 
     subtype: Literal["message", "tool-call"]
@@ -71,7 +71,7 @@ class Encrypted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStart:
+class ToolCallStart:
     """A tool call begins. `message_id` names the assistant message it belongs to; left out, the current one."""
 
     id: str
@@ -82,7 +82,7 @@ class ToolStart:
 
 
 @dataclass(slots=True)
-class ToolArgs:
+class ToolCallArgs:
     """A piece of the call's arguments, as JSON text."""
 
     id: str
@@ -90,7 +90,7 @@ class ToolArgs:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolEnd:
+class ToolCallEnd:
     """The arguments are complete; the tool may run now."""
 
     id: str
@@ -98,7 +98,7 @@ class ToolEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolCallResult:
     """What the tool gave back: text, or AG-UI content parts."""
 
     id: str
@@ -109,13 +109,13 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class StateSet:
+class StateSnapshot:
     snapshot: Json
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StatePatched:
+class StateDelta:
     """JSON Patch operations on the shared state."""
 
     delta: list[dict[str, Any]]
@@ -123,15 +123,15 @@ class StatePatched:
 
 
 @dataclass(frozen=True, slots=True)
-class MessagesSet:
+class MessagesSnapshot:
     """The whole conversation, as AG-UI messages."""
 
     messages: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class ActivitySet:
-    """Something shown beside the conversation (a plan, a search, live output); patched by `ActivityPatched`."""
+class ActivitySnapshot:
+    """Something shown beside the conversation (a plan, a search, live output); patched by `ActivityDelta`."""
 
     id: str
     type: str
@@ -141,7 +141,7 @@ class ActivitySet:
 
 
 @dataclass(frozen=True, slots=True)
-class ActivityPatched:
+class ActivityDelta:
     id: str
     type: str
     patch: list[dict[str, Any]]
@@ -149,19 +149,19 @@ class ActivityPatched:
 
 
 @dataclass(frozen=True, slots=True)
-class StepStart:
+class StepStarted:
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StepEnd:
+class StepFinished:
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentStart:
+class SubagentStarted:
     id: str
     name: str
     description: str | None = None
@@ -172,13 +172,13 @@ class SubagentStart:
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentEnd:
+class SubagentFinished:
     id: str
     result: Json = None
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentBroke:
+class SubagentError:
     id: str
     message: str
     code: str | None = None
@@ -192,7 +192,7 @@ class Custom:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Raw:
     """Something the reader did not understand: leaves the house as a RAW event, never dropped."""
 
     event: Json
@@ -200,7 +200,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
+class Warning:
     """A wish that could not be met, or material that had to be left out: told to the client, once."""
 
     code: str
@@ -209,14 +209,14 @@ class Warned:
 
 
 @dataclass(slots=True)
-class Native:
+class AguiEvent:
     """An AG-UI event by the agent itself, an official object or its JSON. Checked and put in order by `outbound`."""
 
     event: Any
 
 
 @dataclass(slots=True)
-class Written:
+class EncodedText:
     """Text of one message by an agent that speaks AG-UI itself: `TEXT_MESSAGE_CONTENT` events, each as the very line of
     JSON that the gateway would write for it. They go on as they are wherever nothing has to be changed."""
 
@@ -225,7 +225,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Interrupt:
     """One thing the agent waits for. Becomes an AG-UI Interrupt; `id` must be unique in the thread."""
 
     id: str
@@ -240,15 +240,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InterruptRequested:
     """The turn waits for answers to these. The run ends with an interrupt; the turn stays parked."""
 
-    questions: tuple[Question, ...]
+    questions: tuple[Interrupt, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ClientCall:
-    """A call of one of the client's own tools: `id` and `name` as its `ToolStart` told them."""
+class ClientToolCall:
+    """A call of one of the client's own tools: `id` and `name` as its `ToolCallStart` told them."""
 
     id: str
     name: str
@@ -258,15 +258,15 @@ class ClientCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ClientToolsCalled:
     """The turn waits for what the client's own tools give back. The run ends well, with these calls pending; the turn
     stays parked until a run brings their results. They come as answers do, under the ids of the calls."""
 
-    calls: tuple[ClientCall, ...]
+    calls: tuple[ClientToolCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class UserMessageAccepted:
     """The agent has taken up a message of the user's that reached it during the turn (`LiveTurn.steer`)."""
 
     message_id: str
@@ -274,7 +274,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class TokenUsage:
     """Tokens of one (provider, model), by AG-UI's accounting: totals include their parts. Added up over the run."""
 
     provider: str | None = None
@@ -288,7 +288,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class TurnEnded:
     """The turn is over. `interrupts` (AG-UI objects) are questions that the agent wants answered by a *new* turn."""
 
     stop_reason: str = "end_turn"
@@ -297,7 +297,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
+class TurnFailed:
     """The turn failed. `code` is for programs, `message` for people."""
 
     message: str
@@ -305,34 +305,34 @@ class Broke:
 
 
 Event: TypeAlias = (
-    TextDelta
-    | TextEnd
-    | ReasoningDelta
-    | ReasoningEnd
-    | Encrypted
-    | ToolStart
-    | ToolArgs
-    | ToolEnd
-    | ToolResult
-    | StateSet
-    | StatePatched
-    | MessagesSet
-    | ActivitySet
-    | ActivityPatched
-    | StepStart
-    | StepEnd
-    | SubagentStart
-    | SubagentEnd
-    | SubagentBroke
+    TextMessageContent
+    | TextMessageEnd
+    | ReasoningMessageContent
+    | ReasoningMessageEnd
+    | ReasoningEncryptedValue
+    | ToolCallStart
+    | ToolCallArgs
+    | ToolCallEnd
+    | ToolCallResult
+    | StateSnapshot
+    | StateDelta
+    | MessagesSnapshot
+    | ActivitySnapshot
+    | ActivityDelta
+    | StepStarted
+    | StepFinished
+    | SubagentStarted
+    | SubagentFinished
+    | SubagentError
     | Custom
-    | Unread
-    | Warned
-    | Native
-    | Written
-    | Asked
-    | Called
-    | Heard
-    | Used
-    | Ended
-    | Broke
+    | Raw
+    | Warning
+    | AguiEvent
+    | EncodedText
+    | InterruptRequested
+    | ClientToolsCalled
+    | UserMessageAccepted
+    | TokenUsage
+    | TurnEnded
+    | TurnFailed
 )

@@ -41,10 +41,10 @@ class Settings(BaseModel):
     """Folders of agent files, laid over the bundled ones in order: the same id replaces."""
     watch: bool = True
     """Apply changes of agent files while it runs."""
-    allow_private: bool = False
+    allow_private_addresses: bool = False
     """Let agents that are registered by HTTP be at private addresses and on loopback; those of files always may. MCP
     servers that clients name are asked for their tools there, too."""
-    mcp_stdio: bool = True
+    probe_mcp_stdio: bool = True
     """Start the MCP servers over stdio that clients name, to ask them for their tools, as the agents themselves start
     them. Turn it off where agents are shut in a sandbox and the gateway is not."""
     acp: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Settings(BaseModel):
 
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Folders that agents work in. The first is where they start; a run may choose another inside any of them."""
-    session_idle: float = Field(default=900.0, gt=0)
+    session_idle_timeout: float = Field(default=900.0, gt=0)
     """A session that was not used so long is closed; the thread brings it back."""
     max_runs: int = Field(default=256, gt=0)
     """Runs live at once; one more is refused with 503."""
@@ -89,16 +89,16 @@ class Settings(BaseModel):
     """At SIGTERM: how long live runs may go on before they are ended with `GATEWAY_STOPPING`."""
     interrupt_ttl: float = Field(default=3600.0, gt=0)
     """A question that nobody answers within this is answered `cancelled`."""
-    max_deliveries: int = Field(default=100, gt=0)
+    max_queued_per_thread: int = Field(default=100, gt=0)
     """Messages that wait for one thread; one more is refused with 503 `QUEUE_FULL`."""
-    max_waiting: int = Field(default=10_000, gt=0)
+    max_queued: int = Field(default=10_000, gt=0)
     """Messages that wait for all threads together; one more is refused with 503 `QUEUE_FULL`."""
 
-    tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
+    log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory; readers further behind are served from the store."""
-    run_bytes: int = Field(default=1024 * 1024 * 1024, gt=0)
+    max_run_log_bytes: int = Field(default=1024 * 1024 * 1024, gt=0)
     """Largest log of one run; more fails the run with `RUN_TOO_LARGE`."""
-    event_bytes: int = Field(default=10_000_000, gt=0, le=10_400_000)
+    max_event_bytes: int = Field(default=10_000_000, gt=0, le=10_400_000)
     """Largest single event; clients refuse anything over 10 MiB. Long deltas are split, others fail the run."""
     retain_seconds: float = Field(default=30 * 86400.0, gt=0)
     """Logs of runs that ended longer ago are deleted."""
@@ -106,9 +106,9 @@ class Settings(BaseModel):
     """Above this much log in the store, the oldest ended runs are deleted."""
     prune_interval: float = Field(default=600.0, gt=0)
     """How often old logs are looked for."""
-    feed_events: int = Field(default=2000, gt=0)
+    retain_thread_events: int = Field(default=2000, gt=0)
     """Events of a thread's feed, receipts among them, that are kept; the oldest go first."""
-    retain_feed_events: int = Field(default=500_000, gt=0)
+    retain_all_thread_events: int = Field(default=500_000, gt=0)
     """The same for all threads together. `retain_seconds` holds for them too."""
 
     @field_validator("allow_origin")

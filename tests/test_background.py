@@ -8,7 +8,7 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
-from gateway.background import Contained
+from gateway.background import ContainedTasks
 
 
 class Wrong(Exception):
@@ -32,7 +32,7 @@ async def fails_before_its_start(*, task_status: TaskStatus[str]) -> None:
 async def test_a_task_that_fails_leaves_those_beside_it_alone(caplog: pytest.LogCaptureFixture) -> None:
     went_on = anyio.Event()
     async with anyio.create_task_group() as group:
-        tasks = Contained(group)
+        tasks = ContainedTasks(group)
         tasks.start_soon(fails)
         assert await tasks.start(fails_after_its_start) == "begun"
         tasks.start_soon(_set, went_on)
@@ -47,14 +47,14 @@ async def test_a_task_that_fails_leaves_those_beside_it_alone(caplog: pytest.Log
 async def test_one_that_cannot_start_tells_whoever_started_it(caplog: pytest.LogCaptureFixture) -> None:
     async with anyio.create_task_group() as group:
         with pytest.raises(Wrong, match="at once"):
-            await Contained(group).start(fails_before_its_start)
+            await ContainedTasks(group).start(fails_before_its_start)
     assert not caplog.records
 
 
 @pytest.mark.anyio
 async def test_cancelling_the_group_ends_what_is_contained(caplog: pytest.LogCaptureFixture) -> None:
     async with anyio.create_task_group() as group:
-        Contained(group).start_soon(anyio.sleep_forever)
+        ContainedTasks(group).start_soon(anyio.sleep_forever)
         group.cancel_scope.cancel()
     assert not caplog.records
 

@@ -158,7 +158,7 @@ def test_every_environment_variable_it_names_sets_something() -> None:
 
 def test_every_key_it_shows_belongs_to_the_settings_or_to_an_agents_file() -> None:
     keys = [found[1] for word in inline() if (found := re.match(r"(\w+) = ", word))]
-    assert {"port", "merge", "announces"} <= set(keys)
+    assert {"port", "merge", "capabilities_entry"} <= set(keys)
     assert [key for key in keys if key not in {*Settings.model_fields, *AgentDefinition.model_fields}] == []
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, TypeAlias
 
-from gateway.events import Asked, Event, Question, ToolResult
+from gateway.events import Event, Interrupt, InterruptRequested, ToolCallResult
 from gateway.turn import Answer, Turn
 
 from .voice import call, say
@@ -46,9 +46,9 @@ async def approve(turn: Turn) -> AsyncGenerator[Event, Answers]:
     async for event in call(id_, "delete_file", {"path": "notes.txt"}):
         yield event
     question = may_i(id_, "notes.txt")
-    answers = {question.id: AGREED} if auto else (yield Asked((question,)))
+    answers = {question.id: AGREED} if auto else (yield InterruptRequested((question,)))
     outcome = verdict(answers[question.id], "notes.txt")
-    yield ToolResult(id_, outcome)
+    yield ToolCallResult(id_, outcome)
     async for event in say(f"{outcome} Thank you for looking."):
         yield event
 
@@ -64,10 +64,10 @@ async def two_approvals(turn: Turn) -> AsyncGenerator[Event, Answers]:
             yield event
     questions = {id_: may_i(id_, path) for id_, path in paths.items()}
     asked = tuple(questions.values())
-    answers = {question.id: AGREED for question in asked} if auto else (yield Asked(asked))
+    answers = {question.id: AGREED for question in asked} if auto else (yield InterruptRequested(asked))
     outcomes = {id_: verdict(answers[question.id], paths[id_]) for id_, question in questions.items()}
     for id_, outcome in outcomes.items():
-        yield ToolResult(id_, outcome)
+        yield ToolCallResult(id_, outcome)
     async for event in say(" ".join(outcomes.values())):
         yield event
 
@@ -76,15 +76,15 @@ async def form(turn: Turn) -> AsyncGenerator[Event, Answers]:
     async for event in say("I can keep you a table, if you fill in a form."):
         yield event
     id_ = f"ask-{turn.run_id}-booking"
-    answers = yield Asked((Question(id_, "input_required", "Who is coming?", response_schema=BOOKING),))
+    answers = yield InterruptRequested((Interrupt(id_, "input_required", "Who is coming?", response_schema=BOOKING),))
     async for event in say(booked(answers[id_])):
         yield event
 
 
-def may_i(call_id: str, path: str) -> Question:
+def may_i(call_id: str, path: str) -> Interrupt:
     """`call_id` has the run's id in it, so the question's is unique in the thread too."""
     message = f"May I delete {path}? You may also name another file."
-    return Question(f"ask-{call_id}", "tool_call", message, tool_call_id=call_id, response_schema=APPROVAL)
+    return Interrupt(f"ask-{call_id}", "tool_call", message, tool_call_id=call_id, response_schema=APPROVAL)
 
 
 def verdict(answer: Answer, path: str) -> str:

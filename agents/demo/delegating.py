@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from gateway.events import Event, StepEnd, StepStart, SubagentEnd, SubagentStart, ToolResult
+from gateway.events import Event, StepFinished, StepStarted, SubagentFinished, SubagentStarted, ToolCallResult
 from gateway.turn import Turn
 
 from .tools import WEATHER, weather
@@ -15,26 +15,26 @@ CITY = "Reykjavík"
 
 async def subagent(turn: Turn) -> AsyncIterator[Event]:
     id_ = f"{turn.run_id}-scout"
-    yield StepStart("delegate")
-    yield SubagentStart(id_, "scout", f"Finds out what {CITY} is like today")
+    yield StepStarted("delegate")
+    yield SubagentStarted(id_, "scout", f"Finds out what {CITY} is like today")
     async for event in _scout(id_):
         yield event
-    yield SubagentEnd(id_, {"city": CITY, "weather": WEATHER[CITY]})
-    yield StepEnd("delegate")
+    yield SubagentFinished(id_, {"city": CITY, "weather": WEATHER[CITY]})
+    yield StepFinished("delegate")
     async for event in say(f"My scout is back from {CITY}: {WEATHER[CITY]}. All it did carries its own id."):
         yield event
 
 
 async def _scout(id_: str) -> AsyncIterator[Event]:
     """What the subagent does: everything is tagged with its id."""
-    yield StepStart("explore", id_)
+    yield StepStarted("explore", id_)
     async for event in say(f"Off to {CITY}!", id_):
         yield event
-    yield StepStart("look up", id_)
+    yield StepStarted("look up", id_)
     async for event in call(f"{id_}-weather", "get_weather", {"city": CITY}, id_):
         yield event
-    yield ToolResult(f"{id_}-weather", weather(CITY), subagent=id_)
-    yield StepEnd("look up", id_)
+    yield ToolCallResult(f"{id_}-weather", weather(CITY), subagent=id_)
+    yield StepFinished("look up", id_)
     async for event in say("Windy, but lovely.", id_):
         yield event
-    yield StepEnd("explore", id_)
+    yield StepFinished("explore", id_)

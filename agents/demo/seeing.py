@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, TypeAlias
 
-from gateway.events import Event, ToolResult
+from gateway.events import Event, ToolCallResult
 from gateway.turn import Turn
 
 from .voice import call, say
@@ -31,7 +31,7 @@ async def image(turn: Turn) -> AsyncIterator[Event]:
     list_ = "\n".join(f"- {describe(part)}" for part in parts)
     async for event in call(id_, "look_at", {"parts": [part["type"] for part in parts]}):
         yield event
-    yield ToolResult(id_, [{"type": "text", "text": list_}, *echoed(parts)])
+    yield ToolCallResult(id_, [{"type": "text", "text": list_}, *echoed(parts)])
     opening = "Here is what you sent me:" if theirs else "You attached nothing, so I show you a picture of mine:"
     async for event in say(f"{opening}\n\n{list_}"):
         yield event

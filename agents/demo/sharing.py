@@ -7,7 +7,7 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import ActivityPatched, ActivitySet, Custom, Event, StatePatched, StateSet, Unread
+from gateway.events import ActivityDelta, ActivitySnapshot, Custom, Event, Raw, StateDelta, StateSnapshot
 from gateway.turn import Turn
 
 from .voice import say
@@ -19,11 +19,11 @@ PLAN = ("Read the question", "Look things up", "Write the answer")
 async def state(turn: Turn) -> AsyncIterator[Event]:
     """The page's own keys stay; ours begin afresh."""
     theirs: dict[str, Any] = turn.state if isinstance(turn.state, dict) else {}
-    yield StateSet({**theirs, "steps": [], "progress": 0})
+    yield StateSnapshot({**theirs, "steps": [], "progress": 0})
     for number, step in enumerate(STEPS, 1):
         await checkpoint()
         progress = {"op": "replace", "path": "/progress", "value": 100 * number // len(STEPS)}
-        yield StatePatched([{"op": "add", "path": "/steps/-", "value": step}, progress])
+        yield StateDelta([{"op": "add", "path": "/steps/-", "value": step}, progress])
     async for event in say("Tea is ready, and your page knew of every step: a state snapshot, then small patches."):
         yield event
 
@@ -32,18 +32,18 @@ async def plan(turn: Turn) -> AsyncIterator[Event]:
     """Entries in the shape that coding agents use for their plans (ACP's)."""
     id_ = f"{turn.run_id}-plan"
     entries = [{"content": content, "priority": "medium", "status": "pending"} for content in PLAN]
-    yield ActivitySet(id_, "plan", {"entries": entries})
+    yield ActivitySnapshot(id_, "plan", {"entries": entries})
     for number in range(len(PLAN)):
         for status in ("in_progress", "completed"):
             await checkpoint()
             path = f"/entries/{number}/status"
-            yield ActivityPatched(id_, "plan", [{"op": "replace", "path": path, "value": status}])
+            yield ActivityDelta(id_, "plan", [{"op": "replace", "path": path, "value": status}])
     async for event in say("All according to plan: it is an activity beside our conversation, patched as I went."):
         yield event
 
 
 async def custom(turn: Turn) -> AsyncIterator[Event]:
     yield Custom("demo.confetti", {"pieces": 200, "colors": ["teal", "amber"]})
-    yield Unread({"kind": "weather-balloon", "altitude": 31_000}, source="demo")
+    yield Raw({"kind": "weather-balloon", "altitude": 31_000}, source="demo")
     async for event in say("Two events for those who know them: a custom one (confetti!) and a raw one, as it came."):
         yield event

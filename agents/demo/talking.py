@@ -8,7 +8,7 @@ from itertools import cycle, islice
 
 import anyio
 
-from gateway.events import Event, TextDelta
+from gateway.events import Event, TextMessageContent
 from gateway.turn import Turn
 
 from .voice import ponder, say
@@ -33,7 +33,7 @@ async def think(turn: Turn) -> AsyncIterator[Event]:
 async def long(turn: Turn) -> AsyncIterator[Event]:
     """Numbers, so that anyone can see that none is missing. No pause: the gateway sets the pace."""
     for number in range(1, asked_number(turn.text, "long", LONG, LONGEST) + 1):
-        yield TextDelta(f"{number} ")
+        yield TextMessageContent(f"{number} ")
 
 
 async def slow(turn: Turn) -> AsyncIterator[Event]:
@@ -41,7 +41,7 @@ async def slow(turn: Turn) -> AsyncIterator[Event]:
     for number, word in enumerate(words):
         if number:
             await anyio.sleep(SLOW_PAUSE)
-        yield TextDelta(f"{word} ")
+        yield TextMessageContent(f"{word} ")
 
 
 def asked_number(text: str, word: str, default: int, most: int) -> int:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.turn import Turn
 
 from .voice import call, pieces, say
@@ -26,7 +26,7 @@ async def tool(turn: Turn) -> AsyncIterator[Event]:
         yield event
     async for event in call(id_, "get_weather", {"city": "Oslo"}):
         yield event
-    yield ToolResult(id_, weather("Oslo"))
+    yield ToolCallResult(id_, weather("Oslo"))
     async for event in say(f"In Oslo it is {WEATHER['Oslo']}. At least in my imagination: take a coat anyway."):
         yield event
 
@@ -38,7 +38,7 @@ async def tools(turn: Turn) -> AsyncIterator[Event]:
     async for event in _at_once(cities):
         yield event
     for id_, city in cities.items():
-        yield ToolResult(id_, weather(city))
+        yield ToolCallResult(id_, weather(city))
         await checkpoint()
     async for event in say(f"Oslo has {WEATHER['Oslo']}, Lisbon has {WEATHER['Lisbon']}. I know where I would go."):
         yield event
@@ -47,11 +47,11 @@ async def tools(turn: Turn) -> AsyncIterator[Event]:
 async def _at_once(cities: dict[str, str]) -> AsyncIterator[Event]:
     """A piece of one call's arguments, then one of the other's: a client must tell them apart by id."""
     for id_ in cities:
-        yield ToolStart(id_, "get_weather")
+        yield ToolCallStart(id_, "get_weather")
     for row in zip_longest(*(pieces({"city": city}) for city in cities.values())):
         for id_, piece in zip(cities, row, strict=True):
             if piece is not None:
-                yield ToolArgs(id_, piece)
+                yield ToolCallArgs(id_, piece)
         await checkpoint()
     for id_ in cities:
-        yield ToolEnd(id_)
+        yield ToolCallEnd(id_)

@@ -13,7 +13,16 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import Event, ReasoningDelta, ReasoningEnd, TextDelta, TextEnd, ToolArgs, ToolEnd, ToolStart
+from gateway.events import (
+    Event,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallStart,
+)
 
 PHRASE = re.compile(r"\s*(?:\S+\s*){1,3}")
 """Three words, with the space around them."""
@@ -24,26 +33,26 @@ ARGUMENTS_PIECE = 6
 async def say(text: str, subagent: str | None = None) -> AsyncIterator[Event]:
     """One message, phrase by phrase."""
     for phrase in PHRASE.findall(text):
-        yield TextDelta(phrase, subagent=subagent)
+        yield TextMessageContent(phrase, subagent=subagent)
         await checkpoint()
-    yield TextEnd(subagent=subagent)
+    yield TextMessageEnd(subagent=subagent)
 
 
 async def ponder(text: str) -> AsyncIterator[Event]:
     """One thought, phrase by phrase."""
     for phrase in PHRASE.findall(text):
-        yield ReasoningDelta(phrase)
+        yield ReasoningMessageContent(phrase)
         await checkpoint()
-    yield ReasoningEnd()
+    yield ReasoningMessageEnd()
 
 
 async def call(id_: str, name: str, arguments: dict[str, Any], subagent: str | None = None) -> AsyncIterator[Event]:
     """One tool call, up to where the tool would run."""
-    yield ToolStart(id_, name, subagent=subagent)
+    yield ToolCallStart(id_, name, subagent=subagent)
     for piece in pieces(arguments):
-        yield ToolArgs(id_, piece)
+        yield ToolCallArgs(id_, piece)
         await checkpoint()
-    yield ToolEnd(id_)
+    yield ToolCallEnd(id_)
 
 
 def pieces(arguments: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import anyio
 
-from gateway.events import ActivityPatched, ActivitySet, Event, ToolResult
+from gateway.events import ActivityDelta, ActivitySnapshot, Event, ToolCallResult
 from gateway.turn import Turn
 
 from .voice import call, say
@@ -63,15 +63,15 @@ async def edit(turn: Turn) -> AsyncIterator[Event]:
     async for event in call(change, "edit", {"path": "greet.py"}):
         yield event
     diff = {"path": "greet.py", "oldText": BEFORE, "newText": AFTER}
-    yield ToolResult(change, "greet.py was changed", metadata={"acp": {"status": "completed", "diffs": [diff]}})
+    yield ToolCallResult(change, "greet.py was changed", metadata={"acp": {"status": "completed", "diffs": [diff]}})
     async for event in call(test, "shell", {"command": "pytest"}):
         yield event
-    yield ActivitySet(f"{test}-terminal", "terminal", {"toolCallId": test, "command": "pytest", "output": []})
+    yield ActivitySnapshot(f"{test}-terminal", "terminal", {"toolCallId": test, "command": "pytest", "output": []})
     for line in LINES:
         await anyio.sleep(PAUSE)
-        yield ActivityPatched(f"{test}-terminal", "terminal", [{"op": "add", "path": "/output/-", "value": line}])
+        yield ActivityDelta(f"{test}-terminal", "terminal", [{"op": "add", "path": "/output/-", "value": line}])
     over = [{"op": "add", "path": "/exitCode", "value": 0}]
-    yield ActivityPatched(f"{test}-terminal", "terminal", over)
-    yield ToolResult(test, "3 passed", metadata={"acp": {"status": "completed", "exitCode": 0}})
+    yield ActivityDelta(f"{test}-terminal", "terminal", over)
+    yield ToolCallResult(test, "3 passed", metadata={"acp": {"status": "completed", "exitCode": 0}})
     async for event in say("Changed, tested, done. No file was touched, though: this is a demo."):
         yield event

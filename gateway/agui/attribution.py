@@ -24,7 +24,7 @@ _NEVER_NULL = {
 }
 
 
-class Owners:
+class Attribution:
     """One page per kind: id → owner. A missing id is unknown, which is not the same as None."""
 
     __slots__ = ("activities", "calls", "messages", "reasoning")

@@ -87,7 +87,7 @@ def _version(given: str | None, found: Findings) -> str | None:
     if given is None or VERSION.fullmatch(given):
         return given
     says = 'is no version like "1.0": the client counts as one from before 1.0'
-    found.notice(("protocolVersion",), "UNREADABLE_VERSION", says)
+    found.notice(("protocolVersion",), "INVALID_PROTOCOL_VERSION", says)
     return None
 
 

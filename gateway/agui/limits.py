@@ -21,7 +21,7 @@ def check_size(event: Wire, limit: int) -> None:
         size = max(size, protobuf_bound(event))
     if size > limit:
         raise EventTooLarge(
-            f"the agent sent a {event['type']} event of {size} bytes; one event may have {limit} (event_bytes). "
+            f"the agent sent a {event['type']} event of {size} bytes; one event may have {limit} (max_event_bytes). "
             "Send large data in pieces or behind a URL."
         )
 

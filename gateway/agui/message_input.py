@@ -47,7 +47,7 @@ POSTED = Object(
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class MessageInput:
     message: dict[str, Any]
     """AG-UI's user message, with an id."""
     named: bool
@@ -68,13 +68,13 @@ class Posted:
         return json.dumps([message, self.delivery, self.forwarded_props], sort_keys=True).encode()
 
 
-def read(body: bytes) -> Posted:
+def read(body: bytes) -> MessageInput:
     """Raises `errors.NotJson` or `errors.BadInput`, and nothing else."""
     found = Findings()
     given = POSTED.read(jsonio.loads(body, inbound.MAX_DEPTH), (), found)
     found.settle()
     message = given["message"]
-    return Posted(
+    return MessageInput(
         message if "id" in message else {"id": uuid4().hex, **message},
         "id" in message,
         cast(Delivery, given["delivery"]),

@@ -9,7 +9,7 @@ from gateway.events import Wire
 
 
 @dataclass(slots=True)
-class Lane:
+class OpenMessages:
     """What is under way in one lane."""
 
     owner: str | None

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
-from gateway.agui.attribution import Owner, Owners, nulls, tagged
+from gateway.agui.attribution import Attribution, Owner, nulls, tagged
 from gateway.events import Wire
 
 Phase: TypeAlias = Literal["before", "running", "finished", "errored"]
@@ -86,7 +86,7 @@ class Order:
         self._begin()
 
     def _begin(self) -> None:
-        book = self._owners = Owners()
+        book = self._owners = Attribution()
         self._texts = _Streams("text message", "messageId", book.messages, "V6", "V7")
         self._thoughts = _Streams("reasoning message", "messageId", book.reasoning, "V12", "V13")
         self._spans = _Streams("reasoning span", "messageId", book.reasoning, "V12", "V13")

@@ -15,28 +15,28 @@ from gateway.agui.deltas import merge, split
 from gateway.agui.interrupts import calls_of, questions_of
 from gateway.agui.limits import DELTA_CHARS, check_size
 from gateway.agui.ordering import Order
-from gateway.agui.passthrough import Natives, unfolded
-from gateway.agui.surrogates import Pairs
+from gateway.agui.passthrough import Passthrough, unfolded
+from gateway.agui.surrogates import SurrogatePairs
 from gateway.agui.translate import Translator, warning
 from gateway.agui.usage import Usage
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import (
-    Asked,
-    Broke,
-    Called,
-    ClientCall,
-    Ended,
+    AguiEvent,
+    ClientToolCall,
+    ClientToolsCalled,
+    EncodedText,
     Event,
-    Native,
-    Question,
-    TextDelta,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
-    Used,
+    Interrupt,
+    InterruptRequested,
+    TextMessageContent,
+    TokenUsage,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
     Wire,
-    Written,
 )
 from gateway.turn import UNREPORTED
 
@@ -71,15 +71,15 @@ class Outbound:
         *,
         merging: bool = True,
         client_tools: Iterable[str] = (),
-        event_bytes: int = 10_000_000,
+        max_event_bytes: int = 10_000_000,
     ) -> None:
         self._ids = {"threadId": thread_id, "runId": run_id}
-        self._merging, self._event_bytes = merging, event_bytes
+        self._merging, self._event_bytes = merging, max_event_bytes
         self._client_tools = frozenset(client_tools)
         self._translator = Translator(prefix)
         self._order = Order()
-        self._natives = Natives(self._order)
-        self._pairs = Pairs()
+        self._natives = Passthrough(self._order)
+        self._pairs = SurrogatePairs()
         self._usage = Usage()
         self._calls: dict[str, Wire] = {}
         self._subagents: dict[str, Wire] = {}
@@ -87,9 +87,9 @@ class Outbound:
         self._streaming: str | None = None
         self._passing: Mapping[str, None] = {}
         """Messages whose plain text goes on as it comes."""
-        self.ended: Ended | Broke | None = None
-        self.asked: list[Question] = []
-        self.called: list[ClientCall] = []
+        self.ended: TurnEnded | TurnFailed | None = None
+        self.asked: list[Interrupt] = []
+        self.called: list[ClientToolCall] = []
         self._theirs: set[str] = set()
         """Calls that the client has answered itself."""
 
@@ -116,7 +116,7 @@ class Outbound:
                 # Nearly every event of a run is this one, so it has a short way: its message is open, nothing moves.
                 if (
                     streaming is not None
-                    and type(event) is TextDelta
+                    and type(event) is TextMessageContent
                     and (event.message_id is None or event.message_id == streaming)
                     and event.subagent is None
                     and event.metadata is None
@@ -127,7 +127,7 @@ class Outbound:
                 # And so has the same from an agent that speaks AG-UI itself: checked as `validate` does, and in order.
                 elif (
                     passing
-                    and type(event) is Native
+                    and type(event) is AguiEvent
                     and type(wire := event.event) is dict
                     and len(wire) == 3
                     and wire.get("type") == "TEXT_MESSAGE_CONTENT"
@@ -147,7 +147,7 @@ class Outbound:
                     streaming, passing = self._short_way(), self._natives.passing(self.ended is not None)
             self._say(streaming, words, out)
         except AgentFault as exc:
-            self.ended, streaming, passing = Broke(exc.detail, exc.code), None, {}
+            self.ended, streaming, passing = TurnFailed(exc.detail, exc.code), None, {}
         self._streaming, self._passing = streaming, passing
         return self._pack(out)
 
@@ -155,7 +155,7 @@ class Outbound:
         """The batch as lines, where all of it goes on as it was written; None: it must be fed."""
         lines: list[bytes] = []
         for event in batch:
-            if type(event) is not Written or event.message_id not in self._passing:
+            if type(event) is not EncodedText or event.message_id not in self._passing:
                 return None
             lines += event.lines
         return None if self._pairs.holding or (self._merging and len(lines) > 1) else lines
@@ -186,7 +186,7 @@ class Outbound:
         self,
         interrupts: Sequence[dict[str, Any]] = (),
         *,
-        pending: Sequence[ClientCall] = (),
+        pending: Sequence[ClientToolCall] = (),
         cancelled: bool = False,
     ) -> list[Wire]:
         """Closes what is open, then `RUN_FINISHED`. `pending`: the calls of the client's own tools that the turn, which
@@ -245,23 +245,23 @@ class Outbound:
     def _read(self, event: Event, out: list[Wire]) -> None:
         self._suspect = True
         match event:
-            case Native():
+            case AguiEvent():
                 for wire in self._natives.read(event.event):
                     self._native(wire, out)
-            case Written() if event.message_id in self._natives.passing(ended=False):
+            case EncodedText() if event.message_id in self._natives.passing(ended=False):
                 out.extend(unfolded(event))
-            case Written():
+            case EncodedText():
                 for wire in unfolded(event):
-                    self._read(Native(wire), out)
-            case Asked():
+                    self._read(AguiEvent(wire), out)
+            case InterruptRequested():
                 self.asked.extend(questions_of(event.questions))
-            case Called():
+            case ClientToolsCalled():
                 self.called.extend(calls_of(event.calls))
-            case ToolResult() if event.id in self._theirs:
+            case ToolCallResult() if event.id in self._theirs:
                 self._theirs.discard(event.id)
-            case Used():
+            case TokenUsage():
                 self._usage.add({USAGE_KEYS.get(name, name): value for name, value in asdict(event).items()})
-            case Ended() | Broke():
+            case TurnEnded() | TurnFailed():
                 self.ended = event
             case _:
                 for wire in self._translator.read(event):
@@ -275,9 +275,9 @@ class Outbound:
             case "RUN_FINISHED":
                 outcome = wire.get("outcome", {"type": "success"})
                 reason = "cancelled" if outcome["type"] == "cancelled" else "end_turn"
-                self.ended = Ended(reason, wire.get("result"), outcome.get("interrupts", ()))
+                self.ended = TurnEnded(reason, wire.get("result"), outcome.get("interrupts", ()))
             case "RUN_ERROR":
-                self.ended = Broke(wire["message"], wire.get("code", "AGENT_ERROR"))
+                self.ended = TurnFailed(wire["message"], wire.get("code", "AGENT_ERROR"))
             case _:
                 self._emit(wire, out)
         if wire["type"] in ("RUN_FINISHED", "RUN_ERROR"):
@@ -310,7 +310,7 @@ class Outbound:
         return out
 
     def _outcome(
-        self, interrupts: Sequence[dict[str, Any]], pending: Sequence[ClientCall], cancelled: bool
+        self, interrupts: Sequence[dict[str, Any]], pending: Sequence[ClientToolCall], cancelled: bool
     ) -> dict[str, Any] | None:
         if interrupts:
             return {"type": "interrupt", "interrupts": list(interrupts)}
@@ -332,13 +332,13 @@ class Outbound:
             self._answer_own_calls(out)
         return out
 
-    def _show_again(self, pending: Sequence[ClientCall]) -> list[Wire]:
+    def _show_again(self, pending: Sequence[ClientToolCall]) -> list[Wire]:
         """What a run leaves pending it must have started: a call of an earlier run is started once more. Without
         arguments, for a client would add them to those it has."""
         here, out = set(self._order.unanswered()), list[Wire]()
         for call in pending:
             if call.id not in here:
-                for event in (ToolStart(call.id, call.name, subagent=call.subagent), ToolEnd(call.id)):
+                for event in (ToolCallStart(call.id, call.name, subagent=call.subagent), ToolCallEnd(call.id)):
                     self._read(event, out)
         return out
 
@@ -355,9 +355,9 @@ def shortened(message: str) -> str:
     return message if len(message) <= MESSAGE_CHARS else message[:MESSAGE_CHARS] + "…"
 
 
-def _result(ended: Ended | Broke | None) -> Any:
+def _result(ended: TurnEnded | TurnFailed | None) -> Any:
     """What the agent gave; else why it stopped, where that is not the usual end."""
-    if not isinstance(ended, Ended):
+    if not isinstance(ended, TurnEnded):
         return None
     usual = ended.stop_reason in ("end_turn", "cancelled") or ended.result is not None
     return ended.result if usual else {"stopReason": ended.stop_reason}

@@ -14,7 +14,7 @@ import orjson
 from gateway.agui.chunks import Chunks
 from gateway.agui.ordering import Order, OutOfOrder
 from gateway.agui.validate import EVENT_TYPES, validate
-from gateway.events import Wire, Written
+from gateway.events import EncodedText, Wire
 
 OUT_OF_ORDER = "agent:out-of-order"
 UNKNOWN = "agent:unknown-event"
@@ -53,7 +53,7 @@ IDS = {
 DEFAULTS = {"role": "assistant"}
 
 
-class Natives:
+class Passthrough:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._chunks = Chunks()
@@ -112,7 +112,7 @@ class Natives:
         return all(known.get(key) == value for key, value in event.items())
 
 
-def unfolded(written: Written) -> list[Wire]:
+def unfolded(written: EncodedText) -> list[Wire]:
     """Its events, as if each had come by itself."""
     events: list[Wire] = orjson.loads(b"[%b]" % b",".join(written.lines))
     return events

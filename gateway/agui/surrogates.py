@@ -20,7 +20,7 @@ ENDS = {
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Pairs:
+class SurrogatePairs:
     def __init__(self) -> None:
         self._held: dict[tuple[str, str], Wire] = {}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from gateway import events as e
-from gateway.agui.open_messages import Lane
+from gateway.agui.open_messages import OpenMessages
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Wire
@@ -20,7 +20,7 @@ class Translator:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._count = 0
-        self._lanes: dict[str | None, Lane] = {}
+        self._lanes: dict[str | None, OpenMessages] = {}
         self.main = self._lane(None)
         self.calls: dict[str, str | None] = {}
         """Tool call → the subagent that made it."""
@@ -38,45 +38,45 @@ class Translator:
         self._count += 1
         return f"{self._prefix}-{self._count}"
 
-    def _lane(self, owner: str | None) -> Lane:
+    def _lane(self, owner: str | None) -> OpenMessages:
         lane = self._lanes.get(owner)
         if lane is None:
-            lane = self._lanes[owner] = Lane(owner)
+            lane = self._lanes[owner] = OpenMessages(owner)
         return lane
 
-    def _text(self, event: e.TextDelta) -> list[Wire]:
+    def _text(self, event: e.TextMessageContent) -> list[Wire]:
         lane, opened = self._lane(event.subagent), list[Wire]()
         if lane.text is None or event.message_id not in (None, lane.text):
             opened = lane.open_text(event.message_id or self.new_id(), event.role or "assistant")
         delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": lane.text, "delta": event.text}
         return [*opened, with_metadata(lane.tag(delta), event.metadata)]
 
-    def _reasoning(self, event: e.ReasoningDelta) -> list[Wire]:
+    def _reasoning(self, event: e.ReasoningMessageContent) -> list[Wire]:
         lane, opened = self._lane(event.subagent), list[Wire]()
         if lane.reasoning is None or event.message_id not in (None, lane.reasoning):
             opened = lane.open_reasoning(event.message_id or self.new_id())
         delta = {"type": "REASONING_MESSAGE_CONTENT", "messageId": lane.reasoning, "delta": event.text}
         return [*opened, with_metadata(lane.tag(delta), event.metadata)]
 
-    def _heard(self, event: e.Heard) -> list[Wire]:
-        closed, lane = self.main.close(), Lane(None)
+    def _heard(self, event: e.UserMessageAccepted) -> list[Wire]:
+        closed, lane = self.main.close(), OpenMessages(None)
         self.main.assistant = None  # what the agent says now answers the new message
         delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": event.message_id, "delta": event.text}
         return [*closed, *lane.open_text(event.message_id, "user"), delta, *lane.close()]
 
-    def _text_end(self, event: e.TextEnd) -> list[Wire]:
+    def _text_end(self, event: e.TextMessageEnd) -> list[Wire]:
         lane = self._lane(event.subagent)
         return lane.close_text() if event.message_id in (None, lane.text) else []
 
-    def _reasoning_end(self, event: e.ReasoningEnd) -> list[Wire]:
+    def _reasoning_end(self, event: e.ReasoningMessageEnd) -> list[Wire]:
         lane = self._lane(event.subagent)
         return lane.close_reasoning() if event.message_id in (None, lane.reasoning) else []
 
-    def _encrypted(self, event: e.Encrypted) -> list[Wire]:
+    def _encrypted(self, event: e.ReasoningEncryptedValue) -> list[Wire]:
         wire = {"subtype": event.subtype, "entityId": event.entity_id, "encryptedValue": event.value}
         return [self._lane(event.subagent).tag({"type": "REASONING_ENCRYPTED_VALUE", **wire})]
 
-    def _tool_start(self, event: e.ToolStart) -> list[Wire]:
+    def _tool_start(self, event: e.ToolCallStart) -> list[Wire]:
         lane = self._lane(event.subagent)
         self.calls[event.id] = event.subagent
         closed = lane.close()
@@ -84,17 +84,17 @@ class Translator:
         wire = {"toolCallId": event.id, "toolCallName": event.name, "parentMessageId": parent}
         return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_START", **wire}), event.metadata)]
 
-    def _tool_args(self, event: e.ToolArgs) -> list[Wire]:
+    def _tool_args(self, event: e.ToolCallArgs) -> list[Wire]:
         return [self._of_call(event.id, {"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta})]
 
-    def _tool_end(self, event: e.ToolEnd) -> list[Wire]:
+    def _tool_end(self, event: e.ToolCallEnd) -> list[Wire]:
         end = self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})
         return [with_metadata(end, event.metadata)]
 
     def _of_call(self, call: str, event: Wire) -> Wire:
         return self._lane(self.calls.get(call)).tag(event)
 
-    def _tool_result(self, event: e.ToolResult) -> list[Wire]:
+    def _tool_result(self, event: e.ToolCallResult) -> list[Wire]:
         # Who gives the result need not be who made the call: only the call's end is in its owner's name.
         lane = self._lane(self.calls.get(event.id) if event.subagent is None else event.subagent)
         closed = [*lane.close(), self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})]
@@ -103,32 +103,32 @@ class Translator:
         wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
         return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_RESULT", **wire}), event.metadata)]
 
-    def _state(self, event: e.StateSet) -> list[Wire]:
+    def _state(self, event: e.StateSnapshot) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]
 
-    def _state_patch(self, event: e.StatePatched) -> list[Wire]:
+    def _state_patch(self, event: e.StateDelta) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "STATE_DELTA", "delta": event.delta})]
 
-    def _messages(self, event: e.MessagesSet) -> list[Wire]:
+    def _messages(self, event: e.MessagesSnapshot) -> list[Wire]:
         return [{"type": "MESSAGES_SNAPSHOT", "messages": event.messages}]
 
-    def _activity(self, event: e.ActivitySet) -> list[Wire]:
+    def _activity(self, event: e.ActivitySnapshot) -> list[Wire]:
         wire: Wire = {"messageId": event.id, "activityType": event.type, "content": event.content}
         if not event.replace:
             wire["replace"] = False
         return [self._lane(event.subagent).tag({"type": "ACTIVITY_SNAPSHOT", **wire})]
 
-    def _activity_patch(self, event: e.ActivityPatched) -> list[Wire]:
+    def _activity_patch(self, event: e.ActivityDelta) -> list[Wire]:
         wire = {"messageId": event.id, "activityType": event.type, "patch": event.patch}
         return [self._lane(event.subagent).tag({"type": "ACTIVITY_DELTA", **wire})]
 
-    def _step_start(self, event: e.StepStart) -> list[Wire]:
+    def _step_start(self, event: e.StepStarted) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "STEP_STARTED", "stepName": event.name})]
 
-    def _step_end(self, event: e.StepEnd) -> list[Wire]:
+    def _step_end(self, event: e.StepFinished) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "STEP_FINISHED", "stepName": event.name})]
 
-    def _subagent_start(self, event: e.SubagentStart) -> list[Wire]:
+    def _subagent_start(self, event: e.SubagentStarted) -> list[Wire]:
         wire = {
             "type": "SUBAGENT_STARTED",
             "subagentRunId": event.id,
@@ -140,13 +140,13 @@ class Translator:
         }
         return [{key: value for key, value in wire.items() if value is not None}]
 
-    def _subagent_end(self, event: e.SubagentEnd) -> list[Wire]:
+    def _subagent_end(self, event: e.SubagentFinished) -> list[Wire]:
         wire: Wire = {"type": "SUBAGENT_FINISHED", "subagentRunId": event.id}
         if event.result is not None:
             wire["result"] = event.result
         return [*self._lane(event.id).close(), wire]
 
-    def _subagent_broke(self, event: e.SubagentBroke) -> list[Wire]:
+    def _subagent_broke(self, event: e.SubagentError) -> list[Wire]:
         wire = {"type": "SUBAGENT_ERROR", "subagentRunId": event.id, "message": event.message}
         if event.code is not None:
             wire["code"] = event.code
@@ -155,13 +155,13 @@ class Translator:
     def _custom(self, event: e.Custom) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "CUSTOM", "name": event.name, "value": event.value})]
 
-    def _unread(self, event: e.Unread) -> list[Wire]:
+    def _unread(self, event: e.Raw) -> list[Wire]:
         wire: Wire = {"type": "RAW", "event": event.event}
         if event.source is not None:
             wire["source"] = event.source
         return [wire]
 
-    def _warned(self, event: e.Warned) -> list[Wire]:
+    def _warned(self, event: e.Warning) -> list[Wire]:
         return [warning(event.code, event.message, event.detail)]
 
 
@@ -194,29 +194,29 @@ NAMES_OF_THEIR_OWN = {"STREAM_FALLBACK": "stream_fallback"}
 
 
 HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {
-    e.TextDelta: Translator._text,
-    e.TextEnd: Translator._text_end,
-    e.Heard: Translator._heard,
-    e.ReasoningDelta: Translator._reasoning,
-    e.ReasoningEnd: Translator._reasoning_end,
-    e.Encrypted: Translator._encrypted,
-    e.ToolStart: Translator._tool_start,
-    e.ToolArgs: Translator._tool_args,
-    e.ToolEnd: Translator._tool_end,
-    e.ToolResult: Translator._tool_result,
-    e.StateSet: Translator._state,
-    e.StatePatched: Translator._state_patch,
-    e.MessagesSet: Translator._messages,
-    e.ActivitySet: Translator._activity,
-    e.ActivityPatched: Translator._activity_patch,
-    e.StepStart: Translator._step_start,
-    e.StepEnd: Translator._step_end,
-    e.SubagentStart: Translator._subagent_start,
-    e.SubagentEnd: Translator._subagent_end,
-    e.SubagentBroke: Translator._subagent_broke,
+    e.TextMessageContent: Translator._text,
+    e.TextMessageEnd: Translator._text_end,
+    e.UserMessageAccepted: Translator._heard,
+    e.ReasoningMessageContent: Translator._reasoning,
+    e.ReasoningMessageEnd: Translator._reasoning_end,
+    e.ReasoningEncryptedValue: Translator._encrypted,
+    e.ToolCallStart: Translator._tool_start,
+    e.ToolCallArgs: Translator._tool_args,
+    e.ToolCallEnd: Translator._tool_end,
+    e.ToolCallResult: Translator._tool_result,
+    e.StateSnapshot: Translator._state,
+    e.StateDelta: Translator._state_patch,
+    e.MessagesSnapshot: Translator._messages,
+    e.ActivitySnapshot: Translator._activity,
+    e.ActivityDelta: Translator._activity_patch,
+    e.StepStarted: Translator._step_start,
+    e.StepFinished: Translator._step_end,
+    e.SubagentStarted: Translator._subagent_start,
+    e.SubagentFinished: Translator._subagent_end,
+    e.SubagentError: Translator._subagent_broke,
     e.Custom: Translator._custom,
-    e.Unread: Translator._unread,
-    e.Warned: Translator._warned,
+    e.Raw: Translator._unread,
+    e.Warning: Translator._warned,
 }
 
 TEXTS = {

@@ -23,7 +23,7 @@ GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms")
 STANDS_FOR = {"outputFormat": "outputSchema"}
 """A wish that can be met by another one: JSON is an answer that fits a schema."""
 
-DROPPED = "PART_DROPPED"
+DROPPED = "CONTENT_DROPPED"
 """The notice of a part that the agent does not take."""
 
 MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
@@ -50,7 +50,7 @@ def _options(options: Options, definition: AgentDefinition) -> None:
             f"{definition.id!r} does not take the option {wish!r}: its definition ({definition.source.name}) "
             f"lists {takes}. Leave it out, or choose an agent that takes it.",
             capability=f"options.{wish}",
-            saidBy=f"profile ({definition.source.name})",
+            source=f"profile ({definition.source.name})",
             pointer=f"/forwardedProps/gateway/{wish}",
         )
 
@@ -74,8 +74,8 @@ def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
             "Remove the part, or choose an agent that takes it."
         )
         if turn.options.strict or len(notices) + 1 == len(content):  # without these nothing is left to say
-            raise NotCapable(detail, capability=found.path, saidBy=found.said_by, pointer=pointer)
-        notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "saidBy": found.said_by}))
+            raise NotCapable(detail, capability=found.path, source=found.said_by, pointer=pointer)
+        notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "source": found.said_by}))
     if not notices:
         return turn
     messages = [*turn.messages]

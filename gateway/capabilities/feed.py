@@ -1,7 +1,7 @@
 """Snapshots as they change, for any number of watchers. The one file of this room that waits.
 
-In: a `Sight`, which tells what a key's watchers would see now, and by which cheap facts one notices that this may have
-changed. Out: for every watcher the newest state, as soon as there is one that it has not seen.
+In: a `SnapshotSource`, which tells what a key's watchers would see now, and by which cheap facts one notices that this
+may have changed. Out: for every watcher the newest state, as soon as there is one that it has not seen.
 
 A change costs one look for each key that is watched, whatever the number of its watchers; a key that nobody watches
 costs no work. Nobody is waited for: whoever is slow finds the newest state when it comes back for more.
@@ -19,7 +19,7 @@ from anyio import CancelScope
 from anyio.lowlevel import checkpoint
 
 from gateway.background import Tasks
-from gateway.capabilities.versions import Key, Shown, Told, Versions
+from gateway.capabilities.versions import FeedEvent, Key, RenderedSnapshot, Versions
 from gateway.errors import Busy, GatewayError
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ RESTING = 64
 """Keys without watchers whose versions are still remembered, for a page that is reloaded. No work is done for them."""
 
 
-class Sight(Protocol):
+class SnapshotSource(Protocol):
     """The world, as the feed sees it."""
 
     async def facts(self, agent: str) -> Any:
@@ -43,7 +43,7 @@ class Sight(Protocol):
     def own(self, key: Key) -> Any:
         """What this key depends on beside that."""
 
-    async def look(self, key: Key) -> Shown:
+    async def look(self, key: Key) -> RenderedSnapshot:
         """Raises `GatewayError` where there is nothing to be seen any more."""
 
     async def attend(self, agent: str, looked: Callable[[], None]) -> None:
@@ -51,7 +51,7 @@ class Sight(Protocol):
         `looked` is called when all were learnt for the first time."""
 
 
-class Pulse:
+class ChangeSignal:
     """Tells those who watch an agent to look at once. Nothing is lost without it: changes are then seen at the next
     look. Touching costs nothing where nobody watches. For the event loop's own thread."""
 
@@ -82,7 +82,7 @@ class Watcher:
         self._channel, self._last = channel, after
         self.woken = anyio.Event()
 
-    async def next(self) -> Told | None:
+    async def next(self) -> FeedEvent | None:
         """The newest that it has not had yet; None at the end. May be cancelled and called again."""
         while (told := self._channel.news(self._last)) is None and not self._channel.over:
             self.woken = anyio.Event()
@@ -100,14 +100,14 @@ class Channel:
         self.facts: Any = None
         """What the newest version was made of."""
         self.over = False
-        self._farewell: Told | None = None
+        self._farewell: FeedEvent | None = None
 
-    def news(self, after: int | None) -> Told | None:
+    def news(self, after: int | None) -> FeedEvent | None:
         if not self.over:
             return self.versions.after(after)
         return self._farewell if self._farewell is not None and self._farewell.number != after else None
 
-    async def show(self, shown: Shown) -> None:
+    async def show(self, shown: RenderedSnapshot) -> None:
         """A few at a time: whoever else is served by this gateway need not wait until a thousand were written to."""
         if self.versions.publish(shown):
             for number, watcher in enumerate(list(self.watchers), 1):
@@ -123,7 +123,7 @@ class Channel:
             watcher.woken.set()
 
 
-class Rounds:
+class AgentWatch:
     """An agent that is watched: its channels, and the task that goes round them."""
 
     def __init__(self, agent: str) -> None:
@@ -140,9 +140,9 @@ class Rounds:
 
 
 class Feed:
-    def __init__(self, sight: Sight, pulse: Pulse, tasks: Tasks, most: int) -> None:
+    def __init__(self, sight: SnapshotSource, pulse: ChangeSignal, tasks: Tasks, most: int) -> None:
         self._sight, self._pulse, self._tasks, self._most = sight, pulse, tasks, most
-        self._rounds: dict[str, Rounds] = {}
+        self._rounds: dict[str, AgentWatch] = {}
         self._resting: dict[Key, Versions] = {}
         self._closed = False
 
@@ -177,26 +177,26 @@ class Feed:
 
     # -- who watches what
 
-    def _enter(self, agent: str) -> Rounds:
+    def _enter(self, agent: str) -> AgentWatch:
         if self._closed:
             raise Busy("the gateway is shutting down; watch again when it is back")
         if sum(rounds.users for rounds in self._rounds.values()) >= self._most:
             raise Busy(f"max_watchers ({self._most}) are watching already; ask without text/event-stream, or later")
         rounds = self._rounds.get(agent)
         if rounds is None:
-            rounds = self._rounds[agent] = Rounds(agent)
+            rounds = self._rounds[agent] = AgentWatch(agent)
             self._tasks.start_soon(self._go_round, rounds)
         rounds.users += 1
         return rounds
 
-    def _leave(self, rounds: Rounds) -> None:
+    def _leave(self, rounds: AgentWatch) -> None:
         rounds.users -= 1
         if not rounds.users:
             rounds.scope.cancel()
             if self._rounds.get(rounds.agent) is rounds:
                 del self._rounds[rounds.agent]
 
-    async def _open(self, rounds: Rounds, key: Key) -> Channel:
+    async def _open(self, rounds: AgentWatch, key: Key) -> Channel:
         if (channel := rounds.channels.get(key)) is not None:
             return channel
         with anyio.move_on_after(TOGETHER):
@@ -212,7 +212,7 @@ class Feed:
             rounds.channels[key] = channel
         return channel
 
-    def _rest(self, rounds: Rounds, channel: Channel) -> None:
+    def _rest(self, rounds: AgentWatch, channel: Channel) -> None:
         if channel.watchers or rounds.channels.get(channel.key) is not channel:
             return
         del rounds.channels[channel.key]
@@ -222,7 +222,7 @@ class Feed:
 
     # -- looking
 
-    async def _go_round(self, rounds: Rounds) -> None:
+    async def _go_round(self, rounds: AgentWatch) -> None:
         """The agent's task. A defect here ends its watchers' streams, and nothing else."""
         with rounds.scope:
             try:
@@ -235,7 +235,7 @@ class Feed:
                 if self._rounds.get(rounds.agent) is rounds:
                     del self._rounds[rounds.agent]
 
-    async def _look_for_ever(self, rounds: Rounds) -> None:
+    async def _look_for_ever(self, rounds: AgentWatch) -> None:
         seen = self._pulse.beat(rounds.agent)
         while True:
             await self._pulse.wait(rounds.agent, seen, TICK)
@@ -246,7 +246,7 @@ class Feed:
             for channel, facts in await self._stale(rounds):
                 await self._refresh(rounds, channel, facts)
 
-    async def _stale(self, rounds: Rounds) -> list[tuple[Channel, Any]]:
+    async def _stale(self, rounds: AgentWatch) -> list[tuple[Channel, Any]]:
         """Those whose facts are others now, with these. An agent that is gone has none."""
         try:
             facts = await self._sight.facts(rounds.agent)
@@ -255,7 +255,7 @@ class Feed:
         now = [(channel, (facts, self._sight.own(channel.key))) for channel in rounds.channels.values()]
         return [(channel, its) for channel, its in now if channel.facts != its]
 
-    async def _refresh(self, rounds: Rounds, channel: Channel, facts: Any) -> None:
+    async def _refresh(self, rounds: AgentWatch, channel: Channel, facts: Any) -> None:
         channel.facts = facts
         try:
             await channel.show(await self._sight.look(channel.key))

@@ -25,7 +25,7 @@ def now() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LayerStatement:
     """One layer: who says what, where it was read and when."""
 
     layer: str
@@ -36,13 +36,13 @@ class Said:
     key_of: Callable[[str], str] | None = field(default=None, compare=False)
     """Where in the source a leaf stands; None: the source has no places."""
 
-    def since(self, before: Iterable[Said]) -> Said:
+    def since(self, before: Iterable[LayerStatement]) -> LayerStatement:
         """Itself, or one of those before that says the same: then it has been known for so long."""
         mine = self.layer, self.source, self.values
         return next((said for said in before if (said.layer, said.source, said.values) == mine), self)
 
 
-def profile_layer(definition: AgentDefinition) -> Said:
+def profile_layer(definition: AgentDefinition) -> LayerStatement:
     """What the agent's file says of it."""
     identity = {
         "name": definition.identity.name,
@@ -53,7 +53,7 @@ def profile_layer(definition: AgentDefinition) -> Said:
         "documentationUrl": definition.identity.documentation_url,
     }
     values = flatten({"identity": identity}) | flatten(definition.capabilities) | _manifest(definition)
-    return Said("profile", definition.source.name, values | _first_mode(definition), key_of=profile_key)
+    return LayerStatement("profile", definition.source.name, values | _first_mode(definition), key_of=profile_key)
 
 
 def profile_key(path: str) -> str:
@@ -91,7 +91,7 @@ def _manifest(definition: AgentDefinition) -> dict[str, Any]:
     return {f"custom.mux.{MUX_NAMES.get(key, camel(key))}": value for key, value in told.items() if value is not None}
 
 
-def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None = None) -> Said:
+def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None = None) -> LayerStatement:
     """The chosen model's own limits. `agent`: what the agent itself announced; a model's yes does not undo its no, for
     the agent stands between the model and the client."""
     offered, takes = levels(definition, model), budget(definition, model)
@@ -113,7 +113,7 @@ def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None =
     }
     no = {path for path, value in (agent or {}).items() if value is False}
     told = {path: value for path, value in values.items() if value is not None and not (value is True and path in no)}
-    return Said("model", model_source(definition, model), told)
+    return LayerStatement("model", model_source(definition, model), told)
 
 
 def _about(model: Model, takes: tuple[int, int] | bool | None) -> dict[str, Any]:
@@ -138,22 +138,22 @@ TOLD_BY = {"agent": "what the agent lists", "mcp": "tools/list of its MCP server
 
 
 def session_layers(
-    definition: AgentDefinition, learned: Layer, below: Iterable[Said], model: Said | None = None
-) -> list[Said]:
+    definition: AgentDefinition, learned: Layer, below: Iterable[LayerStatement], model: LayerStatement | None = None
+) -> list[LayerStatement]:
     """What a thread's session has and is set to. `below`: the layers that it stands over. `model`: the one of them that
     is its model's, whose no to tools stands."""
     shown = folded(learned, [said.values for said in below], definition.mcp_tool_names)
     items = shown.pop(ITEMS, None)
     servers = {path: shown.pop(path) for path in [*shown] if path.startswith(SERVERS)}
-    layers = [Said("session", "what the session told", shown)]
+    layers = [LayerStatement("session", "what the session told", shown)]
     if servers:
-        layers.append(Said("session", "what became of its MCP servers", servers))
+        layers.append(LayerStatement("session", "what became of its MCP servers", servers))
     has = {SUPPORTED: True} if session_tools.shown(learned, items, {} if model is None else model.values) else {}
     if items is not None:
         told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
-        layers.append(Said("session", told_by, {ITEMS: items, **has}))
+        layers.append(LayerStatement("session", told_by, {ITEMS: items, **has}))
     elif has:
-        layers.append(Said("session", TOLD_BY["seen"], has))
+        layers.append(LayerStatement("session", TOLD_BY["seen"], has))
     return layers
 
 

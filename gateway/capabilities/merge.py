@@ -9,14 +9,14 @@ from typing import Any
 
 import orjson
 
-from gateway.capabilities.layers import LAYERS, Said
+from gateway.capabilities.layers import LAYERS, LayerStatement
 from gateway.capability_paths import unflatten
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     values: dict[str, Any]
-    said_by: dict[str, list[Said]]
+    sources: dict[str, list[LayerStatement]]
     """Every leaf's speakers; the last one's word counts, the others were overruled."""
 
     def get(self, path: str) -> Any:
@@ -24,7 +24,7 @@ class Snapshot:
 
     def who(self, path: str) -> str:
         """`profile (echo.toml)`, for a refusal."""
-        speakers = self.said_by.get(path)
+        speakers = self.sources.get(path)
         return f"{speakers[-1].layer} ({speakers[-1].source})" if speakers else "nobody"
 
     def tree(self) -> dict[str, Any]:
@@ -33,14 +33,14 @@ class Snapshot:
 
     def explain(self) -> dict[str, Any]:
         """Each leaf with its value, its speaker, and whom that overruled."""
-        return {path: _told(path, speakers) for path, speakers in sorted(self.said_by.items())}
+        return {path: _told(path, speakers) for path, speakers in sorted(self.sources.items())}
 
 
-def merge(layers: Iterable[Said]) -> Snapshot:
+def merge(layers: Iterable[LayerStatement]) -> Snapshot:
     """Later layers win, key by key. A missing key says nothing; it is not False. Neither does an empty object: it
     leaves what others say of its keys. Where one layer has a value and another an object, the later one stands."""
     values: dict[str, Any] = {}
-    said_by: dict[str, list[Said]] = {}
+    sources: dict[str, list[LayerStatement]] = {}
     inside: set[str] = set()
     """Paths below which there is, or was, a leaf: only those need be searched."""
     for said in sorted(layers, key=lambda said: LAYERS.index(said.layer)):
@@ -52,10 +52,10 @@ def merge(layers: Iterable[Said]) -> Snapshot:
             if value == {} and (below or path in values):
                 continue
             for other in (*above, *below):
-                del values[other], said_by[other]
+                del values[other], sources[other]
             values[path] = value
-            said_by.setdefault(path, []).append(said)
-    return Snapshot(values, said_by)
+            sources.setdefault(path, []).append(said)
+    return Snapshot(values, sources)
 
 
 def _parents(path: str) -> list[str]:
@@ -68,13 +68,13 @@ def etag(body: bytes) -> str:
     return f'"{blake2b(body, digest_size=12).hexdigest()}"'
 
 
-def _told(path: str, speakers: list[Said]) -> dict[str, Any]:
-    *overruled, last = (_word(path, said) for said in speakers)
-    return {**last, "overruled": overruled[::-1]} if overruled else last
+def _told(path: str, speakers: list[LayerStatement]) -> dict[str, Any]:
+    *overridden, last = (_word(path, said) for said in speakers)
+    return {**last, "overridden": overridden[::-1]} if overridden else last
 
 
-def _word(path: str, said: Said) -> dict[str, Any]:
-    told = {"value": said.values[path], "layer": said.layer, "source": said.source, "at": said.at}
+def _word(path: str, said: LayerStatement) -> dict[str, Any]:
+    told = {"value": said.values[path], "layer": said.layer, "source": said.source, "since": said.at}
     return told if said.key_of is None else {**told, "key": said.key_of(path)}
 
 

@@ -56,7 +56,7 @@ def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegis
     return NotCapable(
         f"{verdict.message.rstrip('.')} (said by {who}). {advice}.",
         capability="model",
-        saidBy=who,
+        source=who,
         pointer=POINTER,
         **{("modelStatus" if key == "status" else key): value for key, value in extra.items()},
     )

@@ -76,7 +76,7 @@ def _listed(options: Options, snapshot: Snapshot, definition: AgentDefinition) -
             f"Agent '{definition.id}' has no {wish} {asked!r}: {path} has {', '.join(known)}, said by "
             f"{snapshot.who(path)}. Choose one of these, or leave it out.",
             capability=path,
-            saidBy=snapshot.who(path),
+            source=snapshot.who(path),
             known=known,
             pointer=f"{POINTER}/{wish}",
         )
@@ -90,7 +90,7 @@ def refusal(definition: AgentDefinition, wish: str, cannot: str, found: Fact, ad
     return NotCapable(
         f"Agent '{definition.id}' {cannot}: {found.path} is false, said by {found.said_by}. {advice}",
         capability=found.path,
-        saidBy=found.said_by,
+        source=found.said_by,
         pointer=f"{POINTER}/{wish}",
     )
 
@@ -147,5 +147,5 @@ def _stream(turn: Turn, snapshot: Snapshot, definition: AgentDefinition) -> Turn
         return turn
     about = found[lacking[0]]
     message = f"what does not stream comes whole: {', '.join(lacking)} ({about.path} is false, said by {about.said_by})"
-    detail = {"agent": definition.id, "unsupported": lacking, "saidBy": about.said_by}
+    detail = {"agent": definition.id, "unsupported": lacking, "source": about.said_by}
     return replace(turn, warnings=(*turn.warnings, Notice("STREAM_FALLBACK", message, f"{POINTER}/stream", detail)))

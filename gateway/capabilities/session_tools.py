@@ -20,7 +20,7 @@ SUPPORTED = "tools.supported"
 SEEN = "custom.gateway.tools.seen"
 """A session's leaf: names of tools that it called, where they had some. Folded into the items."""
 SERVERS = "custom.gateway.mcp."
-"""…`.NAME.status`, `.transport`, `.reason`, `.tools` (how many), `.complete`, `.saidBy`."""
+"""…`.NAME.status`, `.transport`, `.reason`, `.tools` (how many), `.complete`, `.source`."""
 AGENTS_WORD = "custom.session.mcpServers"
 """What the agent says of its servers: a list of `name status error`."""
 LISTED = ".listed"
@@ -94,9 +94,9 @@ def _agents_words(learned: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _standing(server: Server, word: Mapping[str, Any] | None) -> dict[str, Any]:
-    facts = {"saidBy": "gateway", **server.facts}
+    facts = {"source": "gateway", **server.facts}
     if word is not None:
-        facts |= {"status": WORDS.get(word["status"], "failed"), "saidBy": "agent", "reason": _reason(server, word)}
+        facts |= {"status": WORDS.get(word["status"], "failed"), "source": "agent", "reason": _reason(server, word)}
     place = f"{SERVERS}{escaped(server.name)}."
     return {place + key: value for key, value in facts.items() if value is not None}
 

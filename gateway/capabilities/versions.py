@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedSnapshot:
     """What is to be seen at one moment."""
 
     body: bytes
@@ -44,12 +44,12 @@ class Shown:
     explain: bytes | None = None
     """Who said each leaf, as JSON; None: that was not asked for."""
 
-    def patch_from(self, known: Shown) -> Patch:
+    def patch_from(self, known: RenderedSnapshot) -> Patch:
         return diff(orjson.loads(known.body), orjson.loads(self.body))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FeedEvent:
     """One event for watchers."""
 
     number: int
@@ -65,10 +65,10 @@ class Versions:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._ring: deque[tuple[int, Shown]] = deque(maxlen=RING)
-        self._told: dict[int | None, Told] = {}
+        self._ring: deque[tuple[int, RenderedSnapshot]] = deque(maxlen=RING)
+        self._told: dict[int | None, FeedEvent] = {}
 
-    def publish(self, shown: Shown) -> bool:
+    def publish(self, shown: RenderedSnapshot) -> bool:
         """False: nothing is new."""
         if self._ring and _same(self._ring[-1][1], shown):
             return False
@@ -76,7 +76,7 @@ class Versions:
         self._told = {}
         return True
 
-    def after(self, number: int | None) -> Told | None:
+    def after(self, number: int | None) -> FeedEvent | None:
         """The newest, for somebody whose last one had this number; None: that is the newest. A number that is too old,
         or none of ours, counts as none."""
         newest, shown = self._ring[-1]
@@ -88,8 +88,8 @@ class Versions:
             self._told[since] = _told(newest, shown, known)
         return self._told[since]
 
-    def farewell(self, reason: GatewayError) -> Told:
-        return Told(self._next_number(), "gone", orjson.dumps(reason.problem()))
+    def farewell(self, reason: GatewayError) -> FeedEvent:
+        return FeedEvent(self._next_number(), "removed", orjson.dumps(reason.problem()))
 
     def _next_number(self) -> int:
         """By the clock, in milliseconds, so that numbers grow beyond a restart too: none ever means two versions."""
@@ -97,16 +97,16 @@ class Versions:
         return max(last + 1, int(self._clock() * 1000))
 
 
-def _same(one: Shown, other: Shown) -> bool:
+def _same(one: RenderedSnapshot, other: RenderedSnapshot) -> bool:
     """The version is a digest of the body."""
     return one.version == other.version and one.explain == other.explain
 
 
-def _told(number: int, shown: Shown, known: Shown | None) -> Told:
+def _told(number: int, shown: RenderedSnapshot, known: RenderedSnapshot | None) -> FeedEvent:
     version, whole = orjson.dumps(shown.version), b'"capabilities":%b' % shown.body
     if shown.explain is not None:
         whole += b',"explain":%b' % shown.explain
     if known is None:
-        return Told(number, "snapshot", b'{"version":%b,%b}' % (version, whole))
+        return FeedEvent(number, "snapshot", b'{"version":%b,%b}' % (version, whole))
     patch = orjson.dumps(shown.patch_from(known))
-    return Told(number, "change", b'{"version":%b,"patch":%b,%b}' % (version, patch, whole))
+    return FeedEvent(number, "change", b'{"version":%b,"patch":%b,%b}' % (version, patch, whole))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from gateway.catalog.problems import Place, Wrong, meant, place_of
+from gateway.catalog.problems import Place, Problem, meant, place_of
 from gateway.errors import AgentFault
 from gateway.jsonio import dumps, loads
 
@@ -27,10 +27,10 @@ WORDS = {
 """Pydantic's kind of error → ours, where its own words are about Python."""
 
 
-class WrongCapabilities(ValueError):
+class InvalidCapabilities(ValueError):
     """In words it is the first mistake; `wrongs` has them all."""
 
-    def __init__(self, wrongs: Sequence[Wrong]) -> None:
+    def __init__(self, wrongs: Sequence[Problem]) -> None:
         super().__init__(wrongs[0].told)
         self.wrongs = tuple(wrongs)
 
@@ -63,14 +63,16 @@ def capability_tree(value: Any) -> dict[str, Any]:
     from ag_ui.core import AgentCapabilities
 
     tree = camel_tree(value)
-    mistakes: list[Wrong] = []
+    mistakes: list[Problem] = []
     try:
         model = AgentCapabilities.model_validate(tree, strict=True)
     except ValidationError as exc:
         mistakes = [_misfit(error) for error in exc.errors(include_url=False)]
-    unknown = (Wrong(place, _no_such(_as_written(value, place), of)) for place, of in _unknown(tree, AgentCapabilities))
+    unknown = (
+        Problem(place, _no_such(_as_written(value, place), of)) for place, of in _unknown(tree, AgentCapabilities)
+    )
     if found := list(islice(chain(mistakes, unknown), MOST_TOLD)):
-        raise WrongCapabilities([Wrong(_as_written(value, wrong.place), wrong.message) for wrong in found])
+        raise InvalidCapabilities([Problem(_as_written(value, wrong.place), wrong.message) for wrong in found])
     return _as_json(model)
 
 
@@ -82,8 +84,8 @@ def _as_json(model: BaseModel) -> dict[str, Any]:
     return dumped
 
 
-def _misfit(error: Any) -> Wrong:
-    return Wrong(place_of(error["loc"]), WORDS.get(error["type"], error["msg"]))
+def _misfit(error: Any) -> Problem:
+    return Problem(place_of(error["loc"]), WORDS.get(error["type"], error["msg"]))
 
 
 def _unknown(table: Any, model: type[BaseModel], place: Place = ()) -> Iterator[tuple[Place, type[BaseModel]]]:
@@ -139,7 +141,7 @@ def _each_at_its_key(value: Any) -> dict[str, Any]:
     """Pydantic takes an error of its own as several, each at its place below this one."""
     try:
         return capability_tree(value)
-    except WrongCapabilities as exc:
+    except InvalidCapabilities as exc:
         told = [(wrong.place, ValueError(wrong.message)) for wrong in exc.wrongs]
         raise ValidationError.from_exception_data(
             "capabilities",

@@ -12,7 +12,7 @@ from gateway.catalog.capability_table import CapabilityTable
 from gateway.catalog.field_types import OptionNames
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
-from gateway.catalog.sections import Acp, Auth, Cli, Command, Door, Effort, Identity, Install, Mode, Remote, Section
+from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
 
 NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 
@@ -28,7 +28,7 @@ class AgentDefinition(Section):
     entry: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     """python: `module:name`. A module that stands beside this file is found first, then any that can be imported. The
     name is an async generator function, a generator function (run in a thread) or a coroutine function of a `Turn`."""
-    announces: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
+    capabilities_entry: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     """python: `module:name` of capabilities: a mapping, or a function asked at every snapshot."""
     modes: tuple[Mode, ...] = ()
     """python: the modes that a thread can be in; it begins in the first. Every other agent tells its own."""
@@ -40,7 +40,7 @@ class AgentDefinition(Section):
     """cli: what is particular about it."""
     remote: Remote | None = None
     """remote: where it is."""
-    otherwise: tuple[Door, ...] = ()
+    fallback: tuple[Fallback, ...] = ()
     """Further ways in, best first: when the first cannot be had, the next is taken, and the snapshot says so."""
     install: tuple[Install, ...] = ()
     """How to get it."""
@@ -66,7 +66,7 @@ class AgentDefinition(Section):
     """Wait so long for more to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
     """Seconds of silence before a run fails; left out: the gateway's own bound."""
-    checked: date | None = None
+    verified: date | None = None
     """When somebody last held this file against the real agent."""
     sources: tuple[str, ...] = ()
     """Where its facts are from."""

@@ -168,7 +168,7 @@ def _override(definition: AgentDefinition, given: Mapping[str, Any]) -> None:
 
 
 def _refusal(message: str, why: str, advice: str, capability: str, said_by: str | None, pointer: str) -> NotCapable:
-    return NotCapable(f"{message}: {why}. {advice}.", capability=capability, saidBy=said_by, pointer=pointer)
+    return NotCapable(f"{message}: {why}. {advice}.", capability=capability, source=said_by, pointer=pointer)
 
 
 def model_entry(definition: AgentDefinition, model: Model) -> str:

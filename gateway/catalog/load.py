@@ -14,13 +14,13 @@ from pydantic import BaseModel, ValidationError
 
 from gateway.catalog.capability_table import model_in
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.problems import Place, Wrong, place_of
+from gateway.catalog.problems import Place, Problem, place_of
 from gateway.catalog.sections import Command, Identity
 from gateway.errors import ConfigError
 
 Catalog: TypeAlias = dict[str, AgentDefinition]
 
-PARTS = frozenset(("otherwise", "modes"))
+PARTS = frozenset(("fallback", "modes"))
 """Lists of tables that have capabilities of their own."""
 LOADERS = frozenset(("source", "private", "via"))
 """Fields that are no keys of the format."""
@@ -34,7 +34,7 @@ def bundled() -> Path:
 
 
 def load_catalog(folders: Iterable[Path]) -> Catalog:
-    """Later folders replace what earlier ones say of the same id; the order is otherwise the files' own."""
+    """Later folders replace what earlier ones say of the same id; the order is fallback the files' own."""
     catalog: Catalog = {}
     for folder in folders:
         catalog.update(load_folder(folder))
@@ -66,12 +66,12 @@ def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
         table = _with_capabilities(table, lambda told: None)
     try:
         return define(table, path.resolve())
-    except WrongDefinition as exc:
+    except InvalidDefinition as exc:
         raise ConfigError(f"{path}: {exc.wrongs[0].told}", wrongs=exc.wrongs) from exc
 
 
-class WrongDefinition(Exception):
-    def __init__(self, wrongs: Sequence[Wrong]) -> None:
+class InvalidDefinition(Exception):
+    def __init__(self, wrongs: Sequence[Problem]) -> None:
         super().__init__("; ".join(wrong.told for wrong in wrongs))
         self.wrongs = tuple(wrongs)
 
@@ -88,16 +88,16 @@ def _with_capabilities(table: Mapping[str, Any], change: Callable[[Any], Any]) -
 
 
 def define(table: Mapping[str, Any], source: Path, *, private: bool = True) -> AgentDefinition:
-    """A definition from what its file or its request holds. Raises `WrongDefinition` with all that is wrong."""
+    """A definition from what its file or its request holds. Raises `InvalidDefinition` with all that is wrong."""
     table = _with_capabilities(table, _floats)
-    own = [Wrong((key,), _unknown(())) for key in LOADERS if key in table]
+    own = [Problem((key,), _unknown(())) for key in LOADERS if key in table]
     told = {key: value for key, value in table.items() if key not in LOADERS}
     try:
         definition = AgentDefinition(**told, source=source, private=private)
     except ValidationError as exc:
-        raise WrongDefinition([*own, *map(_wrong, exc.errors(include_url=False))]) from exc
+        raise InvalidDefinition([*own, *map(_wrong, exc.errors(include_url=False))]) from exc
     if own:
-        raise WrongDefinition(own)
+        raise InvalidDefinition(own)
     return definition
 
 
@@ -114,15 +114,15 @@ def _floats(value: Any) -> Any:
             return value
 
 
-def _wrong(error: Any) -> Wrong:
+def _wrong(error: Any) -> Problem:
     place = place_of(error["loc"])
     match error["type"]:
         case "extra_forbidden":
-            return Wrong(place, _unknown(place[:-1]))
+            return Problem(place, _unknown(place[:-1]))
         case "missing":
-            return Wrong(place, "is missing")
+            return Problem(place, "is missing")
         case _:
-            return Wrong(place, error["msg"].removeprefix("Value error, "))
+            return Problem(place, error["msg"].removeprefix("Value error, "))
 
 
 def _unknown(section: Place) -> str:
@@ -158,7 +158,7 @@ def with_bare(catalog: Catalog, command_lines: Iterable[str]) -> Catalog:
             id=name,
             driver="acp",
             identity=Identity(name=Path(run[0]).name),
-            command=Command(run=tuple(run), inherit=("*",)),
+            command=Command(run=tuple(run), inherit_env=("*",)),
             options=ACP_OPTIONS,
             source=Path("--acp"),
         )

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.load import Catalog, WrongDefinition, define
+from gateway.catalog.load import Catalog, InvalidDefinition, define
 
 GROUP = "agui_gateway.agents"
 
@@ -54,4 +54,4 @@ def _name(point: EntryPoint) -> str:
 
 
 def _why(exc: BaseException) -> str:
-    return str(exc) if isinstance(exc, WrongDefinition) else f"{type(exc).__name__}: {exc}"
+    return str(exc) if isinstance(exc, InvalidDefinition) else f"{type(exc).__name__}: {exc}"

@@ -13,7 +13,7 @@ MOST_READ = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class Problem:
     """One thing that is wrong with a definition."""
 
     place: Place

@@ -54,7 +54,7 @@ class Command(Section):
     """Prints the version; asked by the probe."""
     env: dict[str, str] = Field(default_factory=dict)
     """Added to the trimmed environment."""
-    inherit: tuple[str, ...] = ()
+    inherit_env: tuple[str, ...] = ()
     """Names passed on from the gateway's own environment; `PREFIX_*` for a family. Values never live here."""
 
 
@@ -73,13 +73,13 @@ class Acp(Section):
     """The method to authenticate with when the agent asks for it."""
     start_timeout: float = Field(default=60.0, gt=0)
     """Seconds until `initialize` must be answered."""
-    late: float = Field(default=0.05, ge=0, le=10)
+    drain_seconds: float = Field(default=0.05, ge=0, le=10)
     """Seconds after the end of a turn in which what still comes belongs to it."""
     tools: Literal["follow", "begin"] = "follow"
     """When its model sees the client's own tools: `begin`: those that a session began with, whatever it asks later."""
     usage_covers: Literal["turn", "session"] = "turn"
     """What its token counts are about; `session`: they add up over all turns."""
-    errors_as_text: tuple[str, ...] = ()
+    error_text_patterns: tuple[str, ...] = ()
     """Patterns of answers that are a model's failure in disguise."""
 
 
@@ -129,7 +129,7 @@ class FlagTable(Section):
 Flag = Annotated[FlagTable, BeforeValidator(_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
 
 
-class Wishes(Section):
+class Flags(Section):
     """What a run may wish for, as arguments of the command: `model = ["--model", "{model}"]`. A wish that the dialect
     itself carries out in its protocol is not listed here."""
 
@@ -137,7 +137,7 @@ class Wishes(Section):
     """`{model}`"""
     mode: Flag | None = None
     """`{mode}`"""
-    new: Flag | None = None
+    session_id: Flag | None = None
     """`{session}`: a UUID for a new session, chosen by the gateway."""
     resume: Flag | None = None
     """`{session}`: to come back to."""
@@ -168,9 +168,9 @@ class Cli(Section):
     """Its format: a name in `gateway/wire/dialects`."""
     process: Literal["turn", "session", "agent"] = "session"
     """How long one process serves: one turn, one thread, or all threads."""
-    alone: bool = False
+    exclusive: bool = False
     """agent: no second process can work beside the first, so a turn that will not stop is left to it."""
-    door: Literal["lines", "raw", "frames", "whole", "http", "websocket"] = "lines"
+    transport: Literal["stdio-lines", "stdio-raw", "stdio-frames", "stdio-whole", "http", "websocket"] = "stdio-lines"
     """How messages are framed: `lines` of stdout, stdout `raw` as it comes, `frames` with a Content-Length, the `whole`
     stdout as one message, events and calls over `http`, a `websocket`. For the last two the process listens on a port
     of loopback."""
@@ -181,14 +181,14 @@ class Cli(Section):
     """http, websocket: the URL that answers 200 when it is ready to be talked to."""
     events: str | None = None
     """http: the path of its server-sent events; `{cwd}` is the session's directory."""
-    wishes: Wishes = Field(default_factory=Wishes)
+    flags: Flags = Field(default_factory=Flags)
     cancel: Literal["SIGINT", "SIGTERM"] = "SIGINT"
     """The signal that stops a turn where the dialect has no word for it; sent to the whole process group."""
     start_timeout: float = Field(default=60.0, gt=0)
     """Seconds until it must be ready for a prompt."""
-    late: float = Field(default=0.0, ge=0, le=10)
+    drain_seconds: float = Field(default=0.0, ge=0, le=10)
     """Seconds after the end of a turn in which what still comes belongs to it."""
-    errors_as_text: tuple[str, ...] = ()
+    error_text_patterns: tuple[str, ...] = ()
     """Patterns of answers that are a model's failure in disguise."""
     params: dict[str, Any] = Field(default_factory=dict)
     """For the dialect: what it says of them."""
@@ -212,6 +212,15 @@ class Effort(Section):
     """Further parameters that `thinkingOverride` may set. Any other is refused: it could be one about permissions."""
 
 
+class CircuitBreaker(Section):
+    """When an endpoint that fails is left alone for a while."""
+
+    failures: int = Field(default=5, gt=0)
+    """Failures in a row that open the circuit."""
+    cooldown: float = Field(default=15.0, gt=0)
+    """Seconds until the next request is sent."""
+
+
 class Remote(Section):
     """An agent that is reached by AG-UI itself: another gateway's, or any HTTP endpoint."""
 
@@ -230,13 +239,10 @@ class Remote(Section):
     """Further tries before the first byte; after it there is none, for the agent has begun."""
     refresh: float = Field(default=30.0, gt=0)
     """Seconds after which its capabilities, and a mounted gateway's agents, are asked for again."""
-    trips_after: int = Field(default=5, gt=0)
-    """Failures in a row after which it is left alone."""
-    rests: float = Field(default=15.0, gt=0)
-    """Seconds for which it is left alone."""
+    circuit_breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
 
 
-class Door(Section):
+class Fallback(Section):
     """A further way in, tried when those before it cannot be had."""
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")

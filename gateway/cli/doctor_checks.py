@@ -58,7 +58,7 @@ def _program(found: Availability) -> Check:
         return Check("program", "fail", found.reason or "it is not there", found.hint)
     if found.status == "broken":
         return Check("program", "fail", f"{found.program}: {found.reason}", found.hint)
-    through = f" (through {found.door!r})" if found.door else ""
+    through = f" (through {found.transport!r})" if found.transport else ""
     return Check("program", "ok", found.program + through)
 
 
@@ -163,7 +163,7 @@ async def _started(definition: AgentDefinition, driver: Driver) -> str:
 
 def start_limit(definition: AgentDefinition) -> float:
     own = definition.cli.start_timeout if definition.cli is not None else definition.acp.start_timeout
-    ways = 1 + len(definition.otherwise)
+    ways = 1 + len(definition.fallback)
     return own * ways + MARGIN
 
 

@@ -47,8 +47,8 @@ DRIVERS: dict[str, Callable[[AgentDefinition, Tasks], Driver]] = {
 
 
 def make_driver(definition: AgentDefinition, tasks: Tasks) -> Driver:
-    if definition.otherwise:
-        from gateway.drivers.fallback import Ways
+    if definition.fallback:
+        from gateway.drivers.fallback import FallbackDriver
 
-        return Ways(definition, tasks, DRIVERS)
+        return FallbackDriver(definition, tasks, DRIVERS)
     return DRIVERS[definition.driver](definition, tasks)

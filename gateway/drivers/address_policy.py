@@ -35,7 +35,7 @@ def refusal(text: str, *, private: bool) -> str | None:
         if any(address in network for network in (*LINK_LOCAL, *METADATA) if network.version == address.version):
             return "it is a link-local or metadata address, which no agent has"
         if not private and (not address.is_global or address.is_multicast):
-            return "it is a private address (allow_private lets registered agents have one)"
+            return "it is a private address (allow_private_addresses lets registered agents have one)"
     return None
 
 
@@ -81,7 +81,7 @@ class NotConnected(httpx.TransportError):
     """By the policy."""
 
 
-class Checked(httpx.AsyncHTTPTransport):
+class PinnedTransport(httpx.AsyncHTTPTransport):
     """Connects to nothing but what `refusal` lets pass."""
 
     def __init__(self, *, private: bool) -> None:

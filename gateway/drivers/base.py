@@ -44,14 +44,14 @@ class LiveTurn(Protocol):
         Raises `AgentFault` when the agent failed. Bounded inside: an agent that is not read is made to wait."""
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        """The answers to all that was asked (`Asked`), and what the client's own tools gave back (`Called`): under the
-        call's id, with AG-UI's `tool` message as the payload; `cancelled` where there is none."""
+        """The answers to all that was asked (`Asked`), and what the client's own tools gave back (`ClientToolsCalled`):
+        under the call's id, with AG-UI's `tool` message as the payload; `cancelled` where there is none."""
 
     async def steer(self, message_id: str, text: str) -> bool:
         """One more message of the user's while the turn is under way: for the agent's next step, after the tools that
-        run now. `Heard` comes by `next` when the agent has taken it up; a turn that ends without it has not, and will
-        not. False: the agent has no way for it, or this turn is past it; then nothing was said. Only where the
-        handshake layer has `custom.gateway.steering`."""
+        run now. `UserMessageAccepted` comes by `next` when the agent has taken it up; a turn that ends without it has
+        not, and will not. False: the agent has no way for it, or this turn is past it; then nothing was said. Only
+        where the handshake layer has `custom.gateway.steering`."""
 
     async def cancel(self) -> None:
         """Ask the agent to stop; what it still says comes by `next`, then the end."""
@@ -107,7 +107,7 @@ class Session(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Elsewhere(Protocol):
+class RemoteProxy(Protocol):
     """Another gateway, as one of its agents is asked about there."""
 
     async def asked(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
@@ -124,7 +124,7 @@ class Driver(Protocol):
     """It works in this machine's folders, so they are held against the workspace; else they are the far side's."""
 
     @property
-    def elsewhere(self) -> Elsewhere | None:
+    def elsewhere(self) -> RemoteProxy | None:
         """Who knows more of this agent than can be told here; None: nobody."""
 
     async def announced(self) -> Mapping[str, Any]:

@@ -11,18 +11,18 @@ from collections import deque
 from time import monotonic
 
 from gateway.events import (
+    AguiEvent,
     Event,
-    Native,
-    ReasoningDelta,
-    ReasoningEnd,
-    StepEnd,
-    StepStart,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolStart,
-    Used,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    StepFinished,
+    StepStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    TokenUsage,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallStart,
 )
 
 BATCH_EVENTS = 512
@@ -32,23 +32,25 @@ BATCH_SECONDS = 0.005
 LARGE = 16 * 1024
 """…or past an event with more text than this, so that a batch of long ones is not hundreds of megabytes."""
 
-SMALL = frozenset((TextEnd, ReasoningEnd, ToolStart, ToolEnd, StepStart, StepEnd, Used))
+SMALL = frozenset(
+    (TextMessageEnd, ReasoningMessageEnd, ToolCallStart, ToolCallEnd, StepStarted, StepFinished, TokenUsage)
+)
 """Events that are never long."""
 
 
 def is_long(event: Event) -> bool:
     """Open data is taken for long without looking: it is rare."""
     text: object = "" if type(event) in SMALL else None
-    if type(event) is Native:
+    if type(event) is AguiEvent:
         text = event.event.get("delta") if type(event.event) is dict else getattr(event.event, "delta", None)
-    elif isinstance(event, TextDelta | ReasoningDelta):
+    elif isinstance(event, TextMessageContent | ReasoningMessageContent):
         text = event.text
-    elif type(event) is ToolArgs:
+    elif type(event) is ToolCallArgs:
         text = event.delta
     return type(text) is not str or len(text) > LARGE
 
 
-class Inbox:
+class EventQueue:
     """One producer, one consumer, one event loop."""
 
     def __init__(self) -> None:
@@ -68,7 +70,7 @@ class Inbox:
             self._full_at = monotonic() + BATCH_SECONDS
             self._wake_reader()
         events.append(event)
-        if type(event) is not TextDelta:
+        if type(event) is not TextMessageContent:
             if is_long(event):
                 return True
         elif type(event.text) is str and len(event.text) > LARGE:  # nearly every event: not worth a call
@@ -125,10 +127,10 @@ class Inbox:
             self._writer.set_result(None)
 
 
-class ThreadDoor:
+class ThreadProducer:
     """The producer's side of an inbox for a producer in a thread."""
 
-    def __init__(self, inbox: Inbox) -> None:
+    def __init__(self, inbox: EventQueue) -> None:
         self._inbox = inbox
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Event] = deque()

@@ -13,14 +13,14 @@ from typing import Any
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.sections import Door
+from gateway.catalog.sections import Fallback
 from gateway.drivers.base import Driver, Opening, Session
 from gateway.drivers.probe import BEST_FIRST, Availability
 from gateway.errors import AgentFault
 
 log = logging.getLogger(__name__)
 
-PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_NONSENSE", "AGENT_NOT_FOUND"))
+PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_PROTOCOL_ERROR", "AGENT_NOT_FOUND"))
 """Of an agent that could not be started; anything else is an answer."""
 
 LONG_AGO = 300.0
@@ -29,27 +29,27 @@ LONG_AGO = 300.0
 Make = Callable[[AgentDefinition, Tasks], Driver]
 
 
-def through(definition: AgentDefinition, door: Door) -> AgentDefinition:
-    """The agent as it is through this door, and through no other."""
+def through(definition: AgentDefinition, fallback: Fallback) -> AgentDefinition:
+    """The agent as it is through this fallback, and through no other."""
     changed = {
-        "driver": door.driver,
-        "command": door.command,
-        "acp": door.acp,
-        "cli": door.cli,
-        "otherwise": (),
-        "options": definition.options if door.options is None else door.options,
-        "capabilities": _over(definition.capabilities, door.capabilities),
+        "driver": fallback.driver,
+        "command": fallback.command,
+        "acp": fallback.acp,
+        "cli": fallback.cli,
+        "fallback": (),
+        "options": definition.options if fallback.options is None else fallback.options,
+        "capabilities": _over(definition.capabilities, fallback.capabilities),
     }
     return definition.model_copy(update=changed)
 
 
-class Ways:
+class FallbackDriver:
     def __init__(self, definition: AgentDefinition, tasks: Tasks, makers: Mapping[str, Make]) -> None:
-        first = definition.model_copy(update={"otherwise": ()})
+        first = definition.model_copy(update={"fallback": ()})
         self._names = [definition.cli.dialect if definition.cli else definition.driver]
-        self._names += [door.name for door in definition.otherwise]
-        told = [first, *(through(definition, door) for door in definition.otherwise)]
-        self._layers: list[Mapping[str, Any]] = [{}, *(door.capabilities for door in definition.otherwise)]
+        self._names += [fallback.name for fallback in definition.fallback]
+        told = [first, *(through(definition, fallback) for fallback in definition.fallback)]
+        self._layers: list[Mapping[str, Any]] = [{}, *(fallback.capabilities for fallback in definition.fallback)]
         self._drivers = [makers[each.driver](each, tasks) for each in told]
         self._passed_over: dict[int, float] = {}
         """Way → when."""

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.errors import BadInput
-from gateway.events import Event, Heard, Warned
+from gateway.events import Event, UserMessageAccepted, Warning
 from gateway.turn import NO_RESULT, Turn
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
@@ -18,7 +18,7 @@ from gateway.wire.acp.prompt import new_messages, prompt_blocks
 UNSERVED = "the agent has no way to call tools of the application's own: it was not told of them"
 
 
-class Telling:
+class PromptBuilder:
     def __init__(self, known: Iterable[str], *, serves_tools: bool = False, forgets: bool = False) -> None:
         """`serves_tools`: the agent is offered the client's own tools. `forgets`: it never knows what was before."""
         self._known, self._serves_tools, self._forgets = set(known), serves_tools, forgets
@@ -28,7 +28,7 @@ class Telling:
         """Of its turns: every id that it gave begins with one."""
         self.anew = False
         """The session that knew the conversation is gone."""
-        self.warned: list[Warned] = []
+        self.warned: list[Warning] = []
         """To be told with the next turn."""
 
     def forget(self) -> None:
@@ -36,7 +36,7 @@ class Telling:
 
     def heard(self, events: Iterable[Event]) -> None:
         """What the user said during a turn is known to the agent by then."""
-        self._known.update(event.message_id for event in events if isinstance(event, Heard))
+        self._known.update(event.message_id for event in events if isinstance(event, UserMessageAccepted))
 
     def _late(self, turn: Turn) -> set[str]:
         """Calls whose results have come after all; that there is none, the agent knows."""
@@ -49,21 +49,25 @@ class Telling:
         self._keys.add(key)
         return key
 
-    def blocks(self, turn: Turn, handshake: Handshake) -> tuple[list[dict[str, Any]], list[Warned]]:
+    def blocks(self, turn: Turn, handshake: Handshake) -> tuple[list[dict[str, Any]], list[Warning]]:
         """Only what the session has not seen; if that is nothing, the newest message once more: its client tries it
         again."""
         told = {message.get("toolCallId", "") for message in turn.messages}
         own = {call for call in told - self._late(turn) if call.partition(":")[0].partition("/")[0] in self._keys}
         if turn.tools and not self._serves_tools:
             self._serves_tools = True  # said once
-            self.warned.append(Warned("TOOLS_DROPPED", UNSERVED, {"pointer": "/tools"}))
+            self.warned.append(Warning("TOOLS_DROPPED", UNSERVED, {"pointer": "/tools"}))
         anew, before, self.anew, self.warned = self.anew, self.warned, False, []
         if self._forgets:
             self._known, own, anew = set(), set(), False
         if anew and len(turn.messages) > 1:
-            before.append(Warned("RETOLD", "the agent's session was gone; the conversation was told to it anew"))
+            before.append(
+                Warning("HISTORY_REPLAYED", "the agent's session was gone; the conversation was told to it anew")
+            )
         elif anew:
-            before.append(Warned("SESSION_LOST", "the agent's session was gone; it knows nothing of what was before"))
+            before.append(
+                Warning("SESSION_NOT_RESUMED", "the agent's session was gone; it knows nothing of what was before")
+            )
         news = new_messages(turn, self._known | own) or [one for one in turn.messages[-1:] if one["role"] == "user"]
         blocks, warned = prompt_blocks(turn, handshake, new_messages=news, retell=anew or self._forgets)
         if not news:

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 GONE = "it was replaced or removed meanwhile; ask again"
 
-WORDS = ("identity", "checked", "sources")
+WORDS = ("identity", "verified", "sources")
 """Of a definition: what people are told, and no driver works by."""
 
 LetGo = Callable[[Driver], Awaitable[None]]
@@ -33,7 +33,7 @@ Touch = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Failure:
     """What is wrong with the newest word on an agent; the last good one is kept."""
 
     error: str
@@ -49,7 +49,7 @@ class Agent:
     """Why there is no driver."""
     seen: Availability | None = None
     """What the last look found; None: nobody has looked yet."""
-    trouble: Trouble | None = None
+    trouble: Failure | None = None
     """Its file is newer than this, and cannot be read."""
     lost: str | None = None
     """Why the gateway that has it cannot be reached."""
@@ -165,7 +165,7 @@ class Agents:
         self._retire(self._agents.pop(agent_id, None))
         self._touch(agent_id)
 
-    def report(self, agent_id: str, trouble: Trouble | None) -> None:
+    def report(self, agent_id: str, trouble: Failure | None) -> None:
         agent = self._agents.get(agent_id)
         if agent is not None and agent.trouble != trouble:
             agent.trouble = trouble

@@ -21,8 +21,8 @@ from watchfiles import awatch
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, load_file, load_folder
 from gateway.errors import ConfigError
-from gateway.registry.agents import Trouble
-from gateway.registry.overlays import Shelf
+from gateway.registry.agents import Failure
+from gateway.registry.overlays import Overlay
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +48,10 @@ class Kept:
     """By what one sees that it was written; None: it must be read again."""
     definition: AgentDefinition | None
     """The last good one."""
-    trouble: Trouble | None = None
+    trouble: Failure | None = None
 
 
-class Folder(Shelf):
+class AgentFolder(Overlay):
     """The layer of one folder."""
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class Folder(Shelf):
         self._complain(found)
         self._files = found
         catalog: Catalog = {}
-        troubles: dict[str, Trouble] = {}
+        troubles: dict[str, Failure] = {}
         for kept in found.values():
             if kept.definition is not None and kept.definition.id not in catalog:
                 catalog[kept.definition.id] = kept.definition
@@ -119,7 +119,7 @@ def _read(path: Path, before: Kept | None) -> Kept:
         return Kept(stamp, load_file(path))
     except ConfigError as exc:
         since = before.trouble.since if before is not None and before.trouble is not None else time.time()
-        return Kept(stamp, before.definition if before is not None else None, Trouble(exc.detail, since))
+        return Kept(stamp, before.definition if before is not None else None, Failure(exc.detail, since))
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -130,8 +130,8 @@ def _stamp(path: Path) -> Stamp | None:
     return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-class Watch:
-    def __init__(self, folders: Sequence[Folder], changed: Callable[[], None]) -> None:
+class FileWatcher:
+    def __init__(self, folders: Sequence[AgentFolder], changed: Callable[[], None]) -> None:
         """`changed`: some shelf is another now."""
         self._folders, self._changed = folders, changed
         self._stop = anyio.Event()

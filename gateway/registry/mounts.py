@@ -15,7 +15,7 @@ from anyio import CancelScope
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.remote.mount import Far
+from gateway.drivers.remote.mount import MountedGateway
 from gateway.errors import ConfigError, GatewayError
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Mounts:
         assert mount.definition.remote is not None  # else it mounts nothing
         with mount.scope:
             try:
-                far = Far(mount.definition, self._own_id)
+                far = MountedGateway(mount.definition, self._own_id)
             except ConfigError as exc:
                 return self._failed(mount, exc)
             try:
@@ -72,7 +72,7 @@ class Mounts:
                     await far.aclose()
         return None
 
-    async def _ask(self, mount: Mount, far: Far) -> None:
+    async def _ask(self, mount: Mount, far: MountedGateway) -> None:
         try:
             found = await far.agents()
         except GatewayError as exc:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
-from gateway.registry.agents import Agents, Trouble
+from gateway.registry.agents import Agents, Failure
 from gateway.registry.mounts import Mounts, mounts
 
 REGISTERED = "registered by HTTP"
@@ -19,18 +19,18 @@ REGISTERED = "registered by HTTP"
 
 
 @dataclass(slots=True)
-class Shelf:
+class Overlay:
     """One layer."""
 
     name: str
     catalog: Catalog
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    troubles: Mapping[str, Failure] = field(default_factory=dict)
     """Agents whose newest definition here is wrong."""
 
 
-class Roster:
-    def __init__(self, shelves: Sequence[Shelf], registered: Catalog, agents: Agents, far: Mounts) -> None:
-        self._shelves = [*shelves, Shelf(REGISTERED, registered)]
+class Overlays:
+    def __init__(self, shelves: Sequence[Overlay], registered: Catalog, agents: Agents, far: Mounts) -> None:
+        self._shelves = [*shelves, Overlay(REGISTERED, registered)]
         self._agents, self._mounts = agents, far
         far.changed = self.apply
         self._shown: set[str] = set()
@@ -53,7 +53,7 @@ class Roster:
         self.apply()
 
     def apply(self) -> None:
-        wanted: dict[str, tuple[AgentDefinition, Trouble | None]] = {}
+        wanted: dict[str, tuple[AgentDefinition, Failure | None]] = {}
         for shelf in self._shelves:
             wanted |= {name: (told, shelf.troubles.get(name)) for name, told in shelf.catalog.items()}
         self._mounts.keep([definition for definition, _ in wanted.values() if mounts(definition)])

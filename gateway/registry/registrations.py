@@ -16,21 +16,21 @@ from typing import Any
 import orjson
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.load import Catalog, WrongDefinition, define
-from gateway.catalog.problems import Wrong
+from gateway.catalog.load import Catalog, InvalidDefinition, define
+from gateway.catalog.problems import Problem
 from gateway.errors import BadInput, Conflict, NotFound
-from gateway.registry.overlays import REGISTERED, Roster
+from gateway.registry.overlays import REGISTERED, Overlays
 from gateway.settings import Settings
 from gateway.store.base import AgentRecord, Store
 
 log = logging.getLogger(__name__)
 
-INSIDE = ("entry", "announces")
+INSIDE = ("entry", "capabilities_entry")
 """Keys that name code which would run in the gateway's own process."""
 
 
-class Registering:
-    def __init__(self, roster: Roster, store: Store, settings: Settings) -> None:
+class Registrations:
+    def __init__(self, roster: Overlays, store: Store, settings: Settings) -> None:
         self._roster, self._store, self._settings = roster, store, settings
 
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
@@ -67,20 +67,20 @@ async def registered(store: Store, settings: Settings) -> Catalog:
 
 
 def _checked(agent_id: str, table: Mapping[str, Any], settings: Settings) -> AgentDefinition:
-    wrongs = [Wrong((key,), f"code inside the gateway {WHY}") for key in INSIDE if key in table]
+    wrongs = [Problem((key,), f"code inside the gateway {WHY}") for key in INSIDE if key in table]
     if table.get("driver") == "python":
-        wrongs.append(Wrong(("driver",), f"an agent of the gateway's own process {WHY}"))
+        wrongs.append(Problem(("driver",), f"an agent of the gateway's own process {WHY}"))
     if table.get("id", agent_id) != agent_id:
-        wrongs.append(Wrong(("id",), f"is not the one of the address, {agent_id!r}"))
+        wrongs.append(Problem(("id",), f"is not the one of the address, {agent_id!r}"))
     try:
-        definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private)
-    except WrongDefinition as exc:
+        definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private_addresses)
+    except InvalidDefinition as exc:
         wrongs += exc.wrongs
     if not wrongs:
         return definition
     errors = [{"pointer": wrong.pointer, "message": wrong.message} for wrong in wrongs]
     detail = f"the definition is wrong: {'; '.join(wrong.told for wrong in wrongs)}"
-    raise BadInput(detail, code="WRONG_DEFINITION", pointer=wrongs[0].pointer, errors=errors)
+    raise BadInput(detail, code="INVALID_DEFINITION", pointer=wrongs[0].pointer, errors=errors)
 
 
 WHY = "comes from a file (--agents) or an installed package only"

@@ -18,7 +18,7 @@ from gateway.errors import Busy, Conflict
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
 from gateway.runs.log import Log
-from gateway.runs.run import Pace, Run
+from gateway.runs.run import Run, RunTimeouts
 from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
@@ -72,7 +72,7 @@ class Admission:
             raise Busy(STOPPING[1], code=STOPPING[0])
         if (live := self._claims.get(thread)) is not None:
             way_out = f"wait for it, follow it (GET /runs/{live}/events) or cancel it (POST /runs/{live}/cancel)"
-            raise Conflict(f"the thread has a live run, {live!r}: {way_out}", code="RUN_LIVE", runId=live)
+            raise Conflict(f"the thread has a live run, {live!r}: {way_out}", code="RUN_IN_PROGRESS", runId=live)
         if (thread.principal, turn.run_id) in self._live:
             raise Conflict(f"a live run has the id {turn.run_id!r}", code="RUN_ID_IN_USE", runId=turn.run_id)
         if len(self._live) >= self._settings.max_runs:
@@ -105,9 +105,11 @@ class Admission:
             key[:12],
             merging=definition.merge if options.merge is None else options.merge,
             client_tools=[tool["name"] for tool in turn.tools],
-            event_bytes=settings.event_bytes,
+            max_event_bytes=settings.max_event_bytes,
         )
         window = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
         stall = definition.stall_timeout or settings.stall_timeout
-        pace = Pace(stall, settings.cancel_grace, window / 1000, agent.ready.together)
-        return Run(record, turn, outbound, Log(key, self._store, settings.tail_bytes, settings.run_bytes), pace)
+        pace = RunTimeouts(stall, settings.cancel_grace, window / 1000, agent.ready.together)
+        return Run(
+            record, turn, outbound, Log(key, self._store, settings.log_tail_bytes, settings.max_run_log_bytes), pace
+        )

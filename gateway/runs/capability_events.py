@@ -14,13 +14,13 @@ from typing import Any
 
 import anyio
 
-from gateway.capabilities.feed import Sight
-from gateway.capabilities.versions import Key, Shown
+from gateway.capabilities.feed import SnapshotSource
+from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import Asked, Broke, Called, Custom, Ended, Event
+from gateway.events import ClientToolsCalled, Custom, Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.runs.thread_state import ThreadKey
-from gateway.runs.turn_wrapper import Around
+from gateway.runs.turn_wrapper import TurnWrapper
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +29,15 @@ LOOK_EVERY = 0.25
 """For what changes without a word. What an agent tells of its session comes as `Custom`, and is looked at then."""
 LIMIT = 0.05
 """An agent whose own word on what it can do takes longer is not asked in its runs."""
-LAST = (Ended, Broke, Asked, Called)
+LAST = (TurnEnded, TurnFailed, InterruptRequested, ClientToolsCalled)
 QUIET = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\.")
 """Facts of a session that change all the time, have events of their own, and are no abilities."""
 
 
-class Noticing:
+class CapabilityChanges:
     """What is known before a turn begins."""
 
-    def __init__(self, sight: Sight, key: Key, facts: Any, shown: Shown) -> None:
+    def __init__(self, sight: SnapshotSource, key: Key, facts: Any, shown: RenderedSnapshot) -> None:
         self._sight, self._key, self._facts, self._shown = sight, key, facts, shown
 
     async def news(self) -> list[Event]:
@@ -51,31 +51,31 @@ class Noticing:
         return [Custom(NAME, {"version": shown.version, "patch": shown.patch_from(known)})]
 
 
-async def notice(sight: Sight | None, thread: ThreadKey) -> Noticing | None:
+async def notice(sight: SnapshotSource | None, thread: ThreadKey) -> CapabilityChanges | None:
     """None: nobody looks, or it takes too long."""
     if sight is None:
         return None
     key = Key(thread.agent, thread.thread_id, thread.principal)
     with anyio.move_on_after(LIMIT):
-        return Noticing(sight, key, await _facts(sight, key), await sight.look(key))
+        return CapabilityChanges(sight, key, await _facts(sight, key), await sight.look(key))
     return None
 
 
-async def _facts(sight: Sight, key: Key) -> Any:
+async def _facts(sight: SnapshotSource, key: Key) -> Any:
     own = sight.own(key) or {}
     return await sight.facts(key.agent), {path: value for path, value in own.items() if not QUIET.match(path)}
 
 
-def telling(live: LiveTurn, before: Noticing | None) -> LiveTurn:
-    return live if before is None else Telling(live, before)
+def telling(live: LiveTurn, before: CapabilityChanges | None) -> LiveTurn:
+    return live if before is None else CapabilityAnnouncer(live, before)
 
 
-class Telling(Around):
+class CapabilityAnnouncer(TurnWrapper):
     """The turn, as its run has it."""
 
-    def __init__(self, live: LiveTurn, noticing: Noticing) -> None:
+    def __init__(self, live: LiveTurn, noticing: CapabilityChanges) -> None:
         super().__init__(live)
-        self._noticing: Noticing | None = noticing
+        self._noticing: CapabilityChanges | None = noticing
         self._again = 0.0
         self._batch: list[Event] = []
         """Taken from the turn and not handed on yet: whoever waits may be cancelled, and come again."""

@@ -17,24 +17,24 @@ from anyio import CancelScope
 
 from gateway.agui.history import History
 from gateway.background import Tasks
-from gateway.capabilities.feed import Sight
+from gateway.capabilities.feed import SnapshotSource
 from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Conflict, GatewayError, NotFound, StoreError
-from gateway.events import Broke, ClientCall, Ended, MessagesSet, Wire
+from gateway.events import ClientToolCall, MessagesSnapshot, TurnEnded, TurnFailed, Wire
 from gateway.registry.agents import Agent, Touch
 from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
 from gateway.runs.capability_events import notice, telling
 from gateway.runs.history import Seen, has_news, read_history
-from gateway.runs.interrupts import Book, Settled
+from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.log import Reader, Replay
-from gateway.runs.outcomes import Endings, Left
+from gateway.runs.outcomes import LastOutcomes, Left
 from gateway.runs.parked_turns import Parked, parked_by, without_result
 from gateway.runs.phase import Phase
-from gateway.runs.readiness import Calm, Obstacle, hold, obstacle
+from gateway.runs.readiness import Blocker, Precondition, find_blocker, hold
 from gateway.runs.recovery import prune_for_ever, recover
 from gateway.runs.run import Run, Stop
-from gateway.runs.session_pool import Sessions
-from gateway.runs.thread_state import ThreadKey, Threads
+from gateway.runs.session_pool import SessionPool
+from gateway.runs.thread_state import ThreadKey, ThreadStates
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
@@ -47,13 +47,13 @@ class Engine:
     def __init__(self, settings: Settings, store: Store, tasks: Tasks, touch: Touch = lambda agent: None) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._store, self._tasks = settings, store, tasks
-        self._sessions = Sessions(settings, touch, tasks)
-        self._threads = Threads(settings, store, tasks, self._give_back)
+        self._sessions = SessionPool(settings, touch, tasks)
+        self._threads = ThreadStates(settings, store, tasks, self._give_back)
         self._workspaces = Workspaces(settings.workspace)
         tasks.start_soon(self._sessions.close_idle_for_ever)
         self._runs = Admission(settings, store)
-        self._endings = Endings()
-        self.sight: Sight | None = None
+        self._endings = LastOutcomes()
+        self.sight: SnapshotSource | None = None
         """By which runs notice that what they can do has changed; None: they do not look."""
         self.heed: Callable[[ThreadKey], None] = lambda thread: None
         """Is told of every thread that may be busy now, or free, or waiting. Must not wait."""
@@ -68,7 +68,7 @@ class Engine:
 
     # -- starting
 
-    async def start(self, agent: Agent, turn: Turn, principal: str, calm: Calm | None = None) -> Run:
+    async def start(self, agent: Agent, turn: Turn, principal: str, calm: Precondition | None = None) -> Run:
         """Admits the run and starts it; from here on everything is told by its log. `calm`: or else `Conflict`."""
         driver = agent.ready
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
@@ -102,7 +102,7 @@ class Engine:
         if newest and newest[0].key != latest:
             raise Conflict("the thread has gone on meanwhile", code="THREAD_BUSY", runId=newest[0].run_id)
 
-    async def _note(self, thread: ThreadKey, run: Run, book: Book) -> None:
+    async def _note(self, thread: ThreadKey, run: Run, book: Interrupts) -> None:
         """Both wait for one commit."""
         try:
             async with anyio.create_task_group() as tasks:
@@ -129,7 +129,13 @@ class Engine:
     # -- playing
 
     async def _play(
-        self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled, parked: Parked | None
+        self,
+        thread: ThreadKey,
+        run: Run,
+        driver: Driver,
+        book: Interrupts,
+        settled: ResumeResult,
+        parked: Parked | None,
     ) -> None:
         """The run's task. A failure of the gateway itself is logged, and told to the client as that."""
         try:
@@ -138,7 +144,7 @@ class Engine:
             await self._seal(thread, run, run.outbound.failed(exc.detail, exc.code), "failed")
         except Exception:
             log.exception("run %s failed inside the gateway", run.record.run_id)
-            last = run.outbound.failed("the gateway itself failed; its log says how", "INTERNAL")
+            last = run.outbound.failed("the gateway itself failed; its log says how", "INTERNAL_ERROR")
             await self._seal(thread, run, last, "failed")
         except BaseException:  # cancelled from outside: the whole gateway is going down
             with CancelScope(shield=True), anyio.move_on_after(LAST_WORDS):
@@ -149,7 +155,13 @@ class Engine:
             run.over.set()
 
     async def _play_turn(
-        self, thread: ThreadKey, run: Run, driver: Driver, book: Book, settled: Settled, parked: Parked | None
+        self,
+        thread: ThreadKey,
+        run: Run,
+        driver: Driver,
+        book: Interrupts,
+        settled: ResumeResult,
+        parked: Parked | None,
     ) -> None:
         live = parked.live if parked else None
         try:
@@ -181,7 +193,7 @@ class Engine:
                     await self._sessions.give_back(thread)
         return await self._conclude(thread, run, book)
 
-    async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Book) -> LiveTurn:
+    async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Interrupts) -> LiveTurn:
         # An agent elsewhere passes as it is: where it can, it says itself that its capabilities have changed.
         before = await notice(self.sight, thread) if driver.local else None
         session = await self._open(thread, run.turn, driver, book)
@@ -232,7 +244,7 @@ class Engine:
         """Of its sessions, each when its turn is over; their threads are brought back in another driver."""
         await self._sessions.let_go(driver)
 
-    async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Book) -> Session:
+    async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Interrupts) -> Session:
         """The thread's session, brought back if it must be."""
         opening = self._opening(thread, turn, book.session, driver.local)
         if book.session is not None and not self._sessions.fits(thread, driver, opening):
@@ -241,7 +253,7 @@ class Engine:
         await self._keep(thread, book)
         return session
 
-    async def _keep(self, thread: ThreadKey, book: Book) -> None:
+    async def _keep(self, thread: ThreadKey, book: Interrupts) -> None:
         """The id to come back to, once the agent has told it: some do so only in a turn."""
         session = self._sessions.get(thread)
         if session is not None and session.id != book.session:
@@ -264,16 +276,16 @@ class Engine:
             tools=tuple(turn.tools),
         )
 
-    async def _conclude(self, thread: ThreadKey, run: Run, book: Book) -> None:
+    async def _conclude(self, thread: ThreadKey, run: Run, book: Interrupts) -> None:
         outbound, stop, ended = run.outbound, run.stopping, run.outbound.ended
         await self._keep(thread, book)
         if run.phase is Phase.CANCELLED and stop is not None and stop.error is not None:
             await self._seal(thread, run, outbound.failed(stop.error[1], stop.error[0]), "failed")
-        elif run.phase is Phase.CANCELLED or (isinstance(ended, Ended) and ended.stop_reason == "cancelled"):
+        elif run.phase is Phase.CANCELLED or (isinstance(ended, TurnEnded) and ended.stop_reason == "cancelled"):
             await self._seal(thread, run, outbound.finished(cancelled=True), "cancelled")
-        elif isinstance(ended, Broke):
+        elif isinstance(ended, TurnFailed):
             await self._seal(thread, run, outbound.failed(ended.message, ended.code), "failed")
-        elif isinstance(ended, Ended) and ended.interrupts:
+        elif isinstance(ended, TurnEnded) and ended.interrupts:
             interrupts = outbound.interrupts(ended.interrupts)
             book.ask(interrupts, run.record.run_id, parked=False)
             await self._threads.save(thread, book)
@@ -281,7 +293,7 @@ class Engine:
         else:
             await self._seal(thread, run, outbound.finished(), "finished")
 
-    async def _park(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Book) -> None:
+    async def _park(self, thread: ThreadKey, run: Run, live: LiveTurn, book: Interrupts) -> None:
         interrupts, parked = parked_by(run, live, book, time.time(), self._settings.interrupt_ttl)
         book.ask(interrupts, run.record.run_id, parked=True)
         if (session := self._sessions.get(thread)) is not None:
@@ -300,16 +312,18 @@ class Engine:
         self._release(thread, run)
         show()
 
-    async def _go_on_without(self, thread: ThreadKey, run: Run, parked: Parked, calls: Sequence[ClientCall]) -> None:
+    async def _go_on_without(
+        self, thread: ThreadKey, run: Run, parked: Parked, calls: Sequence[ClientToolCall]
+    ) -> None:
         """What the turn waited for does not come. A call without a result would stay in the conversation for ever."""
         await self._threads.give_up(thread, parked)
         await run.log.append(run.outbound.feed(without_result(calls)))
 
-    async def _tell_again(self, thread: ThreadKey, run: Run, book: Book, calls: Sequence[ClientCall]) -> None:
+    async def _tell_again(self, thread: ThreadKey, run: Run, book: Interrupts, calls: Sequence[ClientToolCall]) -> None:
         """All was answered before, or not enough now: the client gets what it may have missed, and what is open."""
         history = await read_history(self._store, *thread)
         history.add_input(run.turn.messages)  # what the client has, and a snapshot leaves out, it would drop
-        await run.log.append(run.outbound.feed([MessagesSet(history.messages)]))
+        await run.log.append(run.outbound.feed([MessagesSnapshot(history.messages)]))
         interrupts = [entry.interrupt for entry in book.open()]
         last = run.outbound.finished(interrupts, pending=calls)
         await self._seal(thread, run, last, "interrupted" if interrupts else "finished")
@@ -350,10 +364,10 @@ class Engine:
         """The thread's live run, or the one whose turn waits for an answer."""
         return self._runs.claim_on(thread) or self._threads.parked_run(thread)
 
-    async def obstacle(self, thread: ThreadKey) -> Obstacle | None:
+    async def find_blocker(self, thread: ThreadKey) -> Blocker | None:
         """What keeps the thread from taking a message now."""
         book = await self._threads.book(thread)
-        return obstacle(self._runs.claim_on(thread), self._threads.parked_run(thread), book, time.time())
+        return find_blocker(self._runs.claim_on(thread), self._threads.parked_run(thread), book, time.time())
 
     async def open_interrupts(self, thread: ThreadKey) -> list[dict[str, Any]]:
         book = await self._threads.book(thread)

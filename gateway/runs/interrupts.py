@@ -1,6 +1,6 @@
 """The questions of one thread: which are open, which were answered and how, and what a `resume` means for them.
 
-Pure: `Book` is read from and written to the store by others; the clock is an argument. The contract is AG-UI's: a
+Pure: `Interrupts` is read from and written to the store by others; the clock is an argument. The contract is AG-UI's: a
 resume covers every open question; the same answer twice is one answer; a resume that cannot be honoured fails *once*
 and is accepted when the client, which can only repeat itself, sends it again. So no thread is ever locked.
 """
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 
-from gateway.events import ClientCall, Question
+from gateway.events import ClientToolCall, Interrupt
 from gateway.jsonio import dumps, loads
 from gateway.turn import Answer
 
@@ -35,7 +35,7 @@ CLOSED_KEPT = 200
 
 
 @dataclass(slots=True)
-class Entry:
+class InterruptEntry:
     """One question. `interrupt` is AG-UI's object, as the client was shown it."""
 
     id: str
@@ -51,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResumeResult:
     """What a run may do. Exactly one of: `error` is set; `answers` are to be given; `again` (all was answered before);
     `waits` (for results of the client's own tools); `given_up`; or none of these, an ordinary run."""
 
@@ -60,14 +60,16 @@ class Settled:
     again: bool = False
     error: tuple[str, str] | None = None
     """(code, sentence)"""
-    waits: tuple[ClientCall, ...] = ()
+    waits: tuple[ClientToolCall, ...] = ()
     """Calls of the client's own tools that have no result yet."""
     given_up: bool = False
     """An ordinary run, but the turn that waited for such calls ends first: the user goes on without them."""
 
 
-class Book:
-    def __init__(self, entries: Iterable[Entry] = (), session: str | None = None, title: str | None = None) -> None:
+class Interrupts:
+    def __init__(
+        self, entries: Iterable[InterruptEntry] = (), session: str | None = None, title: str | None = None
+    ) -> None:
         self.session = session
         """The agent's own id of the session that asks, to come back to."""
         self.title = title
@@ -75,18 +77,18 @@ class Book:
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
-    def loads(cls, data: bytes, session: str | None = None) -> Book:
+    def loads(cls, data: bytes, session: str | None = None) -> Interrupts:
         kept = loads(data)
-        return cls((Entry(**entry) for entry in kept["entries"]), session, kept.get("title"))
+        return cls((InterruptEntry(**entry) for entry in kept["entries"]), session, kept.get("title"))
 
     def dumps(self) -> bytes:
         closed = [entry for entry in self._entries.values() if entry.state != "open"][-CLOSED_KEPT:]
         keep = {entry.id for entry in closed} | {entry.id for entry in self.open()}
         entries = [entry for entry in self._entries.values() if entry.id in keep]
-        told = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]
+        told = [{name: getattr(entry, name) for name in InterruptEntry.__slots__} for entry in entries]
         return dumps({"entries": told} if self.title is None else {"entries": told, "title": self.title})
 
-    def open(self) -> list[Entry]:
+    def open(self) -> list[InterruptEntry]:
         return [entry for entry in self._entries.values() if entry.state == "open"]
 
     def next_expiry(self) -> float | None:
@@ -96,7 +98,7 @@ class Book:
         for interrupt in interrupts:
             expires = parse_time(interrupt.get("expiresAt"))
             self._entries.pop(interrupt["id"], None)
-            self._entries[interrupt["id"]] = Entry(interrupt["id"], "open", interrupt, run_id, expires, parked)
+            self._entries[interrupt["id"]] = InterruptEntry(interrupt["id"], "open", interrupt, run_id, expires, parked)
 
     def expire_open(self) -> list[str]:
         """The turn that asked cannot go on with half of its answers: one late question ends them all. Their names."""
@@ -120,7 +122,7 @@ class Book:
             entry.state = "expired"
         return bool(late)
 
-    def settle(self, answers: Sequence[Answer], now: float, *, turn_waits: bool) -> Settled:
+    def settle(self, answers: Sequence[Answer], now: float, *, turn_waits: bool) -> ResumeResult:
         """Holds a resume against the book and notes the outcome in it. `turn_waits`: the parked turn is still there."""
         self.expire(now)
         if not answers:
@@ -128,30 +130,30 @@ class Book:
         if not turn_waits:
             self._lose_turns()  # first, so that whatever is wrong with a resume is told at once, and only once
         if late := self._complaint(answers):
-            return Settled(error=late)
+            return ResumeResult(error=late)
         still_open = {entry.id for entry in self.open()}
         given = {answer.interrupt_id: answer for answer in answers if answer.interrupt_id in still_open}
         if not given:
-            return Settled(again=True)
+            return ResumeResult(again=True)
         if missing := still_open - given.keys():
-            return Settled(error=("RESUME_INCOMPLETE", f"open interrupts without an answer: {_names(missing)}"))
+            return ResumeResult(error=("RESUME_INCOMPLETE", f"open interrupts without an answer: {_names(missing)}"))
         for answer in given.values():
             if wrong := self._against_schema(answer):
-                return Settled(error=("RESUME_INVALID", wrong))
+                return ResumeResult(error=("RESUME_INVALID", wrong))
         self._note(given.values())
-        return Settled(answers=given, parked=any(self._entries[name].parked for name in given))
+        return ResumeResult(answers=given, parked=any(self._entries[name].parked for name in given))
 
     def _lose_turns(self) -> None:
         for entry in self.open():
             if entry.parked:
                 entry.state = "lost"
 
-    def _without_resume(self) -> Settled:
+    def _without_resume(self) -> ResumeResult:
         if waiting := self.open():
             names, run = _names(entry.id for entry in waiting), waiting[0].run_id
             way_out = f"send it as `resume`, or give up the question with POST /runs/{run}/cancel"
-            return Settled(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: {way_out}"))
-        return Settled()
+            return ResumeResult(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: {way_out}"))
+        return ResumeResult()
 
     def _complaint(self, answers: Sequence[Answer]) -> tuple[str, str] | None:
         """The first answer that cannot be used and was not complained of before; all of them are noted."""
@@ -159,7 +161,7 @@ class Book:
         for answer in answers:
             entry = self._entries.get(answer.interrupt_id)
             if entry is None:
-                entry = self._entries[answer.interrupt_id] = Entry(answer.interrupt_id, "unknown")
+                entry = self._entries[answer.interrupt_id] = InterruptEntry(answer.interrupt_id, "unknown")
             if entry.state != "open" and not entry.complained and (reason := _useless(entry, answer)):
                 entry.complained = True
                 found.append(reason)
@@ -188,7 +190,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     return {"status": answer.status, "payload": answer.payload}
 
 
-def _useless(entry: Entry, answer: Answer) -> tuple[str, str] | None:
+def _useless(entry: InterruptEntry, answer: Answer) -> tuple[str, str] | None:
     match entry.state:
         case "answered" if entry.answer == _record(answer):
             return None
@@ -219,7 +221,7 @@ def parse_time(text: str | None) -> float | None:
         return None
 
 
-def to_interrupt(question: Question, now: float, ttl: float) -> dict[str, Any]:
+def to_interrupt(question: Interrupt, now: float, ttl: float) -> dict[str, Any]:
     """AG-UI's object for a question."""
     # In this order, for an agent may say NaN, and no comparison with that holds.
     seconds = max(0.0, min(ttl, LONGEST, LONGEST if question.expires_in is None else question.expires_in))

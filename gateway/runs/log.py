@@ -56,9 +56,9 @@ class Chunk:
 class Log:
     """Of one live run. When it is over, readers may still finish; new ones read from the store."""
 
-    def __init__(self, key: str, store: Store, tail_bytes: int, run_bytes: int) -> None:
+    def __init__(self, key: str, store: Store, log_tail_bytes: int, max_run_log_bytes: int) -> None:
         self._key, self._store = key, store
-        self._tail_bytes, self._run_bytes = tail_bytes, run_bytes
+        self._tail_bytes, self._run_bytes = log_tail_bytes, max_run_log_bytes
         self._tail: deque[Chunk] = deque()
         self._sizes: deque[int] = deque()
         self._kept = self._written = 0
@@ -101,7 +101,7 @@ class Log:
         with anyio.CancelScope(shield=True):  # what was shown is stored, or every later piece would be refused
             await self._store.append(self._key, Piece(chunk.first, chunk.lines))
         if self._written > self._run_bytes:  # only now: what is kept back here would be missed by what closes it
-            raise GatewayError(f"the run's log passed run_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
+            raise GatewayError(f"the run's log passed max_run_log_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
 
     def _show(self, chunk: Chunk, *, last: bool = False) -> None:
         self.over = last

@@ -19,7 +19,7 @@ KEPT = 4096
 """Threads; of more, the one that was left first is idle again."""
 
 
-class Endings:
+class LastOutcomes:
     def __init__(self) -> None:
         self._left: dict[ThreadKey, Left] = {}
 

@@ -17,8 +17,8 @@ from anyio import CancelScope
 
 from gateway.agui.outbound import Suspended
 from gateway.drivers import LiveTurn
-from gateway.events import ClientCall, Event, ToolResult
-from gateway.runs.interrupts import LONGEST, Book, Settled, to_interrupt
+from gateway.events import ClientToolCall, Event, ToolCallResult
+from gateway.runs.interrupts import LONGEST, Interrupts, ResumeResult, to_interrupt
 from gateway.runs.run import Run
 from gateway.turn import NO_RESULT, Answer, Turn
 
@@ -30,9 +30,9 @@ class Parked:
     live: LiveTurn
     run_id: str
     suspended: Suspended
-    book: Book
+    book: Interrupts
     """With what the turn asks, as it is in the store: no run is live on the thread, so nobody else writes it."""
-    calls: tuple[ClientCall, ...] = ()
+    calls: tuple[ClientToolCall, ...] = ()
     """Of the client's own tools, whose results it waits for."""
     expires: float | None = None
     """When it waits for these no longer."""
@@ -49,7 +49,9 @@ class Parked:
         return min((moment for moment in both if moment is not None), default=None)
 
 
-def parked_by(run: Run, live: LiveTurn, book: Book, now: float, ttl: float) -> tuple[list[dict[str, Any]], Parked]:
+def parked_by(
+    run: Run, live: LiveTurn, book: Interrupts, now: float, ttl: float
+) -> tuple[list[dict[str, Any]], Parked]:
     """The run's questions as AG-UI's interrupts, and its turn, waiting. To be asked before the run is finished."""
     asked = [to_interrupt(question, now, ttl) for question in run.asked]
     interrupts = run.outbound.interrupts(asked) if asked else []
@@ -58,7 +60,7 @@ def parked_by(run: Run, live: LiveTurn, book: Book, now: float, ttl: float) -> t
     return interrupts, Parked(live, run.record.run_id, suspended, book, calls, _expires(calls, now, ttl), told)
 
 
-def _expires(calls: Sequence[ClientCall], now: float, ttl: float) -> float | None:
+def _expires(calls: Sequence[ClientToolCall], now: float, ttl: float) -> float | None:
     """When the first of them does."""
     bound = min(ttl, LONGEST)
     # In this order, for an agent may say NaN, and no comparison with that holds.
@@ -66,7 +68,7 @@ def _expires(calls: Sequence[ClientCall], now: float, ttl: float) -> float | Non
     return now + min(seconds) if seconds else None
 
 
-def settle(book: Book, parked: Parked | None, turn: Turn, now: float) -> Settled:
+def settle(book: Interrupts, parked: Parked | None, turn: Turn, now: float) -> ResumeResult:
     """What the run may do. What it brings is noted: of questions in the book, of calls with the turn that waits."""
     settled = book.settle(turn.resume, now, turn_waits=parked is not None)
     if parked is None or not parked.calls or settled.error is not None:
@@ -74,23 +76,23 @@ def settle(book: Book, parked: Parked | None, turn: Turn, now: float) -> Settled
     given = parked.given | settled.answers | results(turn.messages, parked.calls)
     missing = tuple(call for call in parked.calls if call.id not in given)
     if not missing:
-        return Settled(answers=given, parked=True)
+        return ResumeResult(answers=given, parked=True)
     if not turn.resume and _news(turn, parked):
-        return Settled(given_up=True, waits=missing)
+        return ResumeResult(given_up=True, waits=missing)
     parked.given, parked.book = given, book
-    return Settled(waits=missing)
+    return ResumeResult(waits=missing)
 
 
-def results(messages: Sequence[dict[str, Any]], calls: Sequence[ClientCall]) -> dict[str, Answer]:
+def results(messages: Sequence[dict[str, Any]], calls: Sequence[ClientToolCall]) -> dict[str, Answer]:
     """The `tool` messages that answer these calls, each as the answer to its call."""
     wanted = {call.id for call in calls}
     told = {message["toolCallId"]: message for message in messages if message["role"] == "tool"}
     return {name: Answer(name, "resolved", message) for name, message in told.items() if name in wanted}
 
 
-def without_result(calls: Sequence[ClientCall]) -> list[Event]:
+def without_result(calls: Sequence[ClientToolCall]) -> list[Event]:
     """What is told of calls that nobody answered."""
-    return [ToolResult(call.id, NO_RESULT, subagent=call.subagent) for call in calls]
+    return [ToolCallResult(call.id, NO_RESULT, subagent=call.subagent) for call in calls]
 
 
 def _news(turn: Turn, parked: Parked) -> bool:

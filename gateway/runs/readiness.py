@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway.errors import Conflict
-from gateway.runs.interrupts import Book
+from gateway.runs.interrupts import Interrupts
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class Blocker:
     kind: Literal["run", "question", "calls"]
     run_id: str
     """The live run; or the one that left the question, or the calls."""
@@ -35,7 +35,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Calm:
+class Precondition:
     """What a run counts on that nobody watches: else it is not begun."""
 
     latest: str | None
@@ -46,18 +46,18 @@ class Calm:
     """To be waited for when the session is open, right before the agent is given the turn."""
 
 
-def hold(parked: str | None, book: Book, now: float, calm: Calm) -> None:
+def hold(parked: str | None, book: Interrupts, now: float, calm: Precondition) -> None:
     """Raises `Conflict` where the thread is not as calm as the run needs it."""
-    found = obstacle(None, parked, book, now)
+    found = find_blocker(None, parked, book, now)
     if found is not None and not (found.kind == "calls" and calm.goes_on):
         raise Conflict(found.reason, code="THREAD_BUSY", runId=found.run_id)
 
 
-def obstacle(live: str | None, parked: str | None, book: Book, now: float) -> Obstacle | None:
+def find_blocker(live: str | None, parked: str | None, book: Interrupts, now: float) -> Blocker | None:
     """`live`, `parked`: the thread's live run, and the one whose turn waits."""
     if live is not None:
-        return Obstacle("run", live)
+        return Blocker("run", live)
     book.expire(now)
     if asked := book.open():
-        return Obstacle("question", asked[0].run_id, book.next_expiry())
-    return None if parked is None else Obstacle("calls", parked)
+        return Blocker("question", asked[0].run_id, book.next_expiry())
+    return None if parked is None else Blocker("calls", parked)

@@ -17,7 +17,7 @@ from gateway.agui.outbound import Outbound, Suspended
 from gateway.agui.translate import noticed
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import Broke, ClientCall, Ended, Event, Question
+from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed
 from gateway.runs.log import Log
 from gateway.runs.phase import FINAL, Phase, Signal, move
 from gateway.store.base import RunRecord
@@ -30,7 +30,7 @@ LOOK_AGAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RunTimeouts:
     """How a run waits and joins, in seconds."""
 
     stall: float
@@ -49,7 +49,7 @@ class Stop:
 
 
 class Run:
-    def __init__(self, record: RunRecord, turn: Turn, outbound: Outbound, log: Log, pace: Pace) -> None:
+    def __init__(self, record: RunRecord, turn: Turn, outbound: Outbound, log: Log, pace: RunTimeouts) -> None:
         self.record, self.turn, self.outbound, self.log = record, turn, outbound, log
         self._pace = pace
         self._scope = CancelScope()
@@ -87,7 +87,7 @@ class Run:
             if self._scope.cancelled_caught and self._stop is None:
                 raise GatewayError(f"the agent said nothing for {self._pace.stall:g} seconds", code="AGENT_STALLED")
         except GatewayError as exc:
-            self.outbound.ended = Broke(exc.detail, exc.code)
+            self.outbound.ended = TurnFailed(exc.detail, exc.code)
         self._conclude()
 
     async def stop(self, reason: Stop) -> None:
@@ -121,11 +121,11 @@ class Run:
         return self._stop
 
     @property
-    def asked(self) -> list[Question]:
+    def asked(self) -> list[Interrupt]:
         return self.outbound.asked if self.phase is Phase.PARKED else []
 
     @property
-    def called(self) -> list[ClientCall]:
+    def called(self) -> list[ClientToolCall]:
         return self.outbound.called if self.phase is Phase.PARKED else []
 
     def _wait_at_most(self, seconds: float) -> None:
@@ -176,10 +176,10 @@ class Run:
         ended = self.outbound.ended
         if self._stop is not None and self.phase is Phase.RUNNING:
             self.phase = move(self.phase, Signal.CANCEL)  # stopped before the agent was asked
-        if isinstance(ended, Broke):
+        if isinstance(ended, TurnFailed):
             self.phase = move(self.phase, Signal.BREAK)
         elif self.outbound.waits and ended is None and self._stop is None:
             self.phase = move(self.phase, Signal.ASK)
         else:
-            self.outbound.ended = ended or Ended()
+            self.outbound.ended = ended or TurnEnded()
             self.phase = move(self.phase, Signal.END)

@@ -17,7 +17,7 @@ from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers
 from gateway.errors import GatewayError
 from gateway.runs.thread_state import ThreadKey
-from gateway.runs.tool_observer import Watched
+from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -27,8 +27,8 @@ LOOK_EVERY = 0.1
 
 
 @dataclass(slots=True)
-class Held:
-    session: Watched
+class PooledSession:
+    session: ObservedSession
     driver: Driver
     opening: Opening
     used: float
@@ -53,12 +53,12 @@ class Held:
         return self.driver is driver
 
 
-class Sessions:
+class SessionPool:
     def __init__(self, settings: Settings, touch: Callable[[str], None], tasks: Tasks) -> None:
         """`touch`: is told of every agent with whom a session is another now."""
         self._settings, self._touch = settings, touch
-        self._servers = McpServers(tasks, private=settings.allow_private, stdio=settings.mcp_stdio)
-        self._held: dict[ThreadKey, Held] = {}
+        self._servers = McpServers(tasks, private=settings.allow_private_addresses, stdio=settings.probe_mcp_stdio)
+        self._held: dict[ThreadKey, PooledSession] = {}
         self._changing: dict[ThreadKey, anyio.Event] = {}
         """Threads whose session is being opened or closed: whoever comes meanwhile waits for that."""
         self._leaving: dict[Driver, anyio.Event] = {}
@@ -95,7 +95,9 @@ class Sessions:
             session = await driver.open(opening)
             # After that, for the agent starts its own: what there can be only one of must be the agent's.
             servers = self._servers.use(opening.mcp_servers, opening.cwd, partial(self._touch, thread.agent))
-            held = self._held[thread] = Held(Watched(session, servers), driver, opening, time.monotonic())
+            held = self._held[thread] = PooledSession(
+                ObservedSession(session, servers), driver, opening, time.monotonic()
+            )
             return held.session
 
     async def give_back(self, thread: ThreadKey) -> None:
@@ -130,7 +132,7 @@ class Sessions:
             await self._end(held)
             return True
 
-    async def _end(self, held: Held) -> None:
+    async def _end(self, held: PooledSession) -> None:
         held.session.leave()
         try:
             await held.session.aclose()
@@ -138,7 +140,7 @@ class Sessions:
             log.info("a session could not be closed: %s", exc.detail)
 
     async def close_idle_for_ever(self) -> None:
-        bound = self._settings.session_idle
+        bound = self._settings.session_idle_timeout
         while True:
             await anyio.sleep(bound * LOOK_EVERY)
             old = time.monotonic() - bound

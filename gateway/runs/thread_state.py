@@ -17,7 +17,7 @@ from anyio import CancelScope
 
 from gateway.background import Tasks
 from gateway.errors import GatewayError
-from gateway.runs.interrupts import Book, Settled
+from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.parked_turns import Parked, settle
 from gateway.settings import Settings
 from gateway.store.base import Store, ThreadRecord
@@ -46,21 +46,21 @@ class ThreadKey(NamedTuple):
 GiveBack = Callable[[ThreadKey], Awaitable[None]]
 
 
-class Threads:
+class ThreadStates:
     def __init__(self, settings: Settings, store: Store, tasks: Tasks, give_back: GiveBack) -> None:
         """`give_back`: for the session of a turn that ends here, and not in a run."""
         self._settings, self._store, self._tasks, self._give_back = settings, store, tasks, give_back
         self._parked: dict[ThreadKey, Parked] = {}
 
-    async def book(self, thread: ThreadKey) -> Book:
+    async def book(self, thread: ThreadKey) -> Interrupts:
         record = await self._store.thread(*thread)
-        return Book() if record is None else Book.loads(record.interrupts, record.session)
+        return Interrupts() if record is None else Interrupts.loads(record.interrupts, record.session)
 
-    async def save(self, thread: ThreadKey, book: Book) -> None:
+    async def save(self, thread: ThreadKey, book: Interrupts) -> None:
         record = ThreadRecord(*thread, updated=time.time(), session=book.session, interrupts=book.dumps())
         await self._store.save_thread(record)
 
-    def settle(self, thread: ThreadKey, book: Book, turn: Turn) -> Settled:
+    def settle(self, thread: ThreadKey, book: Interrupts, turn: Turn) -> ResumeResult:
         return settle(book, self._parked.get(thread), turn, time.time())
 
     def parked_run(self, thread: ThreadKey) -> str | None:

@@ -13,8 +13,8 @@ from typing import Any
 from gateway.capabilities.session_tools import LISTED, SEEN, SERVERS, escaped
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import Known, Using
-from gateway.events import Event, Layer, Native, ToolStart
-from gateway.runs.turn_wrapper import Around
+from gateway.events import AguiEvent, Event, Layer, ToolCallStart
+from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
 MOST_SEEN = 256
@@ -23,10 +23,10 @@ LONGEST = 128
 NATIVE = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
-class Watched:
+class ObservedSession:
     def __init__(self, session: Session, servers: Using) -> None:
         self._session, self._servers = session, servers
-        self._seen = Seen()
+        self._seen = SeenTools()
         self._known: tuple[dict[str, Known], Layer] = ({}, {})
 
     @property
@@ -57,7 +57,7 @@ class Watched:
 
     async def start(self, turn: Turn) -> LiveTurn:
         self._servers.again()
-        return Seeing(await self._session.start(turn), self._seen, frozenset(tool["name"] for tool in turn.tools))
+        return ToolObserver(await self._session.start(turn), self._seen, frozenset(tool["name"] for tool in turn.tools))
 
     def leave(self) -> None:
         """Its servers: also when the session is gone already. May be called twice."""
@@ -80,7 +80,7 @@ def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenTools:
     """A session's calls."""
 
     names: list[str] = field(default_factory=list)
@@ -92,17 +92,17 @@ class Seen:
             self.names.append(name)
 
 
-class Seeing(Around):
+class ToolObserver(TurnWrapper):
     """A turn, whose calls are noted. The client's own tools are none of the session's, but a call is a call."""
 
-    def __init__(self, live: LiveTurn, seen: Seen, clients: frozenset[str]) -> None:
+    def __init__(self, live: LiveTurn, seen: SeenTools, clients: frozenset[str]) -> None:
         super().__init__(live)
         self._seen, self._clients = seen, clients
 
     async def next(self) -> list[Event]:
         batch = await self._live.next()
         kinds = {*map(type, batch)}
-        if ToolStart in kinds or Native in kinds:
+        if ToolCallStart in kinds or AguiEvent in kinds:
             self._note(batch)
         return batch
 
@@ -120,13 +120,13 @@ def _called(event: Event) -> str | None:
     """The tool's name; None: it is no call. An ACP agent need not tell it: then the call has the name of its kind,
     which is no tool's, and the answer is empty."""
     match event:
-        case ToolStart(name=name, metadata={"acp": dict(told)}):
+        case ToolCallStart(name=name, metadata={"acp": dict(told)}):
             return name if told.get("name") == name else ""
-        case ToolStart(name=name):
+        case ToolCallStart(name=name):
             return name
-        case Native(event={"type": kind, "toolCallName": str(name)}) if kind in NATIVE:
+        case AguiEvent(event={"type": kind, "toolCallName": str(name)}) if kind in NATIVE:
             return name
-        case Native(event=told) if getattr(told, "type", None) in NATIVE:
+        case AguiEvent(event=told) if getattr(told, "type", None) in NATIVE:
             called = getattr(told, "tool_call_name", None)
             return called if isinstance(called, str) else None
         case _:

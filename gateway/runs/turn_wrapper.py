@@ -9,7 +9,7 @@ from gateway.events import Event
 from gateway.turn import Answer
 
 
-class Around:
+class TurnWrapper:
     def __init__(self, live: LiveTurn) -> None:
         self._live = live
 

@@ -20,9 +20,12 @@ class Workspaces:
         folder = Path(os.path.realpath(self._roots[0] / wish))
         if not any(folder == root or root in folder.parents for root in self._roots):
             known = ", ".join(str(root) for root in self._roots)
-            raise Refused(f"{wish!r} is outside the workspace ({known}); --workspace names its folders", code="OUTSIDE")
+            raise Refused(
+                f"{wish!r} is outside the workspace ({known}); --workspace names its folders",
+                code="PATH_OUTSIDE_WORKSPACE",
+            )
         if not folder.is_dir():
-            raise Refused(f"{wish!r} is not a folder", code="NO_FOLDER")
+            raise Refused(f"{wish!r} is not a folder", code="DIRECTORY_NOT_FOUND")
         return folder
 
     def resolve_all(self, wishes: Iterable[str]) -> tuple[Path, ...]:

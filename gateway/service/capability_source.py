@@ -14,9 +14,9 @@ from typing import Any
 import anyio
 from anyio import CancelScope, to_thread
 
-from gateway.capabilities.feed import Pulse
-from gateway.capabilities.versions import Key, Shown
-from gateway.capabilities.views import Current, relay, shown
+from gateway.capabilities.feed import ChangeSignal
+from gateway.capabilities.versions import Key, RenderedSnapshot
+from gateway.capabilities.views import SnapshotEntry, relay, shown
 from gateway.drivers.probe import glance
 from gateway.errors import NotFound
 from gateway.events import Layer
@@ -24,7 +24,7 @@ from gateway.registry.agents import Agent, Agents
 from gateway.runs.engine import Engine
 from gateway.runs.thread_state import ThreadKey
 from gateway.service.snapshots import Snapshots, known_model
-from gateway.threads.service import Control
+from gateway.threads.service import ThreadService
 
 GLANCE = 0.1
 """Between two glances: with the look that follows, a sign-in is seen well within a quarter of a second."""
@@ -36,8 +36,10 @@ STORE_AGAIN = 5.0
 """Between two looks at what only the store knows of a thread: that it was deleted, that its question is too old."""
 
 
-class Eyes:
-    def __init__(self, agents: Agents, engine: Engine, control: Control, snapshots: Snapshots, pulse: Pulse) -> None:
+class CapabilitySource:
+    def __init__(
+        self, agents: Agents, engine: Engine, control: ThreadService, snapshots: Snapshots, pulse: ChangeSignal
+    ) -> None:
         self._agents, self._engine, self._control = agents, engine, control
         self._snapshots, self._pulse = snapshots, pulse
 
@@ -51,18 +53,18 @@ class Eyes:
             return own
         return own, self._control.under_way(thread), monotonic() // STORE_AGAIN
 
-    async def look(self, key: Key) -> Shown:
+    async def look(self, key: Key) -> RenderedSnapshot:
         agent = self._agents[key.agent]
         return shown(key.view, await self.current(key), agent.definition, explain=key.explain)
 
-    async def current(self, key: Key) -> Current:
+    async def current(self, key: Key) -> SnapshotEntry:
         agent = self._agents[key.agent]
         model = None if key.model is None else known_model(agent, key.model)
         standing = await self._standing(key, agent) if key.view == relay.NAME else None
         current = await self._snapshots.of(agent, model, self.learned(key) or await self._remembered(key, agent))
         return current if standing is None else replace(current, standing=standing)
 
-    async def _standing(self, key: Key, agent: Agent) -> relay.Standing | None:
+    async def _standing(self, key: Key, agent: Agent) -> relay.ThreadStatus | None:
         if agent.seen is None:
             with anyio.move_on_after(GLANCE):  # most know at once whether they can run; nobody waits for the others
                 await agent.look()
@@ -96,7 +98,7 @@ def _thread(key: Key) -> ThreadKey | None:
 class Attention:
     """One agent's, while somebody watches it."""
 
-    def __init__(self, name: str, agents: Agents, pulse: Pulse) -> None:
+    def __init__(self, name: str, agents: Agents, pulse: ChangeSignal) -> None:
         self._name, self._agents, self._pulse = name, agents, pulse
         self._looking = CancelScope()
         self._glanced: Any = None

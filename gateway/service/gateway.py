@@ -11,25 +11,25 @@ from uuid import uuid4
 
 import anyio
 
-from gateway.background import Contained
-from gateway.capabilities.feed import Feed, Pulse
+from gateway.background import ContainedTasks
+from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
 from gateway.events import Layer
 from gateway.registry.agents import Agent, Agents
-from gateway.registry.file_watcher import Folder, Watch
+from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.mounts import Mounts
-from gateway.registry.overlays import Roster, Shelf
-from gateway.registry.registrations import Registering, registered
+from gateway.registry.overlays import Overlay, Overlays
+from gateway.registry.registrations import Registrations, registered
 from gateway.runs.engine import Engine
 from gateway.runs.thread_state import ThreadKey
-from gateway.service.capability_source import Eyes
+from gateway.service.capability_source import CapabilitySource
 from gateway.service.snapshots import Snapshots
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.threads.delivery.dispatcher import Delivering
-from gateway.threads.events import Feeds
-from gateway.threads.service import Control
-from gateway.threads.status import Standings
+from gateway.threads.delivery.dispatcher import Dispatcher
+from gateway.threads.events import ThreadEvents
+from gateway.threads.service import ThreadService
+from gateway.threads.status import ThreadStatuses
 
 log = logging.getLogger(__name__)
 
@@ -38,20 +38,20 @@ LAST_NOTES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Gateway:
     settings: Settings
     store: Store
     agents: Agents
     engine: Engine
-    control: Control
+    control: ThreadService
     snapshots: Snapshots
-    pulse: Pulse
+    pulse: ChangeSignal
     """Whoever changes what an agent can do touches it: `house.pulse.touch(agent_id)`."""
-    eyes: Eyes
+    eyes: CapabilitySource
     feed: Feed
-    registering: Registering
-    feeds: Feeds
-    delivering: Delivering
+    registering: Registrations
+    feeds: ThreadEvents
+    delivering: Dispatcher
     id: str
     """Of this process, among gateways that are mounted in each other."""
     stopping: anyio.Event
@@ -82,28 +82,28 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(
-    settings: Settings, store: Store, shelves: Sequence[Shelf], carried: Mapping[str, Any]
-) -> AsyncIterator[House]:
+async def open_gateway(
+    settings: Settings, store: Store, shelves: Sequence[Overlay], carried: Mapping[str, Any]
+) -> AsyncIterator[Gateway]:
     """Everything that runs, and its end: at exit live runs get their last word, then all tasks stop."""
     await store.start()
     try:
         async with anyio.create_task_group() as group:
-            tasks = Contained(group)
-            pulse, snapshots = Pulse(), Snapshots(carried)
+            tasks = ContainedTasks(group)
+            pulse, snapshots = ChangeSignal(), Snapshots(carried)
             engine = Engine(settings, store, tasks, pulse.touch)
             agents = Agents(tasks, engine.let_go, pulse.touch)
             own_id = uuid4().hex
-            roster = Roster(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
-            watch = Watch([shelf for shelf in shelves if isinstance(shelf, Folder)], roster.apply)
-            standings = Standings(engine, store)
-            feeds = Feeds(settings, store, tasks, engine, agents, standings)
-            delivering = Delivering(settings, store, tasks, engine, agents, feeds)
-            control = Control(engine, store, standings, feeds, delivering)
-            engine.sight = eyes = Eyes(agents, engine, control, snapshots, pulse)
+            roster = Overlays(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
+            watch = FileWatcher([shelf for shelf in shelves if isinstance(shelf, AgentFolder)], roster.apply)
+            standings = ThreadStatuses(engine, store)
+            feeds = ThreadEvents(settings, store, tasks, engine, agents, standings)
+            delivering = Dispatcher(settings, store, tasks, engine, agents, feeds)
+            control = ThreadService(engine, store, standings, feeds, delivering)
+            engine.sight = eyes = CapabilitySource(agents, engine, control, snapshots, pulse)
             feed = Feed(eyes, pulse, tasks, settings.max_watchers)
-            registering = Registering(roster, store, settings)
-            house = House(
+            registering = Registrations(roster, store, settings)
+            house = Gateway(
                 settings,
                 store,
                 agents,

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from gateway.capabilities.layers import Said, current_model, model_layer, profile_layer, session_layers
+from gateway.capabilities.layers import LayerStatement, current_model, model_layer, profile_layer, session_layers
 from gateway.capabilities.merge import etag, merge, to_json
-from gateway.capabilities.views import Current, relay
+from gateway.capabilities.views import SnapshotEntry, relay
 from gateway.capability_paths import flatten
 from gateway.catalog.capability_table import capability_tree
 from gateway.catalog.definition import AgentDefinition
@@ -37,16 +37,16 @@ Announced = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class AgentFacts:
     """What is known of an agent, whatever the thread and the model, and by what one sees that it still holds."""
 
     definition: AgentDefinition
     announced: bytes | str
     """See `fingerprint`."""
     seen: Availability | None
-    layers: tuple[Said, ...]
+    layers: tuple[LayerStatement, ...]
     handshake: Layer
-    current: Current
+    current: SnapshotEntry
 
     def holds(self, agent: Agent, announced: bytes | str) -> bool:
         return self.definition is agent.definition and self.announced == announced and self.seen == agent.seen
@@ -56,16 +56,16 @@ class Snapshots:
     """Each agent's snapshot, computed anew when what is known of the agent has changed."""
 
     def __init__(self, carried: Mapping[str, Any]) -> None:
-        self._gateway = Said("gateway", "what this gateway carries", carried)
-        self._known: dict[str, Known] = {}
-        self._recent: dict[tuple[str, str | None, bytes | str], tuple[Known, Current]] = {}
+        self._gateway = LayerStatement("gateway", "what this gateway carries", carried)
+        self._known: dict[str, AgentFacts] = {}
+        self._recent: dict[tuple[str, str | None, bytes | str], tuple[AgentFacts, SnapshotEntry]] = {}
         """Those with a model or a session that were asked for last, the last one last."""
         self._complaints: dict[str, str] = {}
 
-    async def current(self, agent: Agent) -> Current:
+    async def current(self, agent: Agent) -> SnapshotEntry:
         return (await self._about(agent)).current
 
-    async def of(self, agent: Agent, model: Model | None, learned: Layer | None) -> Current:
+    async def of(self, agent: Agent, model: Model | None, learned: Layer | None) -> SnapshotEntry:
         """With a model's own limits, and with what one thread's session has and is set to: its model, too."""
         if model is None and learned is not None and (name := current_model(learned)) is not None:
             model = agent.models.find(name)
@@ -95,14 +95,14 @@ class Snapshots:
             self._complain(agent, f"its capabilities cannot be had: {type(exc).__name__}: {exc}")
             return None
 
-    async def _about(self, agent: Agent) -> Known:
+    async def _about(self, agent: Agent) -> AgentFacts:
         announced = await self._announced(agent)
         known, mark = self._known.get(agent.definition.id), fingerprint(announced)
         if known is None or not known.holds(agent, mark):
             told = self._handshake(agent, announced)
             said = (profile_layer(agent.definition), self._gateway, *probe_layer(agent.seen), *spoken(agent, told))
             layers = tuple(one.since(() if known is None else known.layers) for one in said)
-            known = Known(agent.definition, mark, agent.seen, layers, told, _current(layers))
+            known = AgentFacts(agent.definition, mark, agent.seen, layers, told, _current(layers))
             self._known[agent.definition.id] = known
         return known
 
@@ -120,7 +120,9 @@ class Snapshots:
             log.warning("agent %s: %s", agent.definition.id, reason)
 
 
-def _with(known: Known, model: Model | None, learned: Layer | None, before: Sequence[Said]) -> Current:
+def _with(
+    known: AgentFacts, model: Model | None, learned: Layer | None, before: Sequence[LayerStatement]
+) -> SnapshotEntry:
     """`before`: the layers of the last one with the same model and session."""
     layers = [*known.layers]
     limits = None if model is None else model_layer(known.definition, model, known.handshake)
@@ -131,18 +133,18 @@ def _with(known: Known, model: Model | None, learned: Layer | None, before: Sequ
     return _current([said.since(before) for said in layers], model)
 
 
-def _current(layers: Sequence[Said], model: Model | None = None) -> Current:
+def _current(layers: Sequence[LayerStatement], model: Model | None = None) -> SnapshotEntry:
     snapshot = relay.told_in(merge(layers))
     body = to_json(snapshot.tree())
-    return Current(snapshot, body, etag(body), model, layers=tuple(layers))
+    return SnapshotEntry(snapshot, body, etag(body), model, layers=tuple(layers))
 
 
-def spoken(agent: Agent, told: Layer) -> list[Said]:
+def spoken(agent: Agent, told: Layer) -> list[LayerStatement]:
     """What the agent says of itself, and what its driver knows of it without being told."""
     own = {path: value for path, value in told.items() if path.startswith(DRIVERS)}
     rest = {path: value for path, value in told.items() if path not in own}
-    driver = Said("gateway", f"the {agent.definition.driver} driver", own)
-    return [Said("handshake", spoken_in(agent.definition), rest), *([driver] if own else [])]
+    driver = LayerStatement("gateway", f"the {agent.definition.driver} driver", own)
+    return [LayerStatement("handshake", spoken_in(agent.definition), rest), *([driver] if own else [])]
 
 
 def spoken_in(definition: AgentDefinition) -> str:
@@ -150,7 +152,7 @@ def spoken_in(definition: AgentDefinition) -> str:
     if definition.remote is not None:
         return f"GET {definition.remote.capabilities or definition.remote.url.rstrip('/') + '/capabilities'}"
     if definition.driver == "python":
-        return definition.announces or f"{definition.entry} announces it"
+        return definition.capabilities_entry or f"{definition.entry} announces it"
     return "initialize, the agent's answer" if definition.driver == "acp" else "what the program told at its start"
 
 
@@ -170,11 +172,11 @@ def fingerprint(announced: Announced) -> bytes | str:
         return repr(announced)
 
 
-def probe_layer(seen: Availability | None) -> list[Said]:
+def probe_layer(seen: Availability | None) -> list[LayerStatement]:
     """What the last look found. Nobody waits for one here: unknown stays absent until it is known."""
     if seen is None:
         return []
     values: dict[str, Any] = {"custom.gateway.availability.status": seen.status}
     if seen.version is not None:
         values["identity.version"] = seen.version
-    return [Said("probe", "what was found on this machine", values)]
+    return [LayerStatement("probe", "what was found on this machine", values)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gateway.errors import ConfigError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, Store, ThreadRecord
-from gateway.store.deliveries import DeliveryRecord, DeliveryStatus, Mail, Notes
+from gateway.store.deliveries import Deliveries, DeliveryRecord, DeliveryStatus, Notes
 from gateway.store.memory import MemoryStore
 from gateway.store.sqlite.store import BACKLOG, SqliteStore
 
@@ -24,7 +24,7 @@ __all__ = [
     "AuditRecord",
     "DeliveryRecord",
     "DeliveryStatus",
-    "Mail",
+    "Deliveries",
     "MemoryStore",
     "Notes",
     "Piece",

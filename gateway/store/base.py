@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gateway.store.deliveries import Mail
+from gateway.store.deliveries import Deliveries
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: it was live when its gateway died. All but `live` are final."""
@@ -88,7 +88,7 @@ class Store(Protocol):
     """Every method may raise `errors.StoreError`. Concurrent calls are allowed."""
 
     @property
-    def mail(self) -> Mail:
+    def mail(self) -> Deliveries:
         """Messages that wait for threads, and threads' feeds."""
 
     async def start(self) -> None:

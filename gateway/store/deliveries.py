@@ -54,7 +54,7 @@ class Notes:
     keep: int
 
 
-class Mail(Protocol):
+class Deliveries(Protocol):
     """Every method may raise `errors.StoreError`. Whatever writes is durable on return."""
 
     async def accept(self, delivery: DeliveryRecord, notes: Notes) -> DeliveryRecord:

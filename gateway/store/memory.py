@@ -15,7 +15,7 @@ from typing import TypeVar
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.deliveries import ThreadName
-from gateway.store.memory_deliveries import MemoryMail
+from gateway.store.memory_deliveries import MemoryDeliveries
 from gateway.store.pieces import gather, pack, weight
 
 Name = TypeVar("Name")
@@ -46,7 +46,7 @@ class MemoryStore:
         self._threads: dict[ThreadName, ThreadRecord] = {}
         self._agents: dict[str, AgentRecord] = {}
         self._audit: list[AuditRecord] = []
-        self.mail = MemoryMail(self._check)
+        self.mail = MemoryDeliveries(self._check)
         self._open = False
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ class Feed:
     """Number, when, what."""
 
 
-class MemoryMail:
+class MemoryDeliveries:
     def __init__(self, check: Callable[[], None]) -> None:
         """`check`: raises where the store is not open."""
         self._check = check

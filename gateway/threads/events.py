@@ -22,7 +22,7 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.capabilities.views import relay
-from gateway.capabilities.views.relay import Standing
+from gateway.capabilities.views.relay import ThreadStatus
 from gateway.errors import Busy, NotFound, StoreError
 from gateway.events import Wire
 from gateway.jsonio import dumps, loads
@@ -34,8 +34,8 @@ from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import Notes
-from gateway.threads.relay_events import Calls, Relaying
-from gateway.threads.status import Standings
+from gateway.threads.relay_events import Calls, RelayEvents
+from gateway.threads.status import ThreadStatuses
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class Channel:
     status: str | None = None
     """As it was last told."""
     session: str | None = None
-    standings: deque[Standing] = field(default_factory=lambda: deque(maxlen=CHANGES))
+    standings: deque[ThreadStatus] = field(default_factory=lambda: deque(maxlen=CHANGES))
     telling: bool = False
     run: Run | None = None
     """The newest that is, or was, followed."""
@@ -80,9 +80,9 @@ class Channel:
         grown.set()
 
 
-class Feeds:
+class ThreadEvents:
     def __init__(
-        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, standings: Standings
+        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, standings: ThreadStatuses
     ) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
         self._engine, self._agents, self._standings = engine, agents, standings
@@ -145,7 +145,7 @@ class Feeds:
     def notes(self, *events: Wire) -> Notes:
         """To be written with what they tell of."""
         now = time.time()
-        return Notes([_line(event, now) for event in events], now, self._settings.feed_events)
+        return Notes([_line(event, now) for event in events], now, self._settings.retain_thread_events)
 
     def grown(self, thread: ThreadKey) -> None:
         """Somebody has written notes: the readers look."""
@@ -184,7 +184,7 @@ class Feeds:
         finally:
             channel.telling = False
 
-    async def _tell_standing(self, thread: ThreadKey, channel: Channel, standing: Standing) -> None:
+    async def _tell_standing(self, thread: ThreadKey, channel: Channel, standing: ThreadStatus) -> None:
         if not standing.live:
             if channel.followed is not None:
                 await channel.followed.wait()  # first what the run did, then that it is over
@@ -221,7 +221,7 @@ class Feeds:
         self.run_over(thread, run)
 
     async def _read_all(self, thread: ThreadKey, channel: Channel, run: Run) -> None:
-        relaying, reader = Relaying(run.record.run_id, channel.calls), run.log.follow()
+        relaying, reader = RelayEvents(run.record.run_id, channel.calls), run.log.follow()
         given = relaying.given(run.turn.messages, channel.received)
         channel.received = next((e["messageId"] for e in given if e["type"] == "message.received"), channel.received)
         await self._note(thread, self._named(channel, given))
@@ -232,7 +232,7 @@ class Feeds:
             log.error("run %s could not be followed for its thread's feed: %s", run.record.run_id, exc)
 
     async def _read(
-        self, thread: ThreadKey, channel: Channel, run: Run, relaying: Relaying, chunks: list[Chunk]
+        self, thread: ThreadKey, channel: Channel, run: Run, relaying: RelayEvents, chunks: list[Chunk]
     ) -> None:
         told: list[Wire] = self._session(thread, channel)
         for event in (event for chunk in chunks for event in _objects(chunk)):
@@ -287,7 +287,7 @@ class Feeds:
 class FeedReader:
     """One reader's place. Numbers have no gaps but for what is not kept any more."""
 
-    def __init__(self, feeds: Feeds, store: Store, thread: ThreadKey, channel: Channel, after: int) -> None:
+    def __init__(self, feeds: ThreadEvents, store: Store, thread: ThreadKey, channel: Channel, after: int) -> None:
         self._feeds, self._store, self._thread, self._channel, self._after = feeds, store, thread, channel, after
 
     async def next(self) -> list[Chunk]:

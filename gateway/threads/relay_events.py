@@ -43,7 +43,7 @@ class Growing:
         return text
 
 
-class Relaying:
+class RelayEvents:
     """One run's events."""
 
     def __init__(self, run_id: str, calls: Calls) -> None:
@@ -171,14 +171,14 @@ def _input(arguments: str) -> Any:
         return arguments
 
 
-_READERS: dict[str, Callable[[Relaying, Wire], list[Wire]]] = {
-    "TEXT_MESSAGE_START": Relaying._text_started,
-    "TEXT_MESSAGE_CONTENT": Relaying._text_went_on,
-    "TEXT_MESSAGE_END": Relaying._text_ended,
-    "TOOL_CALL_START": Relaying._call_started,
-    "TOOL_CALL_ARGS": Relaying._call_went_on,
-    "TOOL_CALL_END": Relaying._call_ended,
-    "TOOL_CALL_RESULT": Relaying._call_answered,
-    "RUN_FINISHED": Relaying._finished,
-    "RUN_ERROR": Relaying._failed,
+_READERS: dict[str, Callable[[RelayEvents, Wire], list[Wire]]] = {
+    "TEXT_MESSAGE_START": RelayEvents._text_started,
+    "TEXT_MESSAGE_CONTENT": RelayEvents._text_went_on,
+    "TEXT_MESSAGE_END": RelayEvents._text_ended,
+    "TOOL_CALL_START": RelayEvents._call_started,
+    "TOOL_CALL_ARGS": RelayEvents._call_went_on,
+    "TOOL_CALL_END": RelayEvents._call_ended,
+    "TOOL_CALL_RESULT": RelayEvents._call_answered,
+    "RUN_FINISHED": RelayEvents._finished,
+    "RUN_ERROR": RelayEvents._failed,
 }

@@ -10,30 +10,30 @@ from uuid import uuid4
 
 from gateway.capability_paths import unflatten
 from gateway.drivers import Controls, Session
-from gateway.drivers.python.modes import Moded
+from gateway.drivers.python.modes import ModeControls
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.events import Layer
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
-from gateway.runs.interrupts import Book
+from gateway.runs.interrupts import Interrupts
 from gateway.runs.thread_state import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
-from gateway.threads.delivery.dispatcher import Delivering
-from gateway.threads.events import Feeds
-from gateway.threads.status import Standings
+from gateway.threads.delivery.dispatcher import Dispatcher
+from gateway.threads.events import ThreadEvents
+from gateway.threads.status import ThreadStatuses
 from gateway.turn import Turn, title_of
 
 log = logging.getLogger(__name__)
 
 LISTED = 200
-RETOLD = 20
+HISTORY_REPLAYED = 20
 """Runs that a thread names: the newest that are over."""
 
 
-class Control:
+class ThreadService:
     def __init__(
-        self, engine: Engine, store: Store, standings: Standings, feeds: Feeds, delivering: Delivering
+        self, engine: Engine, store: Store, standings: ThreadStatuses, feeds: ThreadEvents, delivering: Dispatcher
     ) -> None:
         self._engine, self._store, self._feeds, self._delivering = engine, store, feeds, delivering
         self.standing, self.under_way = standings.of, standings.under_way
@@ -50,7 +50,7 @@ class Control:
         session = self._engine.session(thread)
         return self._summary(record) | {
             "runId": live.record.run_id if live else None,
-            "runs": list(runs.values())[-RETOLD:],
+            "runs": list(runs.values())[-HISTORY_REPLAYED:],
             "messages": history.messages,
             "state": history.state,
             "interrupts": await self._engine.open_interrupts(thread),
@@ -92,7 +92,7 @@ class Control:
         session_id = await (await self._controls(agent, thread)).fork()
         history, _ = await self._engine.history(thread)
         await self._begin_with(forked, history.messages)
-        book = Book(session=session_id, title=title_of(history.messages))
+        book = Interrupts(session=session_id, title=title_of(history.messages))
         now = time.time()
         await self._store.save_thread(ThreadRecord(*forked, updated=now, session=session_id, interrupts=book.dumps()))
         parent = (await self._known(thread)).session
@@ -122,7 +122,7 @@ class Control:
         if not agent.definition.modes:
             return None
         record = await self._store.thread(*thread)
-        return Moded(agent.definition.modes, None if record is None else record.session).learned
+        return ModeControls(agent.definition.modes, None if record is None else record.session).learned
 
     async def call(self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any]) -> Any:
         """Any further method of the agent's own protocol."""
@@ -136,7 +136,9 @@ class Control:
 
     def _idle(self, thread: ThreadKey) -> None:
         if (run := self._engine.waiting_run(thread)) is not None:
-            raise Conflict(f"the thread has a run under way, {run!r}: cancel it first", code="RUN_LIVE", runId=run)
+            raise Conflict(
+                f"the thread has a run under way, {run!r}: cancel it first", code="RUN_IN_PROGRESS", runId=run
+            )
 
     async def _controls(self, agent: Agent, thread: ThreadKey) -> Controls:
         turn = Turn(thread.thread_id, "")
@@ -144,7 +146,7 @@ class Control:
             session = await self._engine.open_session(thread, turn, agent.ready)
         if session.controls is None:
             detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
-            raise NotCapable(detail, capability="custom.session", saidBy=f"driver ({agent.definition.driver})")
+            raise NotCapable(detail, capability="custom.session", source=f"driver ({agent.definition.driver})")
         return session.controls
 
     async def _begin_with(self, thread: ThreadKey, messages: list[dict[str, Any]]) -> None:
@@ -159,12 +161,17 @@ class Control:
 
     def _summary(self, thread: ThreadRecord) -> dict[str, Any]:
         key = ThreadKey(thread.agent, thread.thread_id, thread.principal)
-        run, book = self._engine.waiting_run(key), Book.loads(thread.interrupts)
-        told = {"threadId": thread.thread_id, "updated": thread.updated, "waiting": run, "sessionId": thread.session}
+        run, book = self._engine.waiting_run(key), Interrupts.loads(thread.interrupts)
+        told = {
+            "threadId": thread.thread_id,
+            "updated": thread.updated,
+            "pendingRunId": run,
+            "sessionId": thread.session,
+        }
         told |= {"status": self._status(key, book)}
         return told if book.title is None else {**told, "title": book.title}
 
-    def _status(self, key: ThreadKey, book: Book) -> str:
+    def _status(self, key: ThreadKey, book: Interrupts) -> str:
         """`waiting` names the run in both cases; whether anybody has to do something about it is said here."""
         if self._engine.live_run(key) is not None:
             return "running"

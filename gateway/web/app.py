@@ -17,14 +17,14 @@ from gateway.catalog.load import bundled, with_bare
 from gateway.catalog.plugins import plugins
 from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
-from gateway.registry.file_watcher import Folder
-from gateway.registry.overlays import Shelf
-from gateway.service.gateway import open_house
+from gateway.registry.file_watcher import AgentFolder
+from gateway.registry.overlays import Overlay
+from gateway.service.gateway import open_gateway
 from gateway.settings import Settings
 from gateway.store import open_store
 from gateway.web.forward import known_there
-from gateway.web.middleware.gzip import Packing
-from gateway.web.middleware.security import Guard
+from gateway.web.middleware.gzip import GzipMiddleware
+from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
 from gateway.web.routes import (
     agents,
@@ -114,10 +114,15 @@ def carried(routes: list[BaseRoute]) -> dict[str, Any]:
     }
 
 
-def layers(settings: Settings) -> list[Shelf]:
+def layers(settings: Settings) -> list[Overlay]:
     """Where agents come from; later ones are laid over earlier ones, and what is registered by HTTP over all."""
-    mine = [Folder(folder) for folder in settings.agents]
-    return [Folder(bundled()), Shelf("entry points", plugins()), *mine, Shelf("--acp", with_bare({}, settings.acp))]
+    mine = [AgentFolder(folder) for folder in settings.agents]
+    return [
+        AgentFolder(bundled()),
+        Overlay("entry points", plugins()),
+        *mine,
+        Overlay("--acp", with_bare({}, settings.acp)),
+    ]
 
 
 def create_app(settings: Settings | None = None) -> Starlette:
@@ -132,14 +137,14 @@ def create_app(settings: Settings | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_house(settings, store, shelves, carried(ROUTES)) as house:
+        async with open_gateway(settings, store, shelves, carried(ROUTES)) as house:
             app.state.house = house
             await messages.take_up(house)
             yield
 
     return Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Guard, settings=settings, tokens=tokens), Middleware(Packing)],
+        middleware=[Middleware(SecurityMiddleware, settings=settings, tokens=tokens), Middleware(GzipMiddleware)],
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )

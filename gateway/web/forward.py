@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from gateway.registry.agents import Agent
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 
@@ -22,7 +22,7 @@ def known_there(endpoint: Endpoint) -> Endpoint:
 
     @wraps(endpoint)
     async def choose(request: Request) -> ASGIApp:
-        house: House = request.app.state.house
+        house: Gateway = request.app.state.house
         return await from_there(request, house.agents[request.path_params["agent"]]) or await endpoint(request)
 
     return choose

@@ -34,7 +34,7 @@ def test_every_agent_that_is_a_program_was_tried_or_says_that_it_was_not() -> No
 @every_of_ten
 def test_the_ten_say_all_that_agent_mux_asks_and_have_a_second_way_in(name: str) -> None:
     definition = CATALOG[name]
-    assert definition.otherwise
+    assert definition.fallback
     assert definition.models, "with prices, windows and efforts where they are known"
     assert len([model for model in definition.models if model.default]) <= 1
     assert definition.manifest.session_persistence and definition.manifest.supported_platforms
@@ -73,9 +73,9 @@ def test_an_agent_says_how_to_get_it_and_which_version_was_tried(definition: Age
 @every_real
 def test_an_agent_was_held_against_the_real_one_or_does_not_claim_so(definition: AgentDefinition) -> None:
     if definition.id in UNTRIED:
-        assert definition.checked is None
+        assert definition.verified is None
     else:
-        assert definition.checked is not None
+        assert definition.verified is not None
 
 
 @every_real
@@ -105,7 +105,7 @@ def test_every_sign_of_being_signed_in_has_what_it_needs(definition: AgentDefini
 @every_real
 def test_an_agent_inherits_names_and_never_values(definition: AgentDefinition) -> None:
     assert definition.command is not None
-    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*\*?", name) for name in definition.command.inherit)
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*\*?", name) for name in definition.command.inherit_env)
     secret = re.compile(r"KEY|TOKEN|SECRET|PASSW")
     made = "{token}"  # for one process, by the gateway
     assert not [name for name, value in definition.command.env.items() if secret.search(name) and value != made]
@@ -118,7 +118,10 @@ def test_an_agent_takes_only_wishes_that_there_are(definition: AgentDefinition) 
 
 @every_real
 def test_patterns_of_errors_are_regular_expressions(definition: AgentDefinition) -> None:
-    for pattern in (*definition.acp.errors_as_text, *(definition.cli.errors_as_text if definition.cli else ())):
+    for pattern in (
+        *definition.acp.error_text_patterns,
+        *(definition.cli.error_text_patterns if definition.cli else ()),
+    ):
         assert re.compile(pattern).search("You said: hello") is None
 
 
@@ -132,5 +135,6 @@ def test_who_takes_approvals_as_a_wish_asks_for_them(definition: AgentDefinition
 def inherits(definition: AgentDefinition, name: str) -> bool:
     assert definition.command is not None
     return any(
-        name == known or (known.endswith("*") and name.startswith(known[:-1])) for known in definition.command.inherit
+        name == known or (known.endswith("*") and name.startswith(known[:-1]))
+        for known in definition.command.inherit_env
     )

@@ -298,7 +298,7 @@ def test_a_custom_event_and_a_raw_one_arrive_as_they_are(gateway: Gateway) -> No
     assert text_of(events)
 
 
-@pytest.mark.parametrize(("word", "code"), [("error", "DEMO_ERROR"), ("crash", "AGENT_RAISED")])
+@pytest.mark.parametrize(("word", "code"), [("error", "DEMO_ERROR"), ("crash", "AGENT_EXCEPTION")])
 def test_a_run_that_fails_closes_its_message_and_says_why(gateway: Gateway, word: str, code: str) -> None:
     events = play(gateway, word)
     assert types_of(events)[-3:] == ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_ERROR"]

@@ -58,7 +58,7 @@ def played(*batches: Sequence[Event], **options: Any) -> list[Wire]:
     for batch in batches:
         stream += out.feed(batch)
     last = out.ended
-    stream += out.failed(last.message, last.code) if isinstance(last, e.Broke) else out.finished()
+    stream += out.failed(last.message, last.code) if isinstance(last, e.TurnFailed) else out.finished()
     return accepted(stream)[1:]
 
 
@@ -88,38 +88,42 @@ def types(stream: list[Wire]) -> list[str]:
 LANES = st.none() | TAGS
 MAYBE_ID = st.none() | IDS
 MAYBE_METADATA = st.none() | OBJECTS
-ONE_QUESTION = st.builds(e.Question, id=IDS, reason=TEXTS, message=st.none() | TEXTS, tool_call_id=MAYBE_ID)
+ONE_QUESTION = st.builds(e.Interrupt, id=IDS, reason=TEXTS, message=st.none() | TEXTS, tool_call_id=MAYBE_ID)
 
 SAID: SearchStrategy[Event] = st.one_of(
-    st.builds(e.TextDelta, TEXTS),
-    st.builds(e.TextDelta, TEXTS, MAYBE_ID, LANES, st.none() | ROLES, MAYBE_METADATA),
-    st.builds(e.TextEnd, MAYBE_ID, LANES),
-    st.builds(e.ReasoningDelta, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
-    st.builds(e.ReasoningEnd, MAYBE_ID, LANES),
-    st.builds(e.Encrypted, st.sampled_from(("message", "tool-call")), IDS, TEXTS, LANES),
-    st.builds(e.ToolStart, IDS, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
-    st.builds(e.ToolArgs, IDS, TEXTS),
-    st.builds(e.ToolEnd, IDS, MAYBE_METADATA),
-    st.builds(e.ToolResult, IDS, TEXTS | PARTS, MAYBE_ID, LANES, MAYBE_METADATA),
-    st.builds(e.StateSet, VALUES, LANES),
-    st.builds(e.StatePatched, PATCHES, LANES),
-    st.builds(e.MessagesSet, MESSAGES),
-    st.builds(e.ActivitySet, IDS, IDS, OBJECTS, st.booleans(), LANES),
-    st.builds(e.ActivityPatched, IDS, IDS, PATCHES, LANES),
-    st.builds(e.StepStart, IDS, LANES),
-    st.builds(e.StepEnd, IDS, LANES),
-    st.builds(e.SubagentStart, TAGS, TEXTS, st.none() | TEXTS, LANES, MAYBE_ID, MAYBE_ID),
-    st.builds(e.SubagentEnd, TAGS, VALUES),
-    st.builds(e.SubagentBroke, TAGS, TEXTS, st.none() | TEXTS),
+    st.builds(e.TextMessageContent, TEXTS),
+    st.builds(e.TextMessageContent, TEXTS, MAYBE_ID, LANES, st.none() | ROLES, MAYBE_METADATA),
+    st.builds(e.TextMessageEnd, MAYBE_ID, LANES),
+    st.builds(e.ReasoningMessageContent, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.ReasoningMessageEnd, MAYBE_ID, LANES),
+    st.builds(e.ReasoningEncryptedValue, st.sampled_from(("message", "tool-call")), IDS, TEXTS, LANES),
+    st.builds(e.ToolCallStart, IDS, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.ToolCallArgs, IDS, TEXTS),
+    st.builds(e.ToolCallEnd, IDS, MAYBE_METADATA),
+    st.builds(e.ToolCallResult, IDS, TEXTS | PARTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.StateSnapshot, VALUES, LANES),
+    st.builds(e.StateDelta, PATCHES, LANES),
+    st.builds(e.MessagesSnapshot, MESSAGES),
+    st.builds(e.ActivitySnapshot, IDS, IDS, OBJECTS, st.booleans(), LANES),
+    st.builds(e.ActivityDelta, IDS, IDS, PATCHES, LANES),
+    st.builds(e.StepStarted, IDS, LANES),
+    st.builds(e.StepFinished, IDS, LANES),
+    st.builds(e.SubagentStarted, TAGS, TEXTS, st.none() | TEXTS, LANES, MAYBE_ID, MAYBE_ID),
+    st.builds(e.SubagentFinished, TAGS, VALUES),
+    st.builds(e.SubagentError, TAGS, TEXTS, st.none() | TEXTS),
     st.builds(e.Custom, TEXTS, VALUES, LANES),
-    st.builds(e.Unread, VALUES, st.none() | TEXTS),
-    st.builds(e.Warned, TEXTS, TEXTS, OBJECTS),
-    st.builds(e.Used, input_tokens=st.none() | COUNTS, output_tokens=st.none() | COUNTS, model=st.none() | TEXTS),
+    st.builds(e.Raw, VALUES, st.none() | TEXTS),
+    st.builds(e.Warning, TEXTS, TEXTS, OBJECTS),
+    st.builds(e.TokenUsage, input_tokens=st.none() | COUNTS, output_tokens=st.none() | COUNTS, model=st.none() | TEXTS),
 )
 """All that an agent may do inside a run, but asking and ending."""
 
-NATIVE = events(*(kind for kind in FIELDS if kind not in ("RUN_FINISHED", "RUN_ERROR"))).map(e.Native)
-ENDS = events("RUN_FINISHED", "RUN_ERROR").map(e.Native) | st.builds(e.Broke, TEXTS, TEXTS) | st.builds(e.Ended)
+NATIVE = events(*(kind for kind in FIELDS if kind not in ("RUN_FINISHED", "RUN_ERROR"))).map(e.AguiEvent)
+ENDS = (
+    events("RUN_FINISHED", "RUN_ERROR").map(e.AguiEvent)
+    | st.builds(e.TurnFailed, TEXTS, TEXTS)
+    | st.builds(e.TurnEnded)
+)
 
 TURNS = st.lists(SAID | NATIVE, max_size=25) | st.lists(SAID | NATIVE | ENDS, max_size=25)
 """An agent's whole turn, in any order; some end before the end."""

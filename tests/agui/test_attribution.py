@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gateway.agui.attribution import Owners, nulls, tagged
+from gateway.agui.attribution import Attribution, nulls, tagged
 from gateway.events import Wire
 
 
@@ -10,7 +10,7 @@ def test_a_tag_of_the_parent_agent_is_left_out() -> None:
 
 
 def test_each_kind_of_thing_has_its_own_ids() -> None:
-    book = Owners()
+    book = Attribution()
     messages: list[Wire] = [
         {"id": "x", "role": "assistant", "subagentRunId": "s1", "toolCalls": [{"id": "x"}]},
         {"id": "x", "role": "reasoning", "subagentRunId": "s2"},
@@ -24,7 +24,7 @@ def test_each_kind_of_thing_has_its_own_ids() -> None:
 
 
 def test_a_snapshot_overwrites_and_an_input_only_adds() -> None:
-    book = Owners()
+    book = Attribution()
     book.messages["m"] = "s1"
     known, new = {"id": "m", "role": "user", "subagentRunId": "s2"}, {"id": "n", "role": "user"}
     book.echo({"type": "RUN_STARTED", "input": {"messages": [known, new]}})
@@ -34,7 +34,7 @@ def test_a_snapshot_overwrites_and_an_input_only_adds() -> None:
 
 
 def test_a_call_inherits_from_its_message_unless_it_is_tagged_or_known() -> None:
-    book = Owners()
+    book = Attribution()
     book.messages["m"] = "s1"
     book.call({"toolCallId": "a", "parentMessageId": "m"})
     book.call({"toolCallId": "b", "parentMessageId": "m", "subagentRunId": "s2"})
@@ -44,14 +44,14 @@ def test_a_call_inherits_from_its_message_unless_it_is_tagged_or_known() -> None
 
 
 def test_a_call_without_a_message_does_not_inherit_from_the_message_without_a_name() -> None:
-    book = Owners()
+    book = Attribution()
     book.messages[""] = "s1"
     book.call({"toolCallId": "c"})
     assert book.calls == {"c": None}
 
 
 def test_an_activity_that_is_kept_keeps_its_owner() -> None:
-    book = Owners()
+    book = Attribution()
     book.activity({"messageId": "a", "subagentRunId": "s1", "replace": False})
     book.activity({"messageId": "a", "subagentRunId": "s2", "replace": False})
     assert book.activities == {"a": "s1"}
@@ -60,14 +60,14 @@ def test_an_activity_that_is_kept_keeps_its_owner() -> None:
 
 
 def test_the_newest_result_owns_its_message() -> None:
-    book = Owners()
+    book = Attribution()
     book.result({"messageId": "m", "subagentRunId": "s"})
     book.result({"messageId": "m"})
     assert book.messages == {"m": None}
 
 
 def test_an_encrypted_value_looks_among_calls_texts_and_reasoning() -> None:
-    book = Owners()
+    book = Attribution()
     book.messages["m"] = book.reasoning["m"] = book.reasoning["r"] = "s"
     assert book.encrypted({"subtype": "tool-call", "entityId": "m"}) is book.calls
     assert book.encrypted({"subtype": "message", "entityId": "m"}) is book.messages

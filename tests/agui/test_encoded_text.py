@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agui.outbound import Outbound
-from gateway.events import Ended, Event, Native, TextDelta, TextEnd, Wire, Written
+from gateway.events import AguiEvent, EncodedText, Event, TextMessageContent, TextMessageEnd, TurnEnded, Wire
 from gateway.jsonio import dumps
 
 IDS = st.sampled_from(["a", "b", "c"])
@@ -26,7 +26,9 @@ OTHERS = st.one_of(
     st.just({"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "s"}),
     st.just({"type": "NOBODY_KNOWS", "messageId": "a", "delta": "x"}),
 )
-OWN = st.sampled_from([TextDelta("own "), TextDelta("named", message_id="a"), TextEnd(), Ended()])
+OWN = st.sampled_from(
+    [TextMessageContent("own "), TextMessageContent("named", message_id="a"), TextMessageEnd(), TurnEnded()]
+)
 STEPS = st.one_of(CONTENT, CONTENT, CONTENT, TAGGED, OTHERS, OWN)
 
 
@@ -38,7 +40,7 @@ def played(batches: list[list[Any]], merging: bool, *, slowly: bool) -> list[Wir
         events: list[Event] = []
         for step in batch:
             wire = MappingProxyType(step) if slowly and isinstance(step, dict) else step
-            events.append(Native(wire) if isinstance(step, dict) else step)
+            events.append(AguiEvent(wire) if isinstance(step, dict) else step)
         out += outbound.feed(events)
     return out + outbound.finished()
 
@@ -52,9 +54,9 @@ def test_the_short_way_changes_nothing(batches: list[list[Any]], merging: bool) 
 def test_what_passes_is_a_copy(merging: bool) -> None:
     outbound = Outbound("t", "r", "p", merging=merging)
     outbound.started()
-    outbound.feed([Native({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
+    outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
     mine = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "first"}
-    [sent] = outbound.feed([Native(mine)])
+    [sent] = outbound.feed([AguiEvent(mine)])
     mine["delta"] = "changed by its author afterwards"
     assert sent["delta"] == "first"
 
@@ -62,15 +64,15 @@ def test_what_passes_is_a_copy(merging: bool) -> None:
 # -- lines that are written already
 
 KEYS = st.sampled_from(["a", "b"])
-LINES = st.builds(Written, KEYS, st.lists(st.sampled_from(["x", "word ", "é", "line\n"]), min_size=1, max_size=3))
+LINES = st.builds(EncodedText, KEYS, st.lists(st.sampled_from(["x", "word ", "é", "line\n"]), min_size=1, max_size=3))
 """With texts in the place of lines: `lined` makes the lines, `apart` the events."""
 
 
-def lined(step: Written) -> Written:
-    return Written(step.message_id, [dumps(event) for event in apart(step)])
+def lined(step: EncodedText) -> EncodedText:
+    return EncodedText(step.message_id, [dumps(event) for event in apart(step)])
 
 
-def apart(step: Written) -> list[Wire]:
+def apart(step: EncodedText) -> list[Wire]:
     texts: list[Any] = step.lines
     return [{"type": "TEXT_MESSAGE_CONTENT", "messageId": step.message_id, "delta": text} for text in texts]
 
@@ -82,10 +84,10 @@ def through(batches: list[list[Any]], merging: bool, *, whole: bool) -> list[byt
     for batch in batches:
         events: list[Event] = []
         for step in batch:
-            if isinstance(step, Written):
-                events += [lined(step)] if whole else [Native(event) for event in apart(step)]
+            if isinstance(step, EncodedText):
+                events += [lined(step)] if whole else [AguiEvent(event) for event in apart(step)]
             else:
-                events.append(Native(step) if isinstance(step, dict) else step)
+                events.append(AguiEvent(step) if isinstance(step, dict) else step)
         passed = outbound.passes(events) if events else None
         out += [dumps(event) for event in outbound.feed(events)] if passed is None else passed
     return out + [dumps(event) for event in outbound.finished()]
@@ -100,11 +102,11 @@ def test_lines_are_the_events_they_hold(batches: list[list[Any]], merging: bool)
 def test_lines_of_an_open_message_pass_unless_they_are_to_be_joined(merging: bool, passes: bool) -> None:
     outbound = Outbound("t", "r", "p", merging=merging)
     outbound.started()
-    two, one = lined(Written("a", ["x", "y"])), lined(Written("a", ["z"]))  # type: ignore[list-item]
+    two, one = lined(EncodedText("a", ["x", "y"])), lined(EncodedText("a", ["z"]))  # type: ignore[list-item]
     assert outbound.passes([two]) is None, "the message is not open"
-    outbound.feed([Native({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
+    outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
     assert outbound.passes([two, one]) == ([*two.lines, *one.lines] if passes else None)
     assert outbound.passes([one]) == one.lines, "there is nothing to join it with"
-    assert outbound.passes([one, TextDelta("own")]) is None
-    outbound.feed([Native({"type": "TEXT_MESSAGE_END", "messageId": "a"})])
+    assert outbound.passes([one, TextMessageContent("own")]) is None
+    outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_END", "messageId": "a"})])
     assert outbound.passes([one]) is None

@@ -147,7 +147,7 @@ def test_a_readable_version_is_kept(version: str) -> None:
 def test_an_unreadable_version_counts_as_none_and_is_told_of(version: str) -> None:
     turn = read(protocolVersion=version)
     assert turn.protocol_version is None
-    assert notices(turn) == [("UNREADABLE_VERSION", "/protocolVersion")]
+    assert notices(turn) == [("INVALID_PROTOCOL_VERSION", "/protocolVersion")]
 
 
 # What is newer than us

@@ -28,7 +28,7 @@ def test_an_event_of_the_limit_passes_and_one_byte_more_does_not() -> None:
     check_size(event, size)
     with pytest.raises(EventTooLarge, match=f"CUSTOM event of {size} bytes") as refused:
         check_size(event, size - 1)
-    assert "event_bytes" in refused.value.detail
+    assert "max_event_bytes" in refused.value.detail
 
 
 def test_what_is_small_in_json_may_be_large_in_protobuf() -> None:
@@ -60,7 +60,7 @@ def test_the_bound_holds_where_protobuf_grows_most(value: Any) -> None:
 
 
 def test_the_largest_event_and_the_longest_piece_of_a_delta_are_within_what_clients_take() -> None:
-    largest = Settings.model_fields["event_bytes"]
+    largest = Settings.model_fields["max_event_bytes"]
     assert largest.default < CLIENTS_LIMIT
     worst = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "\x00" * DELTA_CHARS}
     assert len(dumps(worst)) < CLIENTS_LIMIT

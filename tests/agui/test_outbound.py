@@ -35,29 +35,29 @@ def test_an_agent_that_says_nothing_finishes() -> None:
 
 
 def test_deltas_that_come_together_leave_together() -> None:
-    deltas: list[Event] = [e.TextDelta(letter) for letter in "abc"]
+    deltas: list[Event] = [e.TextMessageContent(letter) for letter in "abc"]
     assert [event["delta"] for event in begun().feed(deltas)[1:]] == ["abc"]
     assert [event["delta"] for event in begun(merging=False).feed(deltas)[1:]] == ["a", "b", "c"]
 
 
 def test_deltas_that_come_apart_leave_apart() -> None:
     out = begun()
-    assert [text_of(out.feed([e.TextDelta(letter)])) for letter in "abc"] == ["a", "b", "c"]
+    assert [text_of(out.feed([e.TextMessageContent(letter)])) for letter in "abc"] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("merging", [True, False])
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_delta_that_is_too_long_is_cut(merging: bool, opened: bool) -> None:
     text = "x" * (DELTA_CHARS - 1) + "\ud83d\ude00" * 3 + "y" * DELTA_CHARS
-    before: list[list[Event]] = [[e.TextDelta("")]] if opened else []
-    stream = played(*before, [e.TextDelta(text)], merging=merging)
+    before: list[list[Event]] = [[e.TextMessageContent("")]] if opened else []
+    stream = played(*before, [e.TextMessageContent(text)], merging=merging)
     pieces = [event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT"]
     assert "".join(pieces) == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     assert max(map(len, pieces)) <= DELTA_CHARS
 
 
 def test_deltas_that_become_too_long_by_joining_are_cut_again() -> None:
-    stream = played([e.TextDelta("x" * 400_000)] * 3)
+    stream = played([e.TextMessageContent("x" * 400_000)] * 3)
     assert [len(event["delta"]) for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT"] == [10**6, 200_000]
 
 
@@ -68,21 +68,23 @@ def test_deltas_that_become_too_long_by_joining_are_cut_again() -> None:
     "event",
     [
         e.Custom("n", "y" * 2000),
-        e.ToolResult("c", "y" * 2000),
-        e.StateSet(["y" * 2000]),
-        e.Unread("y" * 2000),
-        e.ToolStart("c", "y" * 2000),
-        e.StepStart("y" * 2000),
-        e.TextDelta("b", metadata={"k": "y" * 2000}),
-        e.ToolArgs("never-began", "y" * 2000),
-        e.Native({"type": "TEXT_MESSAGE_START", "messageId": "n", "metadata": {"k": "y" * 2000}}),
-        e.Native({"type": "OTTER_SWAM", "far": "y" * 2000}),
+        e.ToolCallResult("c", "y" * 2000),
+        e.StateSnapshot(["y" * 2000]),
+        e.Raw("y" * 2000),
+        e.ToolCallStart("c", "y" * 2000),
+        e.StepStarted("y" * 2000),
+        e.TextMessageContent("b", metadata={"k": "y" * 2000}),
+        e.ToolCallArgs("never-began", "y" * 2000),
+        e.AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "n", "metadata": {"k": "y" * 2000}}),
+        e.AguiEvent({"type": "OTTER_SWAM", "far": "y" * 2000}),
     ],
     ids=lambda event: type(event).__name__,
 )
 @pytest.mark.parametrize("merging", [True, False])
 def test_an_event_that_is_too_large_ends_the_run_and_keeps_what_came_before(event: Event, merging: bool) -> None:
-    stream = played([e.TextDelta("before"), event, e.TextDelta("after")], event_bytes=1000, merging=merging)
+    stream = played(
+        [e.TextMessageContent("before"), event, e.TextMessageContent("after")], max_event_bytes=1000, merging=merging
+    )
     assert text_of(stream) == "before"
     assert stream[-1]["code"] == "EVENT_TOO_LARGE"
 
@@ -97,25 +99,25 @@ def nested(levels: int) -> Any:
 @pytest.mark.parametrize(
     "event",
     [
-        e.ToolStart("c", "f", metadata={"k": object()}),
-        e.ToolStart("c", "f", metadata={"k": nested(300)}),
-        e.ToolEnd("c", metadata={"k": nested(199)}),
-        e.TextDelta("b", metadata={"k": nested(300)}),
-        e.SubagentStart("s", "scout", "\ud83d" * 3, tool_call_id=5),  # type: ignore[arg-type] # an author's mistake
-        e.Native({"type": "STEP_STARTED", "stepName": "one", "rawEvent": {"k": object()}}),
-        e.Native({"type": "STEP_STARTED", "stepName": "one", "rawEvent": nested(300)}),
-        e.TextDelta(b"bytes"),  # type: ignore[arg-type] # likewise
-        e.Used(input_tokens=-1),
-        e.Used(output_tokens=1.5),  # type: ignore[arg-type] # likewise
-        e.Used(model=5, output_tokens=1),  # type: ignore[arg-type] # likewise
-        e.Asked(()),
-        e.Asked(e.Question("q", "why")),  # type: ignore[arg-type] # a comma was forgotten
-        e.Asked((e.Question("q", "why", expires_in="soon"),)),  # type: ignore[arg-type] # likewise
+        e.ToolCallStart("c", "f", metadata={"k": object()}),
+        e.ToolCallStart("c", "f", metadata={"k": nested(300)}),
+        e.ToolCallEnd("c", metadata={"k": nested(199)}),
+        e.TextMessageContent("b", metadata={"k": nested(300)}),
+        e.SubagentStarted("s", "scout", "\ud83d" * 3, tool_call_id=5),  # type: ignore[arg-type] # an author's mistake
+        e.AguiEvent({"type": "STEP_STARTED", "stepName": "one", "rawEvent": {"k": object()}}),
+        e.AguiEvent({"type": "STEP_STARTED", "stepName": "one", "rawEvent": nested(300)}),
+        e.TextMessageContent(b"bytes"),  # type: ignore[arg-type] # likewise
+        e.TokenUsage(input_tokens=-1),
+        e.TokenUsage(output_tokens=1.5),  # type: ignore[arg-type] # likewise
+        e.TokenUsage(model=5, output_tokens=1),  # type: ignore[arg-type] # likewise
+        e.InterruptRequested(()),
+        e.InterruptRequested(e.Interrupt("q", "why")),  # type: ignore[arg-type] # a comma was forgotten
+        e.InterruptRequested((e.Interrupt("q", "why", expires_in="soon"),)),  # type: ignore[arg-type] # likewise
     ],
     ids=lambda event: type(event).__name__,
 )
 def test_an_event_that_cannot_be_sent_is_never_closed_as_if_it_had_been(event: Event) -> None:
-    stream = played([e.TextDelta("before"), event])
+    stream = played([e.TextMessageContent("before"), event])
     assert types(stream) == ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_ERROR"]
     assert stream[-1]["code"] == "AGENT_ERROR"
 
@@ -127,11 +129,11 @@ def test_numbers_that_json_has_not_are_null_and_halves_of_characters_stay() -> N
 
 def test_after_the_end_nothing_is_heard_any_more() -> None:
     out = begun()
-    out.feed([e.TextDelta("a"), e.Ended(), e.TextDelta("b"), e.Used(input_tokens=1)])
-    assert out.feed([e.TextDelta("c"), e.Custom("n", 1)]) == []
-    out = begun(event_bytes=1000)
-    out.feed([e.TextDelta("a"), e.Custom("n", "y" * 2000)])
-    assert out.feed([e.TextDelta("c")]) == []
+    out.feed([e.TextMessageContent("a"), e.TurnEnded(), e.TextMessageContent("b"), e.TokenUsage(input_tokens=1)])
+    assert out.feed([e.TextMessageContent("c"), e.Custom("n", 1)]) == []
+    out = begun(max_event_bytes=1000)
+    out.feed([e.TextMessageContent("a"), e.Custom("n", "y" * 2000)])
+    assert out.feed([e.TextMessageContent("c")]) == []
 
 
 def test_an_error_may_quote_much_and_is_shortened() -> None:
@@ -144,15 +146,15 @@ def test_an_error_may_quote_much_and_is_shortened() -> None:
 
 
 OPEN: list[Event] = [
-    e.SubagentStart("s", "scout"),
-    e.SubagentStart("t", "inner", parent="s"),
-    e.StepStart("one"),
-    e.StepStart("one", "s"),
-    e.TextDelta("a"),
-    e.TextDelta("b", subagent="s"),
-    e.ReasoningDelta("c", subagent="t"),
-    e.ToolStart("own", "own_tool", subagent="t"),
-    e.ToolStart("theirs", "page_tool"),
+    e.SubagentStarted("s", "scout"),
+    e.SubagentStarted("t", "inner", parent="s"),
+    e.StepStarted("one"),
+    e.StepStarted("one", "s"),
+    e.TextMessageContent("a"),
+    e.TextMessageContent("b", subagent="s"),
+    e.ReasoningMessageContent("c", subagent="t"),
+    e.ToolCallStart("own", "own_tool", subagent="t"),
+    e.ToolCallStart("theirs", "page_tool"),
 ]
 
 
@@ -176,18 +178,18 @@ def test_calls_of_the_pages_tools_are_left_pending_and_own_ones_get_a_result() -
 
 
 def test_without_an_outcome_to_tell_there_is_none() -> None:
-    stream = played([e.ToolStart("c", "f"), e.ToolResult("c", "r")], client_tools=["f"])
+    stream = played([e.ToolCallStart("c", "f"), e.ToolCallResult("c", "r")], client_tools=["f"])
     assert "outcome" not in stream[-1]
 
 
 @pytest.mark.parametrize(
     ("ended", "result"),
     [
-        (e.Ended(), ...),
-        (e.Ended("cancelled"), ...),
-        (e.Ended(result={"n": 1}), {"n": 1}),
-        (e.Ended("max_tokens"), {"stopReason": "max_tokens"}),
-        (e.Ended("refusal", result=0), 0),
+        (e.TurnEnded(), ...),
+        (e.TurnEnded("cancelled"), ...),
+        (e.TurnEnded(result={"n": 1}), {"n": 1}),
+        (e.TurnEnded("max_tokens"), {"stopReason": "max_tokens"}),
+        (e.TurnEnded("refusal", result=0), 0),
     ],
     ids=str,
 )
@@ -197,7 +199,7 @@ def test_the_result_is_what_the_agent_gave_or_why_it_stopped(ended: Event, resul
 
 @pytest.mark.parametrize("result", ["y" * 2000, object(), nested(300)], ids=["large", "no JSON", "deep"])
 def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> None:
-    warned, finished = played([e.Ended(result=result)], event_bytes=1000)
+    warned, finished = played([e.TurnEnded(result=result)], max_event_bytes=1000)
     assert warned["name"] == "gateway.warning"
     assert "the run's result was left out" in warned["value"]["message"]
     assert finished == {"type": "RUN_FINISHED", **RUN}
@@ -208,7 +210,7 @@ def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> No
 
 def test_an_interrupt_closes_all_but_answers_no_call() -> None:
     out = outbound()
-    stream = [*out.started(), *out.feed(OPEN), *out.feed([e.Asked((e.Question("q", "why"),))])]
+    stream = [*out.started(), *out.feed(OPEN), *out.feed([e.InterruptRequested((e.Interrupt("q", "why"),))])]
     interrupts = out.interrupts([{"id": "q", "reason": "why", "subagentRunId": "t"}])
     last = out.finished(interrupts)
     accepted([*stream, *last])
@@ -222,7 +224,7 @@ def test_an_interrupt_closes_all_but_answers_no_call() -> None:
 def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
     first = outbound()
     first.started()
-    first.feed([*OPEN, e.SubagentStart("u", "gone", parent="s"), e.SubagentEnd("s")])
+    first.feed([*OPEN, e.SubagentStarted("u", "gone", parent="s"), e.SubagentFinished("s")])
     left = first.suspended()
     then = Outbound("t", "r2", "y")
     stream = then.started(None, left)
@@ -230,7 +232,7 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
         ("t", None),  # its parent is over, and cannot be named in this run
         ("u", None),
     ]
-    stream += then.feed([e.ToolResult("own", "done"), e.ToolResult("theirs", "done"), e.SubagentEnd("t")])
+    stream += then.feed([e.ToolCallResult("own", "done"), e.ToolCallResult("theirs", "done"), e.SubagentFinished("t")])
     stream += then.finished()
     accepted(stream)
     results = {event["toolCallId"]: event for event in stream if event["type"] == "TOOL_CALL_RESULT"}
@@ -245,13 +247,13 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
         ([{"id": 5, "reason": "why"}], "/outcome/interrupts/0/id"),
         ([{"id": "q", "reason": "why", "responseSchema": "none"}], "/outcome/interrupts/0/responseSchema"),
         ([{"id": "q", "reason": "why"}, {"id": "q", "reason": "again"}], "two questions under one id"),
-        ([{"id": "q", "reason": "y" * 2000}], "event_bytes"),
+        ([{"id": "q", "reason": "y" * 2000}], "max_event_bytes"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_question_that_no_client_could_read_is_the_agents_fault(asked: list[Wire], says: str) -> None:
     with pytest.raises(AgentFault) as refused:
-        outbound(event_bytes=1000).interrupts(asked)
+        outbound(max_event_bytes=1000).interrupts(asked)
     assert says in refused.value.detail
 
 
@@ -261,12 +263,12 @@ def test_a_question_that_no_client_could_read_is_the_agents_fault(asked: list[Wi
 def test_tokens_are_added_up_for_each_model() -> None:
     stream = played(
         [
-            e.Used("p", "m", input_tokens=1, output_tokens=2),
-            e.Used("p", "m", input_tokens=3, cached_input_tokens=1),
-            e.Used(None, None, total_tokens=2**53 - 1),
-            e.Used(None, None, total_tokens=7),
-            e.Used("p", "silent"),
-            e.Native({"type": "RUN_FINISHED", **RUN, "usage": [{"provider": "p", "model": "m", "inputTokens": 10}]}),
+            e.TokenUsage("p", "m", input_tokens=1, output_tokens=2),
+            e.TokenUsage("p", "m", input_tokens=3, cached_input_tokens=1),
+            e.TokenUsage(None, None, total_tokens=2**53 - 1),
+            e.TokenUsage(None, None, total_tokens=7),
+            e.TokenUsage("p", "silent"),
+            e.AguiEvent({"type": "RUN_FINISHED", **RUN, "usage": [{"provider": "p", "model": "m", "inputTokens": 10}]}),
         ]
     )
     assert stream[-1]["usage"] == [
@@ -276,7 +278,7 @@ def test_tokens_are_added_up_for_each_model() -> None:
 
 
 def test_a_failed_run_tells_what_it_used() -> None:
-    assert played([e.Used(reasoning_tokens=1), e.Broke("no")])[-1]["usage"] == [{"reasoningTokens": 1}]
+    assert played([e.TokenUsage(reasoning_tokens=1), e.TurnFailed("no")])[-1]["usage"] == [{"reasoningTokens": 1}]
 
 
 # -- the short way of plain text
@@ -285,20 +287,26 @@ def test_a_failed_run_tells_what_it_used() -> None:
 @pytest.mark.parametrize(
     "between",
     [
-        e.Native({"type": "TEXT_MESSAGE_END", "messageId": "x-1"}),
-        e.Native({"type": "TEXT_MESSAGE_CONTENT", "messageId": "x-1", "delta": "!"}),
-        e.Native({"type": "MESSAGES_SNAPSHOT", "messages": []}),
-        e.TextDelta("!", metadata={"k": 1}),
-        e.TextDelta("!", role="user"),
-        e.ReasoningDelta("hm"),
-        e.ToolStart("c", "f"),
-        e.TextEnd(),
+        e.AguiEvent({"type": "TEXT_MESSAGE_END", "messageId": "x-1"}),
+        e.AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "x-1", "delta": "!"}),
+        e.AguiEvent({"type": "MESSAGES_SNAPSHOT", "messages": []}),
+        e.TextMessageContent("!", metadata={"k": 1}),
+        e.TextMessageContent("!", role="user"),
+        e.ReasoningMessageContent("hm"),
+        e.ToolCallStart("c", "f"),
+        e.TextMessageEnd(),
     ],
     ids=lambda event: type(event).__name__,
 )
 @pytest.mark.parametrize("together", [True, False])
 def test_plain_text_finds_its_message_whatever_comes_between(between: Event, together: bool) -> None:
-    turn: list[Event] = [e.TextDelta("a"), e.TextDelta("b"), between, e.TextDelta("c"), e.TextDelta("ü\ud83d")]
+    turn: list[Event] = [
+        e.TextMessageContent("a"),
+        e.TextMessageContent("b"),
+        between,
+        e.TextMessageContent("c"),
+        e.TextMessageContent("ü\ud83d"),
+    ]
     batches = [turn] if together else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"

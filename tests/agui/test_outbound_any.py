@@ -64,7 +64,7 @@ def test_nothing_that_an_agent_says_is_lost(turn: list[Event]) -> None:
         sent += came
         if out.ended is not None:
             break
-        if isinstance(event, e.Native):
+        if isinstance(event, e.AguiEvent):
             assert_told(event.event, came, sent)
 
 
@@ -105,9 +105,9 @@ def whole(units: list[str]) -> str:
 
 
 SPLIT: dict[str, Callable[[str], Event]] = {
-    "TEXT_MESSAGE_CONTENT": lambda unit: e.TextDelta(unit, "m", "s"),
-    "REASONING_MESSAGE_CONTENT": lambda unit: e.ReasoningDelta(unit, "n"),
-    "TOOL_CALL_ARGS": lambda unit: e.ToolArgs("c", unit),
+    "TEXT_MESSAGE_CONTENT": lambda unit: e.TextMessageContent(unit, "m", "s"),
+    "REASONING_MESSAGE_CONTENT": lambda unit: e.ReasoningMessageContent(unit, "n"),
+    "TOOL_CALL_ARGS": lambda unit: e.ToolCallArgs("c", unit),
 }
 
 
@@ -118,7 +118,7 @@ def test_surrogate_pairs_cut_anywhere_arrive_whole(
 ) -> None:
     waiting = {kind: iter(units) for kind, units in texts.items()}
     order = data.draw(st.permutations([kind for kind, units in texts.items() for _ in units]))
-    turn: list[Event] = [e.ToolStart("c", "f"), *(SPLIT[kind](next(waiting[kind])) for kind in order)]
+    turn: list[Event] = [e.ToolCallStart("c", "f"), *(SPLIT[kind](next(waiting[kind])) for kind in order)]
     events = accepted(stream(data.draw(in_batches(turn)), "finished", merging=merging))
     for kind, units in texts.items():
         sent = [event["delta"] for event in events if event["type"] == kind]

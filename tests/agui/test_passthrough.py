@@ -15,13 +15,13 @@ from ag_ui.core import (
 )
 
 from gateway.agui.passthrough import OUT_OF_ORDER, UNKNOWN
-from gateway.events import Native, Wire
+from gateway.events import AguiEvent, Wire
 from tests.agui.replay import played, text_of, types
 
 
 def run(*events: Any, **options: Any) -> list[Wire]:
     """What a client sees between the run's start and its end."""
-    *stream, last = played([Native(event) for event in events], merging=False, **options)
+    *stream, last = played([AguiEvent(event) for event in events], merging=False, **options)
     assert last["type"] == "RUN_FINISHED"
     return stream
 
@@ -155,7 +155,7 @@ def test_an_event_that_ag_ui_does_not_know_is_told_raw(event: Wire) -> None:
 
 def test_a_malformed_event_ends_the_run_with_the_place() -> None:
     messages = [{"id": "1", "role": "user", "content": "a"}, {"id": "2", "role": "user"}]
-    stream = played([Native(content("a")), Native({"type": "MESSAGES_SNAPSHOT", "messages": messages})])
+    stream = played([AguiEvent(content("a")), AguiEvent({"type": "MESSAGES_SNAPSHOT", "messages": messages})])
     assert types(stream) == ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_ERROR"]
     assert "MESSAGES_SNAPSHOT at /messages/1/content" in stream[-1]["message"]
     assert stream[-1]["code"] == "AGENT_ERROR"
@@ -167,19 +167,19 @@ def test_the_runs_own_start_is_the_gateways_to_tell() -> None:
 
 def test_the_runs_own_end_is_told_with_the_gateways_ids() -> None:
     finished = RunFinishedEvent(type=EventType.RUN_FINISHED, thread_id="mine", run_id="mine", result={"n": 1})
-    stream = played([Native(start()), Native(finished), Native(content("too late"))])
+    stream = played([AguiEvent(start()), AguiEvent(finished), AguiEvent(content("too late"))])
     assert stream == [start(), end(), {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "result": {"n": 1}}]
 
 
 def test_the_runs_own_error_closes_what_is_open_first() -> None:
     error = {"type": "RUN_ERROR", "message": "no", "code": "NO", "usage": [{"inputTokens": 1}]}
-    assert played([Native(start()), Native(error)]) == [start(), end(), error]
+    assert played([AguiEvent(start()), AguiEvent(error)]) == [start(), end(), error]
 
 
 def test_the_runs_end_closes_the_chunks_before_it() -> None:
     chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "a"}
     finished = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
-    assert types(played([Native(chunk), Native(finished)])) == [
+    assert types(played([AguiEvent(chunk), AguiEvent(finished)])) == [
         "TEXT_MESSAGE_START",
         "TEXT_MESSAGE_CONTENT",
         "TEXT_MESSAGE_END",

@@ -23,7 +23,9 @@ def seen(*turn: Event) -> list[Wire]:
 
 
 def test_text_opens_a_message_and_goes_on_with_it() -> None:
-    assert seen(e.TextDelta("a"), e.TextDelta("b"), e.TextEnd(), e.TextDelta("c")) == [
+    assert seen(
+        e.TextMessageContent("a"), e.TextMessageContent("b"), e.TextMessageEnd(), e.TextMessageContent("c")
+    ) == [
         {"type": "TEXT_MESSAGE_START", "messageId": "x-1", "role": "assistant"},
         {"type": "TEXT_MESSAGE_CONTENT", "messageId": "x-1", "delta": "a"},
         {"type": "TEXT_MESSAGE_CONTENT", "messageId": "x-1", "delta": "b"},
@@ -35,7 +37,7 @@ def test_text_opens_a_message_and_goes_on_with_it() -> None:
 
 
 def test_another_message_id_closes_the_message_before_it() -> None:
-    stream = seen(e.TextDelta("a", "m"), e.TextDelta("b", "n"), e.TextDelta("c", "m"))
+    stream = seen(e.TextMessageContent("a", "m"), e.TextMessageContent("b", "n"), e.TextMessageContent("c", "m"))
     assert [(event["type"][13:], event["messageId"]) for event in stream] == [
         ("START", "m"),
         ("CONTENT", "m"),
@@ -50,18 +52,23 @@ def test_another_message_id_closes_the_message_before_it() -> None:
 
 
 def test_text_has_the_role_and_the_metadata_that_it_is_given() -> None:
-    start, content, _ = seen(e.TextDelta("a", role="system", metadata={"k": 1}))
+    start, content, _ = seen(e.TextMessageContent("a", role="system", metadata={"k": 1}))
     assert start["role"] == "system"
     assert content["metadata"] == {"k": 1}
 
 
 def test_the_end_of_another_message_leaves_the_open_one_open() -> None:
-    stream = seen(e.TextDelta("a", "m"), e.TextEnd("other"), e.TextDelta("b"), e.ReasoningEnd("other"))
+    stream = seen(
+        e.TextMessageContent("a", "m"),
+        e.TextMessageEnd("other"),
+        e.TextMessageContent("b"),
+        e.ReasoningMessageEnd("other"),
+    )
     assert types(stream) == ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
 
 def test_reasoning_stands_in_a_span_of_its_own_id() -> None:
-    assert seen(e.ReasoningDelta("hm"), e.ReasoningEnd()) == [
+    assert seen(e.ReasoningMessageContent("hm"), e.ReasoningMessageEnd()) == [
         {"type": "REASONING_START", "messageId": "x-1"},
         {"type": "REASONING_MESSAGE_START", "messageId": "x-1", "role": "reasoning"},
         {"type": "REASONING_MESSAGE_CONTENT", "messageId": "x-1", "delta": "hm"},
@@ -71,23 +78,23 @@ def test_reasoning_stands_in_a_span_of_its_own_id() -> None:
 
 
 def test_text_ends_the_reasoning_before_it_and_the_reverse() -> None:
-    stream = seen(e.ReasoningDelta("hm"), e.TextDelta("so"), e.ReasoningDelta("but"))
+    stream = seen(e.ReasoningMessageContent("hm"), e.TextMessageContent("so"), e.ReasoningMessageContent("but"))
     assert types(stream)[3:6] == ["REASONING_MESSAGE_END", "REASONING_END", "TEXT_MESSAGE_START"]
     assert types(stream)[7:9] == ["TEXT_MESSAGE_END", "REASONING_START"]
 
 
 def test_parallel_calls_stand_in_one_message_until_one_is_answered() -> None:
     stream = seen(
-        e.TextDelta("look", "m"),
-        e.ToolStart("c1", "f"),
-        e.ToolStart("c2", "g"),
-        e.ToolArgs("c2", "{}"),
-        e.ToolArgs("c1", "{}"),
-        e.ToolEnd("c1"),
-        e.ToolResult("c1", "one"),
-        e.ToolResult("c2", "two"),
-        e.ToolStart("c3", "h"),
-        e.ToolResult("c3", "three"),
+        e.TextMessageContent("look", "m"),
+        e.ToolCallStart("c1", "f"),
+        e.ToolCallStart("c2", "g"),
+        e.ToolCallArgs("c2", "{}"),
+        e.ToolCallArgs("c1", "{}"),
+        e.ToolCallEnd("c1"),
+        e.ToolCallResult("c1", "one"),
+        e.ToolCallResult("c2", "two"),
+        e.ToolCallStart("c3", "h"),
+        e.ToolCallResult("c3", "three"),
     )
     parents = {event["toolCallId"]: event["parentMessageId"] for event in stream if event["type"] == "TOOL_CALL_START"}
     assert parents["c1"] == parents["c2"] == "m"
@@ -97,7 +104,7 @@ def test_parallel_calls_stand_in_one_message_until_one_is_answered() -> None:
 
 
 def test_a_call_ends_the_text_before_it() -> None:
-    assert types(seen(e.TextDelta("a"), e.ToolStart("c", "f"), e.ToolResult("c", "r")))[2:4] == [
+    assert types(seen(e.TextMessageContent("a"), e.ToolCallStart("c", "f"), e.ToolCallResult("c", "r")))[2:4] == [
         "TEXT_MESSAGE_END",
         "TOOL_CALL_START",
     ]
@@ -105,17 +112,17 @@ def test_a_call_ends_the_text_before_it() -> None:
 
 def test_what_a_subagents_call_says_is_in_the_subagents_name() -> None:
     stream = seen(
-        e.SubagentStart("s", "scout"),
-        e.ToolStart("c", "f", subagent="s"),
-        e.ToolArgs("c", "{}"),
-        e.ToolEnd("c"),
-        e.ToolResult("c", "r"),
+        e.SubagentStarted("s", "scout"),
+        e.ToolCallStart("c", "f", subagent="s"),
+        e.ToolCallArgs("c", "{}"),
+        e.ToolCallEnd("c"),
+        e.ToolCallResult("c", "r"),
     )
     assert [event.get("subagentRunId") for event in stream] == ["s"] * 6
 
 
 def test_the_end_that_a_result_brings_is_in_the_callers_name_too() -> None:
-    stream = seen(e.ToolStart("c", "f", subagent="s"), e.ToolResult("c", "r"))
+    stream = seen(e.ToolCallStart("c", "f", subagent="s"), e.ToolCallResult("c", "r"))
     assert [(event["type"], event.get("subagentRunId")) for event in stream] == [
         ("TOOL_CALL_START", "s"),
         ("TOOL_CALL_END", "s"),
@@ -124,28 +131,35 @@ def test_the_end_that_a_result_brings_is_in_the_callers_name_too() -> None:
 
 
 def test_a_result_by_another_subagent_is_in_that_ones_name() -> None:
-    stream = seen(e.ToolStart("c", "f", subagent="s"), e.ToolResult("c", "r", subagent="t"))
+    stream = seen(e.ToolCallStart("c", "f", subagent="s"), e.ToolCallResult("c", "r", subagent="t"))
     assert [event.get("subagentRunId") for event in stream] == ["s", "s", "t"]
 
 
 def test_a_result_ends_the_text_of_the_lane_that_made_the_call() -> None:
     stream = seen(
-        e.TextDelta("parent", "m"),
-        e.ToolStart("c", "f", subagent="s"),
-        e.TextDelta("child", "n", "s"),
-        e.ToolResult("c", "r"),
-        e.TextDelta("goes on"),
+        e.TextMessageContent("parent", "m"),
+        e.ToolCallStart("c", "f", subagent="s"),
+        e.TextMessageContent("child", "n", "s"),
+        e.ToolCallResult("c", "r"),
+        e.TextMessageContent("goes on"),
     )
     assert [event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_END"] == ["n", "m"]
 
 
 def test_lanes_do_not_close_each_other() -> None:
-    stream = seen(e.TextDelta("a"), e.TextDelta("b", subagent="s"), e.TextDelta("c"), e.TextDelta("d", subagent="s"))
+    stream = seen(
+        e.TextMessageContent("a"),
+        e.TextMessageContent("b", subagent="s"),
+        e.TextMessageContent("c"),
+        e.TextMessageContent("d", subagent="s"),
+    )
     assert types(stream).count("TEXT_MESSAGE_START") == types(stream).count("TEXT_MESSAGE_END") == 2
 
 
 def test_the_end_of_a_subagent_ends_its_text() -> None:
-    stream = seen(e.SubagentStart("s", "scout"), e.TextDelta("a", subagent="s"), e.SubagentEnd("s", {"found": 1}))
+    stream = seen(
+        e.SubagentStarted("s", "scout"), e.TextMessageContent("a", subagent="s"), e.SubagentFinished("s", {"found": 1})
+    )
     assert types(stream)[-2:] == ["TEXT_MESSAGE_END", "SUBAGENT_FINISHED"]
     assert stream[-1]["result"] == {"found": 1}
 
@@ -154,7 +168,7 @@ def test_the_end_of_a_subagent_ends_its_text() -> None:
     ("event", "wire"),
     [
         (
-            e.Encrypted("tool-call", "c", "zz", "s"),
+            e.ReasoningEncryptedValue("tool-call", "c", "zz", "s"),
             {
                 "type": "REASONING_ENCRYPTED_VALUE",
                 "subtype": "tool-call",
@@ -163,14 +177,14 @@ def test_the_end_of_a_subagent_ends_its_text() -> None:
                 "subagentRunId": "s",
             },
         ),
-        (e.StateSet(None), {"type": "STATE_SNAPSHOT", "snapshot": None}),
+        (e.StateSnapshot(None), {"type": "STATE_SNAPSHOT", "snapshot": None}),
         (
-            e.StatePatched([{"op": "add", "path": "/a", "value": None}]),
+            e.StateDelta([{"op": "add", "path": "/a", "value": None}]),
             {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a", "value": None}]},
         ),
-        (e.MessagesSet([]), {"type": "MESSAGES_SNAPSHOT", "messages": []}),
+        (e.MessagesSnapshot([]), {"type": "MESSAGES_SNAPSHOT", "messages": []}),
         (
-            e.ActivitySet("a", "plan", {"k": 1}, replace=False),
+            e.ActivitySnapshot("a", "plan", {"k": 1}, replace=False),
             {
                 "type": "ACTIVITY_SNAPSHOT",
                 "messageId": "a",
@@ -180,7 +194,7 @@ def test_the_end_of_a_subagent_ends_its_text() -> None:
             },
         ),
         (
-            e.ActivityPatched("a", "plan", [{"op": "remove", "path": "/k"}]),
+            e.ActivityDelta("a", "plan", [{"op": "remove", "path": "/k"}]),
             {
                 "type": "ACTIVITY_DELTA",
                 "messageId": "a",
@@ -189,10 +203,10 @@ def test_the_end_of_a_subagent_ends_its_text() -> None:
             },
         ),
         (e.Custom("n", None, "s"), {"type": "CUSTOM", "name": "n", "value": None, "subagentRunId": "s"}),
-        (e.Unread({"odd": [1]}, "otter"), {"type": "RAW", "event": {"odd": [1]}, "source": "otter"}),
-        (e.Unread(None), {"type": "RAW", "event": None}),
+        (e.Raw({"odd": [1]}, "otter"), {"type": "RAW", "event": {"odd": [1]}, "source": "otter"}),
+        (e.Raw(None), {"type": "RAW", "event": None}),
         (
-            e.Warned("W", "mind the gap", {"pointer": "/a"}),
+            e.Warning("W", "mind the gap", {"pointer": "/a"}),
             {
                 "type": "CUSTOM",
                 "name": "gateway.warning",
@@ -208,12 +222,12 @@ def test_events_that_stand_for_one(event: Event, wire: Wire) -> None:
 
 def test_steps_and_a_subagent_that_breaks() -> None:
     assert seen(
-        e.SubagentStart("s", "scout", "looks", tool_call_id="c", message_id="m"),
-        e.SubagentStart("t", "inner", parent="s"),
-        e.StepStart("one", "s"),
-        e.StepEnd("one", "s"),
-        e.SubagentBroke("t", "lost", "LOST"),
-        e.SubagentEnd("s"),
+        e.SubagentStarted("s", "scout", "looks", tool_call_id="c", message_id="m"),
+        e.SubagentStarted("t", "inner", parent="s"),
+        e.StepStarted("one", "s"),
+        e.StepFinished("one", "s"),
+        e.SubagentError("t", "lost", "LOST"),
+        e.SubagentFinished("s"),
     ) == [
         {
             "type": "SUBAGENT_STARTED",
@@ -234,16 +248,16 @@ def test_steps_and_a_subagent_that_breaks() -> None:
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        (e.TextDelta(5), "TextDelta has a int for `text`"),  # type: ignore[arg-type] # an author's mistake
-        (e.TextDelta("a", subagent=[]), "TextDelta has a list for `subagent`"),  # type: ignore[arg-type] # likewise
-        (e.TextDelta("a", role="boss"), "TEXT_MESSAGE_START at /role"),
-        (e.TextDelta("a", metadata=[1]), "TEXT_MESSAGE_CONTENT at /metadata"),  # type: ignore[arg-type] # likewise
-        (e.ToolStart({}, "f"), "ToolStart has a dict for `id`"),  # type: ignore[arg-type] # likewise
-        (e.ToolArgs("c", None), "ToolArgs has a NoneType for `delta`"),  # type: ignore[arg-type] # likewise
-        (e.ToolResult("c", [{"type": "text"}]), "TOOL_CALL_RESULT at /content/0/text"),
-        (e.StatePatched([{"op": "add", "path": "a", "value": 1}]), "STATE_DELTA at /delta/0/path"),
-        (e.MessagesSet([{"id": "m", "role": "user"}]), "MESSAGES_SNAPSHOT at /messages/0/content"),
-        (e.ActivitySet("a", "plan", []), "ACTIVITY_SNAPSHOT at /content"),  # type: ignore[arg-type] # likewise
+        (e.TextMessageContent(5), "TextMessageContent has a int for `text`"),  # type: ignore[arg-type] # an author's mistake
+        (e.TextMessageContent("a", subagent=[]), "TextMessageContent has a list for `subagent`"),  # type: ignore[arg-type] # likewise
+        (e.TextMessageContent("a", role="boss"), "TEXT_MESSAGE_START at /role"),
+        (e.TextMessageContent("a", metadata=[1]), "TEXT_MESSAGE_CONTENT at /metadata"),  # type: ignore[arg-type] # likewise
+        (e.ToolCallStart({}, "f"), "ToolCallStart has a dict for `id`"),  # type: ignore[arg-type] # likewise
+        (e.ToolCallArgs("c", None), "ToolCallArgs has a NoneType for `delta`"),  # type: ignore[arg-type] # likewise
+        (e.ToolCallResult("c", [{"type": "text"}]), "TOOL_CALL_RESULT at /content/0/text"),
+        (e.StateDelta([{"op": "add", "path": "a", "value": 1}]), "STATE_DELTA at /delta/0/path"),
+        (e.MessagesSnapshot([{"id": "m", "role": "user"}]), "MESSAGES_SNAPSHOT at /messages/0/content"),
+        (e.ActivitySnapshot("a", "plan", []), "ACTIVITY_SNAPSHOT at /content"),  # type: ignore[arg-type] # likewise
         (e.Custom("n", object()), "CUSTOM"),
     ],
     ids=lambda value: type(value).__name__,
@@ -255,5 +269,13 @@ def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, says: str)
 
 
 def test_every_event_of_the_house_has_its_handler() -> None:
-    elsewhere: set[Any] = {e.Native, e.Written, e.Asked, e.Called, e.Used, e.Ended, e.Broke}
+    elsewhere: set[Any] = {
+        e.AguiEvent,
+        e.EncodedText,
+        e.InterruptRequested,
+        e.ClientToolsCalled,
+        e.TokenUsage,
+        e.TurnEnded,
+        e.TurnFailed,
+    }
     assert set(HANDLERS) | elsewhere == set(e.Event.__args__)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.capabilities.layers import Said, profile_layer
+from gateway.capabilities.layers import LayerStatement, profile_layer
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
-from gateway.capabilities.versions import Shown
+from gateway.capabilities.versions import RenderedSnapshot
 from gateway.capability_paths import flatten
 from gateway.catalog.definition import AgentDefinition
 
 
-def snapshot(definition: AgentDefinition, *more: Said, **layers: dict[str, Any]) -> Snapshot:
+def snapshot(definition: AgentDefinition, *more: LayerStatement, **layers: dict[str, Any]) -> Snapshot:
     """What its file says, and these: `handshake={"custom": {…}}`, or leaves by their dotted path."""
-    said = [Said(name, f"{name}'s source", flatten(tree) if _nested(tree) else tree) for name, tree in layers.items()]
+    said = [
+        LayerStatement(name, f"{name}'s source", flatten(tree) if _nested(tree) else tree)
+        for name, tree in layers.items()
+    ]
     return merge([profile_layer(definition), *said, *more])
 
 
-def shown(tree: Any) -> Shown:
+def shown(tree: Any) -> RenderedSnapshot:
     """As a route would show it."""
     body = to_json(tree)
-    return Shown(body, etag(body).strip('"'))
+    return RenderedSnapshot(body, etag(body).strip('"'))
 
 
 def _nested(tree: dict[str, Any]) -> bool:

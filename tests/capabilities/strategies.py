@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from gateway.capabilities.layers import LAYERS, Said
+from gateway.capabilities.layers import LAYERS, LayerStatement
 from gateway.capabilities.merge import merge
 from gateway.capability_paths import flatten
 from tests.agui.streams import Strategy, steady
@@ -55,10 +55,10 @@ TREES = of_model(AgentCapabilities)
 
 
 @st.composite
-def spoken(draw: st.DrawFn) -> list[Said]:
+def spoken(draw: st.DrawFn) -> list[LayerStatement]:
     """Some of the layers, in any order, each with words that AG-UI allows."""
     names = draw(st.lists(st.sampled_from(LAYERS), unique=True, min_size=1, max_size=len(LAYERS)))
-    return [Said(name, f"{name}'s source", flatten(draw(TREES)), "now") for name in names]
+    return [LayerStatement(name, f"{name}'s source", flatten(draw(TREES)), "now") for name in names]
 
 
 def merged_examples() -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def merged_examples() -> list[dict[str, Any]]:
 
     @steady
     @given(spoken())
-    def collect(layers: list[Said]) -> None:
+    def collect(layers: list[LayerStatement]) -> None:
         found.append(merge(layers).tree())
 
     collect()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.check import GATEWAYS_OWN, check
-from gateway.capabilities.layers import Said
+from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
@@ -38,7 +38,9 @@ def wishing(name: str) -> Options:
 
 
 def saying(values: Mapping[str, Any]) -> Snapshot:
-    return merge([Said("handshake", "initialize", {f"multimodal.input.{key}": value for key, value in values.items()})])
+    return merge(
+        [LayerStatement("handshake", "initialize", {f"multimodal.input.{key}": value for key, value in values.items()})]
+    )
 
 
 def part(kind: str, mime: str | None = None) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def test_a_wish_that_the_agent_does_not_list_is_refused_by_name(name: str) -> No
         check(asked, merge([]), agent())
     problem = caught.value.problem()
     assert problem["pointer"] == f"/forwardedProps/gateway/{camel(name)}"
-    assert (problem["capability"], problem["saidBy"]) == (f"options.{camel(name)}", "profile (mine.toml)")
+    assert (problem["capability"], problem["source"]) == (f"options.{camel(name)}", "profile (mine.toml)")
     assert repr(camel(name)) in problem["detail"] and "lists none" in problem["detail"]
 
 
@@ -102,7 +104,7 @@ def test_media_that_the_agent_does_not_take_are_dropped_with_a_notice(given: dic
     checked = check(asked, saying({key: False}), agent())
     assert given not in checked.parts and len(checked.parts) == 2
     [notice] = checked.warnings
-    assert (notice.code, notice.pointer) == ("PART_DROPPED", "/messages/0/content/2")
+    assert (notice.code, notice.pointer) == ("CONTENT_DROPPED", "/messages/0/content/2")
     assert f"multimodal.input.{key} is false, said by handshake (initialize)" in notice.message
     assert len(asked.parts) == 3  # the turn that came in is as it was
 
@@ -112,7 +114,7 @@ def test_strict_makes_a_refusal_of_it() -> None:
         check(turn(part("image"), strict=True), saying({"image": False}), agent())
     problem = caught.value.problem()
     assert (problem["capability"], problem["pointer"]) == ("multimodal.input.image", "/messages/0/content/1")
-    assert problem["saidBy"] == "handshake (initialize)"
+    assert problem["source"] == "handshake (initialize)"
 
 
 @pytest.mark.parametrize("values", [{}, {"image": True}, {"audio": False}], ids=["unknown", "known", "another"])

@@ -12,8 +12,8 @@ import orjson
 import pytest
 from anyio.lowlevel import checkpoint
 
-from gateway.capabilities.feed import AT_ONCE, Feed, Pulse, Watcher
-from gateway.capabilities.versions import Key, Shown, Told
+from gateway.capabilities.feed import AT_ONCE, ChangeSignal, Feed, Watcher
+from gateway.capabilities.versions import FeedEvent, Key, RenderedSnapshot
 from gateway.errors import Busy, GatewayError, NotFound
 from tests.capabilities.layer_builders import shown
 
@@ -43,7 +43,7 @@ class World:
     def own(self, key: Key) -> Any:
         return self.threads.get(key.thread or "")
 
-    async def look(self, key: Key) -> Shown:
+    async def look(self, key: Key) -> RenderedSnapshot:
         self.looks.append(key)
         if self.defect is not None:
             raise self.defect
@@ -61,7 +61,7 @@ class World:
 
 
 class Stage:
-    def __init__(self, world: World, feed: Feed, pulse: Pulse) -> None:
+    def __init__(self, world: World, feed: Feed, pulse: ChangeSignal) -> None:
         self.world, self.feed, self.pulse = world, feed, pulse
 
     def change(self, agent: str = "otter", **facts: Any) -> None:
@@ -71,7 +71,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(most: int = 2000) -> AsyncIterator[Stage]:
-    world, pulse = World(), Pulse()
+    world, pulse = World(), ChangeSignal()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
             yield Stage(world, Feed(world, pulse, tasks, most), pulse)
@@ -159,7 +159,7 @@ async def test_each_key_has_its_own_facts() -> None:
 # -- coming back
 
 
-async def numbered(feed: Feed, after: int | None = None) -> Told:
+async def numbered(feed: Feed, after: int | None = None) -> FeedEvent:
     async with feed.watch(OTTER, after) as watcher:
         told = await watcher.next()
         assert told is not None
@@ -194,7 +194,7 @@ async def test_a_number_that_is_none_of_ours_brings_a_snapshot(number: int) -> N
 
 
 async def test_a_thousand_watchers_cost_one_look_and_one_encoding() -> None:
-    seen: list[Told | None] = []
+    seen: list[FeedEvent | None] = []
 
     async def watch(feed: Feed) -> None:
         async with feed.watch(OTTER) as watcher:
@@ -262,7 +262,7 @@ async def test_there_are_only_so_many_watchers() -> None:
 
 
 async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:
-    pulse = Pulse()
+    pulse = ChangeSignal()
     beat = pulse.beat("otter")
     pulse.touch("otter")
     with anyio.fail_after(LIMIT):
@@ -281,7 +281,7 @@ async def test_an_agent_that_is_removed_says_goodbye() -> None:
         del stage.world.agents["otter"]
         stage.pulse.touch("otter")
         name, problem = await heard(watcher)
-        assert (name, problem["code"]) == ("gone", "UNKNOWN_AGENT")
+        assert (name, problem["code"]) == ("removed", "UNKNOWN_AGENT")
         assert await watcher.next() is None
         assert stage.feed.watched == {}
 
@@ -300,7 +300,7 @@ async def test_a_defect_ends_the_streams_of_its_agent_and_no_other(caplog: pytes
         await heard(other)
         stage.world.defect = RuntimeError("a defect")
         stage.change(tools=2)
-        assert (await heard(watcher))[1]["code"] == "INTERNAL"
+        assert (await heard(watcher))[1]["code"] == "INTERNAL_ERROR"
         stage.world.defect = None
         stage.change("beaver", tools=4)
         assert (await heard(other))[1]["capabilities"]["agent"] == {"tools": 4}
@@ -333,4 +333,4 @@ async def test_a_key_that_cannot_be_shown_any_more_says_why() -> None:
         await heard(watcher)
         stage.world.defect = GatewayError("nothing to see", code="NO_VIEW")
         stage.change(tools=2)
-        assert await heard(watcher) == ("gone", GatewayError("nothing to see", code="NO_VIEW").problem())
+        assert await heard(watcher) == ("removed", GatewayError("nothing to see", code="NO_VIEW").problem())

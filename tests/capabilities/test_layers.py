@@ -59,7 +59,7 @@ def test_a_model_s_word_beats_the_agent_s() -> None:
     assert found.get("custom.mux.thinkingEffortLevels") == []
     assert found.get("custom.mux.supportsThinkingBudgetTokens") is False
     assert found.who("reasoning.supported") == "model (otter.toml: models.otter-2-small)"
-    assert found.explain()["reasoning.supported"]["overruled"][0]["layer"] == "profile"
+    assert found.explain()["reasoning.supported"]["overridden"][0]["layer"] == "profile"
 
 
 def test_every_ability_of_a_model_has_its_key() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.capabilities.layers import LAYERS, Said, profile_layer
+from gateway.capabilities.layers import LAYERS, LayerStatement, profile_layer
 from gateway.capabilities.merge import etag, merge, to_json
 from gateway.capability_paths import flatten, unflatten
 from gateway.catalog.load import bundled, load_catalog
@@ -25,12 +25,12 @@ LAYER_NAMES = st.lists(st.sampled_from(LAYERS), unique=True, max_size=len(LAYERS
 
 
 @st.composite
-def spoken(draw: st.DrawFn) -> list[Said]:
+def spoken(draw: st.DrawFn) -> list[LayerStatement]:
     """Some of the layers, in any order."""
-    return [Said(name, f"{name}.source", flatten(draw(TREES)), "now") for name in draw(LAYER_NAMES)]
+    return [LayerStatement(name, f"{name}.source", flatten(draw(TREES)), "now") for name in draw(LAYER_NAMES)]
 
 
-def in_order(layers: list[Said]) -> list[Said]:
+def in_order(layers: list[LayerStatement]) -> list[LayerStatement]:
     return sorted(layers, key=lambda said: LAYERS.index(said.layer))
 
 
@@ -72,7 +72,7 @@ def test_lists_are_leaves() -> None:
 
 @steady
 @given(spoken(), st.randoms(use_true_random=False))
-def test_the_order_of_speaking_does_not_matter(layers: list[Said], random: Any) -> None:
+def test_the_order_of_speaking_does_not_matter(layers: list[LayerStatement], random: Any) -> None:
     shuffled = [*layers]
     random.shuffle(shuffled)
     one, other = merge(layers), merge(shuffled)
@@ -81,7 +81,7 @@ def test_the_order_of_speaking_does_not_matter(layers: list[Said], random: Any) 
 
 @steady
 @given(spoken())
-def test_the_last_layer_has_its_way(layers: list[Said]) -> None:
+def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     for said in in_order(layers)[-1:]:
         for path, value in said.values.items():
@@ -91,7 +91,7 @@ def test_the_last_layer_has_its_way(layers: list[Said]) -> None:
 
 @steady
 @given(spoken())
-def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[Said]) -> None:
+def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[LayerStatement]) -> None:
     snapshot, ordered = merge(layers), in_order(layers)
     for number, said in enumerate(ordered):
         later = [path for other in ordered[number + 1 :] for path in other.values]
@@ -102,7 +102,7 @@ def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[Said
 
 @steady
 @given(spoken())
-def test_nothing_is_told_that_nobody_said(layers: list[Said]) -> None:
+def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     said = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
     assert all((path, orjson.dumps(value)) in said for path, value in snapshot.values.items())
@@ -110,38 +110,38 @@ def test_nothing_is_told_that_nobody_said(layers: list[Said]) -> None:
 
 @steady
 @given(spoken())
-def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[Said]) -> None:
+def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     leaves = flatten(snapshot.tree())
     explained = snapshot.explain()
     assert {path: told["value"] for path, told in explained.items()} == leaves
-    assert all(told["layer"] in LAYERS and told["source"] and told["at"] for told in explained.values())
+    assert all(told["layer"] in LAYERS and told["source"] and told["since"] for told in explained.values())
 
 
 @steady
 @given(spoken())
-def test_whoever_was_overruled_is_remembered_in_turn(layers: list[Said]) -> None:
+def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement]) -> None:
     ranks = {name: rank for rank, name in enumerate(LAYERS)}
     for told in merge(layers).explain().values():
-        speakers = [told["layer"], *(said["layer"] for said in told.get("overruled", []))]
+        speakers = [told["layer"], *(said["layer"] for said in told.get("overridden", []))]
         assert speakers == sorted(set(speakers), key=lambda name: -ranks[name])
 
 
 @steady
 @given(spoken(), st.sampled_from(LAYERS))
-def test_a_layer_without_words_changes_nothing(layers: list[Said], name: str) -> None:
-    assert merge([*layers, Said(name, "silent", {}, "now")]).explain() == merge(layers).explain()
+def test_a_layer_without_words_changes_nothing(layers: list[LayerStatement], name: str) -> None:
+    assert merge([*layers, LayerStatement(name, "silent", {}, "now")]).explain() == merge(layers).explain()
 
 
 @steady
 @given(TREES, st.sampled_from(LAYERS))
 def test_a_layer_alone_is_told_as_it_speaks(tree: dict[str, Any], name: str) -> None:
-    assert merge([Said(name, "alone", flatten(tree), "now")]).tree() == tree
+    assert merge([LayerStatement(name, "alone", flatten(tree), "now")]).tree() == tree
 
 
 @steady
 @given(spoken())
-def test_merging_leaves_the_layers_as_they_were(layers: list[Said]) -> None:
+def test_merging_leaves_the_layers_as_they_were(layers: list[LayerStatement]) -> None:
     before = copy.deepcopy(layers)
     snapshot = merge(layers)
     snapshot.tree()
@@ -153,21 +153,23 @@ def test_merging_leaves_the_layers_as_they_were(layers: list[Said]) -> None:
 def test_a_later_no_beats_an_earlier_yes_and_the_other_way_round() -> None:
     for value in (True, False):
         hoped, known = {"tools.supported": not value}, {"tools.supported": value}
-        snapshot = merge([Said("profile", "x.toml", hoped), Said("handshake", "initialize", known)])
+        snapshot = merge([LayerStatement("profile", "x.toml", hoped), LayerStatement("handshake", "initialize", known)])
         assert snapshot.get("tools.supported") is value
 
 
 def test_an_empty_object_does_not_take_back_what_was_said_inside_it() -> None:
-    known = Said("profile", "x.toml", flatten({"multimodal": {"input": {"image": True}}}))
-    empty = Said("handshake", "initialize", flatten({"multimodal": {"input": {}}}))
+    known = LayerStatement("profile", "x.toml", flatten({"multimodal": {"input": {"image": True}}}))
+    empty = LayerStatement("handshake", "initialize", flatten({"multimodal": {"input": {}}}))
     assert merge([known, empty]).tree() == {"multimodal": {"input": {"image": True}}}
 
 
 def test_where_a_value_meets_an_object_the_later_one_stands() -> None:
     flat, deep = flatten({"custom": {"a": 1}}), flatten({"custom": {"a": {"b": 2}}})
     layers = [("profile", flat), ("handshake", deep), ("session", flat)]
-    assert merge(Said(name, name, values) for name, values in layers).tree() == {"custom": {"a": 1}}
-    assert merge(Said(name, name, values) for name, values in layers[:2]).tree() == {"custom": {"a": {"b": 2}}}
+    assert merge(LayerStatement(name, name, values) for name, values in layers).tree() == {"custom": {"a": 1}}
+    assert merge(LayerStatement(name, name, values) for name, values in layers[:2]).tree() == {
+        "custom": {"a": {"b": 2}}
+    }
 
 
 def test_nobody_is_who_said_what_nobody_said() -> None:
@@ -176,7 +178,7 @@ def test_nobody_is_who_said_what_nobody_said() -> None:
 
 def test_a_layer_that_is_not_one_is_a_defect() -> None:
     with pytest.raises(ValueError, match="not in tuple"):
-        merge([Said("gossip", "the street", {"tools.supported": True})])
+        merge([LayerStatement("gossip", "the street", {"tools.supported": True})])
 
 
 # -- what goes out

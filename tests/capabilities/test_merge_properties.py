@@ -13,7 +13,7 @@ from ag_ui.core import AgentCapabilities
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.capabilities.layers import LAYERS, Said, model_layer, profile_layer
+from gateway.capabilities.layers import LAYERS, LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import Snapshot, merge, to_json
 from gateway.capabilities.views import relay
 from gateway.capability_paths import flatten
@@ -35,7 +35,7 @@ def understood(snapshot: Snapshot) -> None:
     assert capability_tree(tree) == tree  # refuses a key that AG-UI does not have, wherever it stands
 
 
-def explained(snapshot: Snapshot, layers: list[Said]) -> None:
+def explained(snapshot: Snapshot, layers: list[LayerStatement]) -> None:
     """Every leaf has a source that really said it."""
     leaves = flatten(snapshot.tree())
     told = snapshot.explain()
@@ -47,19 +47,19 @@ def explained(snapshot: Snapshot, layers: list[Said]) -> None:
 
 @steady
 @given(spoken())
-def test_whatever_is_merged_is_agui_again(layers: list[Said]) -> None:
+def test_whatever_is_merged_is_agui_again(layers: list[LayerStatement]) -> None:
     understood(merge(layers))
 
 
 @steady
 @given(spoken())
-def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[Said]) -> None:
+def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[LayerStatement]) -> None:
     explained(merge(layers), layers)
 
 
 @steady
 @given(spoken())
-def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[Said]) -> None:
+def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     ordered = sorted(layers, key=lambda said: LAYERS.index(said.layer))
     for path, value in snapshot.values.items():
@@ -69,20 +69,20 @@ def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[Said
 
 @steady
 @given(spoken(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
-def test_silence_is_not_no(layers: list[Said], name: str, category: str) -> None:
+def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: str) -> None:
     """A layer that says nothing of a category leaves it as the others have it."""
     others = [said for said in layers if said.layer != name]
-    speaking = Said(name, "of something else", {"tools.supported": True}, "now")
+    speaking = LayerStatement(name, "of something else", {"tools.supported": True}, "now")
     assert merge(others).tree().get(category) == merge([*others, speaking]).tree().get(category)
 
 
 @steady
 @given(spoken())
-def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[Said]) -> None:
-    every = [*layers, Said("gateway", "what it carries", relay.LAYER)]
+def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[LayerStatement]) -> None:
+    every = [*layers, LayerStatement("gateway", "what it carries", relay.LAYER)]
     snapshot = relay.told_in(merge(every))
     understood(snapshot)
-    explained(snapshot, [*every, *(said for speakers in snapshot.said_by.values() for said in speakers)])
+    explained(snapshot, [*every, *(said for speakers in snapshot.sources.values() for said in speakers)])
     view = relay.view(snapshot)
     view.pop("status", None)
     assert same(snapshot.tree()["custom"]["relay"], view)

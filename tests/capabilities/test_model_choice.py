@@ -71,7 +71,7 @@ def test_strict_makes_a_refusal_of_it() -> None:
 def test_an_unknown_model_is_refused_with_what_was_perhaps_meant() -> None:
     problem = refused(OTTER, asking("otter-2-lage"))
     assert (problem["status"], problem["code"]) == (422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["saidBy"]) == ("model", "profile (otter.toml)")
+    assert (problem["capability"], problem["source"]) == ("model", "profile (otter.toml)")
     assert (problem["modelStatus"], problem["suggestions"][0]) == ("unknown", "otter-2-large")
     assert problem["pointer"] == "/forwardedProps/gateway/model"
     assert "/agents/otter/models" in problem["detail"]
@@ -94,7 +94,7 @@ def test_once_the_agent_has_listed_them_there_are_no_others() -> None:
     registry = ModelRegistry(OPEN)
     registry.refreshed([{"id": "eve/orca"}], NOW)
     problem = refused(OPEN, asking("eve/whale"), registry)
-    assert problem["saidBy"] == "what the agent lists"
+    assert problem["source"] == "what the agent lists"
     assert choose(asking("orca"), OPEN, registry)[0].options.model == "eve/orca"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.agui.translate import noticed
 from gateway.capabilities.check import check
-from gateway.capabilities.layers import Said, model_layer, profile_layer
+from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.catalog.capability_table import camel
 from gateway.errors import NotCapable
@@ -64,7 +64,7 @@ def refused(turn: Turn, **layers: dict[str, Any]) -> dict[str, Any]:
 def test_a_wish_that_the_agent_is_known_not_to_meet_is_refused(name: str, value: Any, path: str) -> None:
     problem = refused(wishing(**{name: value}), handshake={path: False})
     assert (problem["status"], problem["code"]) == (422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["saidBy"]) == (path, "handshake (handshake's source)")
+    assert (problem["capability"], problem["source"]) == (path, "handshake (handshake's source)")
     assert problem["pointer"].startswith(f"/forwardedProps/gateway/{camel(name)}")
     assert "said by handshake" in problem["detail"] and problem["detail"].endswith(".")
 
@@ -103,7 +103,7 @@ def test_the_limits_of_the_model_are_held_against_it() -> None:
     ):
         with pytest.raises(NotCapable, match=model.id) as caught:
             check(wishing(**wishes), snapshot(AGENT, model_layer(AGENT, model)), AGENT, model)
-        assert caught.value.problem()["saidBy"] == f"model (otter.toml: models.{model.id})"
+        assert caught.value.problem()["source"] == f"model (otter.toml: models.{model.id})"
     asked = wishing(effort="max", thinking_budget_tokens=2000)
     assert check(asked, snapshot(AGENT, model_layer(AGENT, large)), AGENT, large) is asked
 
@@ -142,7 +142,7 @@ def test_what_the_session_does_not_list_is_refused_with_what_it_does(wish: Optio
     asked = Turn("t", "r", options=wish)
     assert check(asked, snapshot(agent), agent) is asked, "nobody knows before the session has told"
     with pytest.raises(NotCapable, match="said by session") as refused:
-        check(asked, merge([profile_layer(agent), Said("session", "told", listed)]), agent)
+        check(asked, merge([profile_layer(agent), LayerStatement("session", "told", listed)]), agent)
     [offered] = listed.values()
     assert refused.value.extra["known"] == [one["id"] for one in offered]
 
@@ -239,7 +239,7 @@ def test_what_does_not_stream_comes_whole_and_is_told_once(
         assert checked is asked
     else:
         [notice] = checked.warnings[1:]
-        value = {"agent": "otter", "unsupported": unsupported, "saidBy": "handshake (handshake's source)"}
+        value = {"agent": "otter", "unsupported": unsupported, "source": "handshake (handshake's source)"}
         assert noticed(notice) == {"type": "CUSTOM", "name": "stream_fallback", "value": value}
 
 
@@ -249,9 +249,9 @@ def test_strict_is_not_about_how_the_answer_comes() -> None:
 
 
 def test_any_other_notice_is_a_warning() -> None:
-    told = noticed(Notice("PART_DROPPED", "gone", "/messages/0", {"why": "x"}))
+    told = noticed(Notice("CONTENT_DROPPED", "gone", "/messages/0", {"why": "x"}))
     assert told == {
         "type": "CUSTOM",
         "name": "gateway.warning",
-        "value": {"code": "PART_DROPPED", "message": "gone", "why": "x", "pointer": "/messages/0"},
+        "value": {"code": "CONTENT_DROPPED", "message": "gone", "why": "x", "pointer": "/messages/0"},
     }

@@ -8,7 +8,7 @@ import pytest
 from ag_ui.core import AgentCapabilities
 from pydantic import ValidationError
 
-from gateway.capabilities.layers import Said, model_layer, session_layers
+from gateway.capabilities.layers import LayerStatement, model_layer, session_layers
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, SUPPORTED, folded
 from gateway.capability_paths import unflatten
@@ -99,7 +99,7 @@ def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, too
     learned = {AGENTS_WORD: [{"name": "calc", "status": word}], **server("calc", ADD)}
     shown = folded(learned, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
-    assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.saidBy"]) == (status, "agent")
+    assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
     assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
 
 
@@ -114,7 +114,7 @@ def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
 def test_a_server_of_the_agents_own_is_told_too() -> None:
     shown = folded({AGENTS_WORD: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
     told = unflatten(shown)["custom"]["gateway"]["mcp"]
-    assert told == {"git.hub": {"status": "failed", "saidBy": "agent", "reason": "no key"}}
+    assert told == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
 
 
 def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
@@ -140,7 +140,7 @@ def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
 
 def test_the_official_model_takes_what_is_told() -> None:
     learned = {**own("Bash"), **server("calc", ADD, SUB), SEEN: ["Grep"]}
-    tree = merge(session_layers(OTTER, learned, [Said("handshake", "", {ITEMS: [ADD]})])).tree()
+    tree = merge(session_layers(OTTER, learned, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
     assert tools is not None
     assert tools.items is not None
@@ -148,7 +148,7 @@ def test_the_official_model_takes_what_is_told() -> None:
 
 
 def test_what_the_session_lists_is_all_it_has_and_others_only_describe_it() -> None:
-    below = [Said("profile", "", {ITEMS: [{"name": "Bash", "description": "Runs a command."}, ADD]})]
+    below = [LayerStatement("profile", "", {ITEMS: [{"name": "Bash", "description": "Runs a command."}, ADD]})]
     shown = merge([*below, *session_layers(OTTER, own("Bash"), below)])
     assert shown.get(ITEMS) == [{"name": "Bash", "description": "Runs a command."}]
 
@@ -168,7 +168,7 @@ def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
 # -- that it has any
 
 
-def supported(learned: dict[str, Any], *below: Said, model: Said | None = None) -> Any:
+def supported(learned: dict[str, Any], *below: LayerStatement, model: LayerStatement | None = None) -> Any:
     """What the snapshot says of it, and who said so."""
     layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, learned, below, model)]
     told = merge(layers).explain().get(SUPPORTED)
@@ -187,7 +187,11 @@ def supported(learned: dict[str, Any], *below: Said, model: Said | None = None) 
 )
 def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(learned: dict[str, Any], source: str) -> None:
     assert supported(learned) == (True, "session", source)
-    assert supported(learned, Said("handshake", "an older word", {SUPPORTED: False})) == (True, "session", source)
+    assert supported(learned, LayerStatement("handshake", "an older word", {SUPPORTED: False})) == (
+        True,
+        "session",
+        source,
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,5 +203,5 @@ def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(learned: dict[
 
 def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:
     assert supported({SEEN: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session told")
-    blunt = Said("model", "a model without tools", {SUPPORTED: False})
+    blunt = LayerStatement("model", "a model without tools", {SUPPORTED: False})
     assert supported({SEEN: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")

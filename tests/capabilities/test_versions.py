@@ -58,4 +58,4 @@ def test_a_farewell_has_a_number_of_its_own() -> None:
     last = versions.after(None)
     assert last is not None
     told = versions.farewell(NotFound("it is gone", code="UNKNOWN_AGENT"))
-    assert (told.name, told.number > last.number, orjson.loads(told.data)["status"]) == ("gone", True, 404)
+    assert (told.name, told.number > last.number, orjson.loads(told.data)["status"]) == ("removed", True, 404)

@@ -26,7 +26,7 @@ MODELS: tuple[dict[str, Any], ...] = (
         "thinking": True,
         "budget": (1024, 4096),
         "price": {"input": Decimal("3"), "cached_input": Decimal("0.3"), "output": Decimal("15")},
-        "checked": "2026-02-03",
+        "verified": "2026-02-03",
     },
     {"id": "otter-2-small", "aliases": ("small",), "thinking": False, "image_input": False, "argument": "otter-s"},
     {
@@ -46,10 +46,10 @@ def otter(**more: Any) -> AgentDefinition:
         "driver": "cli",
         "identity": {"name": "Otter"},
         "command": {"run": ("otter",)},
-        "cli": {"dialect": "otter-json", "wishes": {"model": ["--model", "{model}"]}},
+        "cli": {"dialect": "otter-json", "flags": {"model": ["--model", "{model}"]}},
         "effort": EFFORT,
         "models": MODELS,
-        "checked": "2026-01-15",
+        "verified": "2026-01-15",
         "source": Path("folder/otter.toml"),
         **more,
     }

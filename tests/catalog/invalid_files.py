@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gateway.catalog.load import WrongDefinition, define
+from gateway.catalog.load import InvalidDefinition, define
 from gateway.catalog.problems import Place
 
 
@@ -14,6 +14,6 @@ def mistakes(**more: Any) -> list[tuple[Place, str]]:
     least = {"id": "mine", "driver": "python", "entry": "mine:agent", "identity": {"name": "Mine"}}
     try:
         define({**least, **more}, Path("mine.toml"))
-    except WrongDefinition as exc:
+    except InvalidDefinition as exc:
         return [(wrong.place, wrong.message) for wrong in exc.wrongs]
     return []

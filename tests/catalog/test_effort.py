@@ -116,7 +116,7 @@ def test_a_budget_has_the_model_s_range_before_the_agent_s() -> None:
 def test_effort_for_an_agent_that_does_not_think() -> None:
     problem = refused(OTTER, None, wishing(effort="low"), thinks=False, said_by="handshake (init)")
     assert problem["detail"].startswith("Agent 'otter' does not support thinking/reasoning mode: ")
-    assert (problem["capability"], problem["saidBy"]) == ("reasoning.supported", "handshake (init)")
+    assert (problem["capability"], problem["source"]) == ("reasoning.supported", "handshake (init)")
     assert problem["pointer"] == f"{POINTER}/effort"
 
 
@@ -124,7 +124,7 @@ def test_effort_for_an_agent_that_does_not_think() -> None:
 def test_effort_for_a_model_that_does_not_think(thinks: bool | None) -> None:
     problem = refused(OTTER, SMALL, wishing(effort="low"), thinks=thinks)
     assert problem["detail"].startswith("Model 'otter-2-small' on agent 'otter' does not support thinking: ")
-    assert problem["saidBy"] == "model (otter.toml: models.otter-2-small)"
+    assert problem["source"] == "model (otter.toml: models.otter-2-small)"
 
 
 def test_a_level_that_the_model_does_not_have() -> None:
@@ -137,7 +137,7 @@ def test_a_level_that_the_model_does_not_have() -> None:
 def test_a_level_that_the_agent_does_not_have() -> None:
     problem = refused(otter(effort={"parameter": "p", "values": {"low": 1}}), None, wishing(effort="max"))
     assert problem["detail"].startswith("Agent 'otter' does not support thinking effort level 'max': ")
-    assert problem["saidBy"] == "profile (otter.toml)"
+    assert problem["source"] == "profile (otter.toml)"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_level_that_the_agent_does_not_have() -> None:
 def test_a_number_where_none_is_taken(definition: AgentDefinition, model: Model | None, who: str) -> None:
     problem = refused(definition, model, wishing(thinking_budget_tokens=5))
     assert problem["detail"].startswith("Agent 'otter' does not support numeric thinking budget: ")
-    assert (problem["capability"], problem["saidBy"]) == ("custom.mux.supportsThinkingBudgetTokens", who)
+    assert (problem["capability"], problem["source"]) == ("custom.mux.supportsThinkingBudgetTokens", who)
     assert problem["pointer"] == f"{POINTER}/thinkingBudgetTokens"
 
 
@@ -159,7 +159,7 @@ def test_a_number_outside_the_model_s_range(number: int) -> None:
     problem = refused(OTTER, LARGE, wishing(thinking_budget_tokens=number))
     begins = f"Thinking budget {number} is outside valid range [1024, 4096] for model 'otter-2-large'"
     assert problem["detail"].startswith(begins)
-    assert problem["saidBy"] == "model (otter.toml: models.otter-2-large)"
+    assert problem["source"] == "model (otter.toml: models.otter-2-large)"
 
 
 @pytest.mark.parametrize("number", [1024, 4096])
@@ -170,7 +170,7 @@ def test_the_ends_of_a_range_are_in_it(number: int) -> None:
 def test_a_number_outside_the_agent_s_range() -> None:
     problem = refused(OTTER, None, wishing(thinking_budget_tokens=99))
     assert "[100, 9000] for agent 'otter'" in problem["detail"]
-    assert problem["saidBy"] == "profile (otter.toml)"
+    assert problem["source"] == "profile (otter.toml)"
 
 
 def test_a_budget_for_a_model_that_does_not_think() -> None:
@@ -201,7 +201,7 @@ def test_who_knows_better_than_a_model_s_entry_is_believed() -> None:
 
 def test_a_model_that_only_the_agent_lists_is_not_said_to_be_in_the_file() -> None:
     problem = refused(OTTER, Model(id="otter-3", thinking=False), wishing(effort="low"))
-    assert problem["saidBy"] == "model (what the agent lists: otter-3)"
+    assert problem["source"] == "model (what the agent lists: otter-3)"
 
 
 def test_every_refusal_says_what_to_do() -> None:

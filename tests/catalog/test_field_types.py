@@ -25,9 +25,9 @@ def test_an_option_that_nobody_can_ask_for_is_refused_with_the_nearest_and_all_t
         (("options", 1), f"there is no such option. {known}"),
         (("options", 2), f"there is no such option. Did you mean thinkingOverride? {known}"),
     ]
-    door = {"name": "other", "driver": "acp", "command": {"run": ["x"]}, "options": ["MODEL"]}
-    [(place, why)] = mistakes(otherwise=[door])
-    assert place == ("otherwise", 0, "options", 0) and "Did you mean model or mode?" in why
+    fallback = {"name": "other", "driver": "acp", "command": {"run": ["x"]}, "options": ["MODEL"]}
+    [(place, why)] = mistakes(fallback=[fallback])
+    assert place == ("fallback", 0, "options", 0) and "Did you mean model or mode?" in why
 
 
 @pytest.mark.parametrize(

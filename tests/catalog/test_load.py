@@ -143,14 +143,14 @@ def test_every_mistake_in_capabilities_is_told_at_its_own_key_as_it_is_written()
     }
     door = {"name": "other", "driver": "acp", "command": {"run": ["x"]}, "capabilities": {"tools": {"cleint": True}}}
     modes = [{"id": "plan"}, {"id": "act", "capabilities": {"reasoning": 3, "colour": "red"}}]
-    assert {place for place, _ in mistakes(capabilities=wrong, otherwise=[door], modes=modes)} == {
+    assert {place for place, _ in mistakes(capabilities=wrong, fallback=[door], modes=modes)} == {
         ("capabilities", "tools", "suported"),
         ("capabilities", "tools", "items", 1, "name"),
         ("capabilities", "tools", "items", 1, "description"),
         ("capabilities", "tools", "items", 1, "descripton"),
         ("capabilities", "execution", "max_iterations"),
         ("capabilities", "multi_agent", "subagents", 0, "name"),
-        ("otherwise", 0, "capabilities", "tools", "cleint"),
+        ("fallback", 0, "capabilities", "tools", "cleint"),
         ("modes", 1, "capabilities", "reasoning"),
         ("modes", 1, "capabilities", "colour"),
     }
@@ -168,8 +168,8 @@ def test_of_very_many_mistakes_the_first_are_told() -> None:
     ],
 )
 def test_an_unknown_key_below_a_name_of_the_author_s_own_is_told_too(wishes: dict[str, Any], place: Place) -> None:
-    told = mistakes(cli={"dialect": "parrot", "wishes": wishes})
-    assert told == [(("cli", "wishes", *place), "there is no such key. Known: args, env.")]
+    told = mistakes(cli={"dialect": "parrot", "flags": wishes})
+    assert told == [(("cli", "flags", *place), "there is no such key. Known: args, env.")]
 
 
 def test_a_driver_without_what_it_needs_is_refused(tmp_path: Path) -> None:

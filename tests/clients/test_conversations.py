@@ -18,7 +18,7 @@ ANSWERED = {
 }
 FAILED = {
     "error": ("DEMO_ERROR", "This is the error you asked for. Nothing is wrong.", "So far, so good. But now"),
-    "crash": ("AGENT_RAISED", "RuntimeError: this is the crash you asked for", "Watch out, I am about to"),
+    "crash": ("AGENT_EXCEPTION", "RuntimeError: this is the crash you asked for", "Watch out, I am about to"),
 }
 
 every_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)

@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 
 from gateway.drivers.python.driver import PythonTurn
-from gateway.events import Asked, Event, Question
+from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Turn
 
 LIMIT = 10.0
 TURN = Turn("t", "r")
-ASKED = Asked((Question("q", "why"),))
+ASKED = InterruptRequested((Interrupt("q", "why"),))
 
 
 @asynccontextmanager

@@ -6,23 +6,31 @@ from ag_ui.core import TextMessageContentEvent
 from anyio import to_thread
 
 from gateway.drivers import event_queue as module
-from gateway.drivers.event_queue import BATCH_EVENTS, LARGE, Inbox, ThreadDoor
+from gateway.drivers.event_queue import BATCH_EVENTS, LARGE, EventQueue, ThreadProducer
 from gateway.errors import AgentFault
-from gateway.events import Event, Native, ReasoningDelta, StateSet, TextDelta, ToolArgs, ToolStart
+from gateway.events import (
+    AguiEvent,
+    Event,
+    ReasoningMessageContent,
+    StateSnapshot,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallStart,
+)
 
 pytestmark = pytest.mark.anyio
 LIMIT = 10.0
 
 
 async def test_what_was_put_before_a_pause_is_one_batch() -> None:
-    inbox = Inbox()
-    inbox.put(TextDelta("a"))
-    inbox.put(TextDelta("b"))
-    assert await inbox.take() == [TextDelta("a"), TextDelta("b")]
+    inbox = EventQueue()
+    inbox.put(TextMessageContent("a"))
+    inbox.put(TextMessageContent("b"))
+    assert await inbox.take() == [TextMessageContent("a"), TextMessageContent("b")]
 
 
 async def test_a_reader_that_waits_is_woken_by_the_first_event() -> None:
-    inbox, taken = Inbox(), list[object]()
+    inbox, taken = EventQueue(), list[object]()
 
     async def read() -> None:
         taken.extend(await inbox.take())
@@ -31,26 +39,26 @@ async def test_a_reader_that_waits_is_woken_by_the_first_event() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             await anyio.wait_all_tasks_blocked()
-            inbox.put(TextDelta("a"))
-    assert taken == [TextDelta("a")]
+            inbox.put(TextMessageContent("a"))
+    assert taken == [TextMessageContent("a")]
 
 
 async def test_a_reader_that_gave_up_loses_nothing() -> None:
-    inbox = Inbox()
+    inbox = EventQueue()
     with anyio.move_on_after(0):
         await inbox.take()
-    inbox.put(TextDelta("a"))
-    assert await inbox.take() == [TextDelta("a")]
+    inbox.put(TextMessageContent("a"))
+    assert await inbox.take() == [TextMessageContent("a")]
 
 
 async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> None:
-    inbox, produced = Inbox(), 0
+    inbox, produced = EventQueue(), 0
 
     async def produce() -> None:
         nonlocal produced
         for number in range(5 * BATCH_EVENTS):
             produced = number + 1
-            if inbox.put(TextDelta("a")):
+            if inbox.put(TextMessageContent("a")):
                 await inbox.room()
         inbox.close()
 
@@ -71,57 +79,57 @@ async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_n
 ) -> None:
     now = 0.0
     monkeypatch.setattr(module, "monotonic", lambda: now)
-    inbox = Inbox()
-    assert not any(inbox.put(TextDelta("a")) for _ in range(20))
+    inbox = EventQueue()
+    assert not any(inbox.put(TextMessageContent("a")) for _ in range(20))
     now = 1.0
-    assert any(inbox.put(TextDelta("a")) for _ in range(16))
+    assert any(inbox.put(TextMessageContent("a")) for _ in range(16))
 
 
 @pytest.mark.parametrize(
     ("event", "long"),
     [
-        (TextDelta("a" * LARGE), False),
-        (TextDelta("a" * LARGE + "b"), True),
-        (ReasoningDelta("a" * LARGE + "b"), True),
-        (ToolArgs("c", "a" * LARGE + "b"), True),
-        (ToolArgs("c", "a"), False),
-        (Native({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}), False),
-        (Native({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a" * LARGE + "b"}), True),
-        (Native(TextMessageContentEvent(message_id="m", delta="a")), False),
-        (Native(TextMessageContentEvent(message_id="m", delta="a" * LARGE + "b")), True),
-        (StateSet({"any": "thing"}), True),
-        (ToolStart("c", "f"), False),
-        (TextDelta(5), False),  # type: ignore[arg-type] # an author's mistake, told by whoever sends it
+        (TextMessageContent("a" * LARGE), False),
+        (TextMessageContent("a" * LARGE + "b"), True),
+        (ReasoningMessageContent("a" * LARGE + "b"), True),
+        (ToolCallArgs("c", "a" * LARGE + "b"), True),
+        (ToolCallArgs("c", "a"), False),
+        (AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}), False),
+        (AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a" * LARGE + "b"}), True),
+        (AguiEvent(TextMessageContentEvent(message_id="m", delta="a")), False),
+        (AguiEvent(TextMessageContentEvent(message_id="m", delta="a" * LARGE + "b")), True),
+        (StateSnapshot({"any": "thing"}), True),
+        (ToolCallStart("c", "f"), False),
+        (TextMessageContent(5), False),  # type: ignore[arg-type] # an author's mistake, told by whoever sends it
     ],
     ids=lambda value: type(value).__name__,
 )
 async def test_a_producer_gives_way_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
-    assert Inbox().put(event) == long
+    assert EventQueue().put(event) == long
 
 
 async def test_the_end_comes_after_all_that_was_put() -> None:
-    inbox = Inbox()
-    inbox.put(TextDelta("a"))
+    inbox = EventQueue()
+    inbox.put(TextMessageContent("a"))
     inbox.close()
-    assert await inbox.take() == [TextDelta("a")]
+    assert await inbox.take() == [TextMessageContent("a")]
     assert await inbox.take() == []
     assert await inbox.take() == []
 
 
 async def test_an_error_comes_after_all_that_was_put_and_once() -> None:
-    inbox = Inbox()
-    inbox.put(TextDelta("a"))
+    inbox = EventQueue()
+    inbox.put(TextMessageContent("a"))
     inbox.close(AgentFault("no"))
     inbox.close(AgentFault("too late"))
-    assert await inbox.take() == [TextDelta("a")]
+    assert await inbox.take() == [TextMessageContent("a")]
     with pytest.raises(AgentFault, match="no"):
         await inbox.take()
     assert await inbox.take() == []
 
 
 async def test_closing_wakes_both_sides() -> None:
-    full, empty = Inbox(), Inbox()
-    full.put(TextDelta("a"))
+    full, empty = EventQueue(), EventQueue()
+    full.put(TextMessageContent("a"))
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(full.room)
@@ -132,8 +140,8 @@ async def test_closing_wakes_both_sides() -> None:
 
 
 async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
-    inbox, others = Inbox(), 0
-    inbox.put(TextDelta("a"))
+    inbox, others = EventQueue(), 0
+    inbox.put(TextMessageContent("a"))
     inbox.close()
 
     async def another() -> None:
@@ -143,15 +151,15 @@ async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(another)
         while not others:  # would never end if nobody else were let in
-            assert inbox.put(TextDelta("b"))
+            assert inbox.put(TextMessageContent("b"))
             await inbox.room()
-    assert await inbox.take() == [TextDelta("a")]
+    assert await inbox.take() == [TextMessageContent("a")]
 
 
 # -- from a thread
 
 
-async def taken_from_thread(produce: object, inbox: Inbox) -> list[str]:
+async def taken_from_thread(produce: object, inbox: EventQueue) -> list[str]:
     assert callable(produce)
     texts: list[str] = []
 
@@ -163,25 +171,25 @@ async def taken_from_thread(produce: object, inbox: Inbox) -> list[str]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             while batch := await inbox.take():
-                texts += [event.text for event in batch if isinstance(event, TextDelta)]
+                texts += [event.text for event in batch if isinstance(event, TextMessageContent)]
     return texts
 
 
 async def test_a_thread_puts_in_order_and_loses_nothing() -> None:
-    inbox = Inbox()
-    door = ThreadDoor(inbox)
+    inbox = EventQueue()
+    door = ThreadProducer(inbox)
 
     def produce() -> None:
         for number in range(20_000):
-            door.put(TextDelta(str(number)))
+            door.put(TextMessageContent(str(number)))
 
     texts = await taken_from_thread(produce, inbox)
     door.carry()
-    texts += [event.text for event in await inbox.take() if isinstance(event, TextDelta)]
+    texts += [event.text for event in await inbox.take() if isinstance(event, TextMessageContent)]
     assert texts == [str(number) for number in range(20_000)]
 
 
-class Watched(Inbox):
+class Watched(EventQueue):
     """Tells when the producer began to wait."""
 
     def __init__(self) -> None:
@@ -195,14 +203,14 @@ class Watched(Inbox):
 
 async def test_a_thread_that_nobody_reads_is_made_to_wait() -> None:
     inbox = Watched()
-    door = ThreadDoor(inbox)
+    door = ThreadProducer(inbox)
     produced = 0
 
     def produce() -> None:
         nonlocal produced
         for number in range(1, 20 * BATCH_EVENTS):
             produced = number
-            door.put(TextDelta("a"))
+            door.put(TextMessageContent("a"))
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:

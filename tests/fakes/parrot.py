@@ -1,4 +1,5 @@
-"""A command-line agent that repeats what it is told, behind any door: `python -m tests.fakes.parrot DOOR [FLAG …]`.
+"""A command-line agent that repeats what it is told, behind any transport: `python -m tests.fakes.parrot DOOR [FLAG
+…]`.
 
 It answers a prompt with its own process id, its arguments and the words, in the tiny format of
 `tests/drivers/cli/parrot_session.py`. Words that begin with a capital are orders: ASK, CALL id, FLOOD n, DIE n, HANG,
@@ -155,19 +156,19 @@ def network(kind: str, port: int) -> None:
 
 
 def main() -> None:
-    door = sys.argv[1]
+    transport = sys.argv[1]
     if "--unknown-flag" in sys.argv:
         sys.exit("unknown flag")
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
     if "--deaf" in sys.argv:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if door in ("http", "websocket"):
-        network(door, int(sys.argv[2]))
-    elif door == "whole":
+    if transport in ("http", "websocket"):
+        network(transport, int(sys.argv[2]))
+    elif transport == "whole":
         asyncio.run(whole())
     else:
-        asyncio.run(pipes(door))
+        asyncio.run(pipes(transport))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def write_whole(folder: Path) -> None:
     folder.mkdir()
     (folder / "code.py").write_text(CODE, "utf-8")
     assert SAYS.keys() == Manifest.model_fields.keys()
-    whole: dict[str, Any] = {"id": "whole", "driver": "python", "entry": "code:agent", "checked": DAY}
+    whole: dict[str, Any] = {"id": "whole", "driver": "python", "entry": "code:agent", "verified": DAY}
     whole |= {"identity": {"name": "Whole"}, "capabilities": _said(), "manifest": SAYS, "models": [MODEL]}
     whole |= {"effort": {"parameter": "effort", "values": {"low": "1"}, "budget": "tokens"}}
     _write(folder / "whole.toml", whole | {"install": [{"kind": "npm", "package": "whole"}]})

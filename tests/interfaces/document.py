@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gateway.capabilities.layers import Said, profile_layer
+from gateway.capabilities.layers import LayerStatement, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.views import acp, mux, relay
 from gateway.capabilities.views.agui import before_1_0
@@ -92,7 +92,7 @@ def document() -> str:
 
 def examples() -> dict[str, Any]:
     """What `claude` answers where nothing but its file is known."""
-    snapshot = relay.told_in(merge([profile_layer(CLAUDE), Said("gateway", "", carried(ROUTES))]))
+    snapshot = relay.told_in(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", carried(ROUTES))]))
     models = ModelRegistry(CLAUDE)
     default = models.default()
     assert default is not None

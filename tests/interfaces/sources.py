@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gateway.capabilities.layers import LAYERS, Said, model_layer
+from gateway.capabilities.layers import LAYERS, LayerStatement, model_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import SUPPORTED
 from gateway.capabilities.views import acp, relay
@@ -67,7 +67,7 @@ SAID: dict[str, set[str]] = {
     "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.announced},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
     "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
-    "gateway": set(relay.told_in(merge([Said("gateway", "", carried(ROUTES))])).values),
+    "gateway": set(relay.told_in(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),
 }
 
 

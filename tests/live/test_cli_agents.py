@@ -34,7 +34,7 @@ FAILURE_WORDS = {
     "openclaw": "provider rejected the request",  # its own words for it
     "copilot": "400",  # it tells the status, and keeps the model's words to itself
 }
-RETOLD = ("gemini",)
+HISTORY_REPLAYED = ("gemini",)
 """May have to be told all anew: this version cannot load a session in the minute in which it was written."""
 ASKED_ABOUT = {
     "hermes": "SHELL rm -rf none; touch",  # it asks only about what looks dangerous
@@ -96,7 +96,9 @@ def test_a_thread_goes_on_after_the_gateway_was_restarted(agent: str, models: Mo
         in_order(again)
         assert "still there?" in text_of(again)
         warned = [event["value"]["code"] for event in again if event.get("name") == "gateway.warning"]
-        assert set(warned) <= {"RETOLD"} if agent in RETOLD else not warned, "it came back by its own means"
+        assert set(warned) <= {"HISTORY_REPLAYED"} if agent in HISTORY_REPLAYED else not warned, (
+            "it came back by its own means"
+        )
         asked = [body for request in models.requests() if "still there?" in (body := json.dumps(request["body"]))]
         assert "hello" in asked[0], "the model was given what came before"
 

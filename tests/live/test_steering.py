@@ -18,7 +18,15 @@ from gateway.catalog.load import bundled, load_file
 from gateway.drivers.acp import AcpDriver
 from gateway.drivers.base import LiveTurn, Opening, Session
 from gateway.drivers.cli import CliDriver
-from gateway.events import Asked, Ended, Event, Heard, TextDelta, ToolEnd, ToolStart
+from gateway.events import (
+    Event,
+    InterruptRequested,
+    TextMessageContent,
+    ToolCallEnd,
+    ToolCallStart,
+    TurnEnded,
+    UserMessageAccepted,
+)
 from gateway.turn import Answer, Turn
 from tests.fakes.model_server.server import ModelServer
 from tests.live.harness import bundled_behind_gateway, overlay
@@ -85,7 +93,7 @@ class Talk:
                 await live.answer({one.id: _yes(one.id) for event in batch for one in _questions(event)})
         await live.aclose()
         for event in seen:
-            if isinstance(event, Heard):
+            if isinstance(event, UserMessageAccepted):
                 self._add(event.message_id, event.text)
         return seen
 
@@ -103,7 +111,7 @@ class Talk:
 
 def _is(event: Event, when: type[Event] | str) -> bool:
     if isinstance(when, str):
-        return isinstance(event, TextDelta) and bool(when) and when in event.text
+        return isinstance(event, TextMessageContent) and bool(when) and when in event.text
     return isinstance(event, when)
 
 
@@ -112,16 +120,16 @@ def _yes(question_id: str) -> Answer:
 
 
 def _questions(event: Event) -> tuple[Any, ...]:
-    return event.questions if isinstance(event, Asked) else ()
+    return event.questions if isinstance(event, InterruptRequested) else ()
 
 
 def heard(seen: list[Event]) -> list[str]:
-    return [event.text for event in seen if isinstance(event, Heard)]
+    return [event.text for event in seen if isinstance(event, UserMessageAccepted)]
 
 
 def stop_reason(seen: list[Event]) -> str:
     last = seen[-1]
-    assert isinstance(last, Ended), last
+    assert isinstance(last, TurnEnded), last
     return last.stop_reason
 
 
@@ -142,7 +150,7 @@ async def talking(driven: Any, models: ModelServer, work: Path) -> AsyncIterator
 
 
 def runs_a_tool(agent: str) -> type[Event]:
-    return ToolStart if agent in ACP else ToolEnd
+    return ToolCallStart if agent in ACP else ToolCallEnd
 
 
 @pytest.mark.parametrize("agent", agents([*CLI, *ACP], [*EVERY_TIME, "pi"]))

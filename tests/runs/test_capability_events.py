@@ -10,10 +10,10 @@ import jsonpatch
 import orjson
 import pytest
 
-from gateway.capabilities.versions import Key, Shown
+from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.drivers import LiveTurn
 from gateway.errors import NotFound
-from gateway.events import Custom, Ended, Event, TextDelta
+from gateway.events import Custom, Event, TextMessageContent, TurnEnded
 from gateway.runs import capability_events
 from gateway.runs.capability_events import NAME, notice, telling
 from gateway.runs.thread_state import ThreadKey
@@ -44,7 +44,7 @@ class World:
         assert (key.agent, key.thread, key.principal) == THREAD
         return None if self.session is None else dict(self.session)
 
-    async def look(self, key: Key) -> Shown:
+    async def look(self, key: Key) -> RenderedSnapshot:
         self.looks += 1
         return shown({"agent": self.agent, "session": self.session})
 
@@ -85,18 +85,18 @@ async def told(world: World, *batches: list[Event]) -> LiveTurn:
 async def test_a_session_that_is_opened_is_told_with_the_first_batch() -> None:
     world = World()
     before = orjson.loads((await world.look(Key(*THREAD))).body)
-    turn = await told(world, [TextDelta("hello")], [TextDelta(" you")])
+    turn = await told(world, [TextMessageContent("hello")], [TextMessageContent(" you")])
     world.session = {"custom.session.modes.current": "ask"}
     news, word = await turn.next()
     assert isinstance(news, Custom)
     after = await world.look(Key(*THREAD))
-    assert (news.name, news.value["version"], word) == (NAME, after.version, TextDelta("hello"))
+    assert (news.name, news.value["version"], word) == (NAME, after.version, TextMessageContent("hello"))
     assert jsonpatch.apply_patch(before, news.value["patch"]) == orjson.loads(after.body)
-    assert await turn.next() == [TextDelta(" you")]
+    assert await turn.next() == [TextMessageContent(" you")]
 
 
 async def test_a_turn_that_changes_nothing_is_handed_on_as_it_is() -> None:
-    batch: list[Event] = [TextDelta("hello"), Ended()]
+    batch: list[Event] = [TextMessageContent("hello"), TurnEnded()]
     turn = await told(World(), batch)
     assert await turn.next() is batch
     assert await turn.next() == []
@@ -104,7 +104,9 @@ async def test_a_turn_that_changes_nothing_is_handed_on_as_it_is() -> None:
 
 async def test_text_is_not_looked_at_and_what_the_agent_tells_of_itself_is() -> None:
     world = World()
-    turn = await told(world, [TextDelta("one")], [TextDelta("two")], [TextDelta("three")], [MODE])
+    turn = await told(
+        world, [TextMessageContent("one")], [TextMessageContent("two")], [TextMessageContent("three")], [MODE]
+    )
     await turn.next()
     world.session = {"custom.session.modes.current": "auto"}
     assert [len(await turn.next()) for _ in range(2)] == [1, 1]
@@ -114,17 +116,17 @@ async def test_text_is_not_looked_at_and_what_the_agent_tells_of_itself_is() -> 
 
 async def test_the_last_batch_tells_what_was_not_told_yet() -> None:
     world = World()
-    turn = await told(world, [TextDelta("word")], [TextDelta("last"), Ended()])
+    turn = await told(world, [TextMessageContent("word")], [TextMessageContent("last"), TurnEnded()])
     await turn.next()
     world.agent["tools"] = False
     news, _, end = await turn.next()
-    assert (isinstance(news, Custom) and news.name, end) == (NAME, Ended())
+    assert (isinstance(news, Custom) and news.name, end) == (NAME, TurnEnded())
 
 
 async def test_what_changes_all_the_time_is_no_change() -> None:
     world = World()
     world.session = {"custom.session.usage.used": 1, "custom.session.info.title": "A"}
-    turn = await told(world, [TextDelta("word")], [Custom("session.usage", {"used": 2})])
+    turn = await told(world, [TextMessageContent("word")], [Custom("session.usage", {"used": 2})])
     await turn.next()
     world.session = {"custom.session.usage.used": 2, "custom.session.info.title": "B", "custom.session.usage.size": 3}
     assert await turn.next() == [Custom("session.usage", {"used": 2})]
@@ -161,7 +163,7 @@ async def test_an_agent_that_takes_too_long_is_not_asked_again(monkeypatch: pyte
 
 async def test_a_batch_outlives_whoever_gave_up_waiting_for_it() -> None:
     world = World()
-    turn = await told(world, [MODE], [TextDelta("next")])
+    turn = await told(world, [MODE], [TextMessageContent("next")])
     world.hangs = True
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as tasks:
@@ -169,7 +171,7 @@ async def test_a_batch_outlives_whoever_gave_up_waiting_for_it() -> None:
             await anyio.wait_all_tasks_blocked()
             scope.cancel()
     world.hangs = False
-    assert [await turn.next() for _ in range(3)] == [[MODE], [TextDelta("next")], []]
+    assert [await turn.next() for _ in range(3)] == [[MODE], [TextMessageContent("next")], []]
 
 
 async def test_everything_else_is_the_turns_own() -> None:

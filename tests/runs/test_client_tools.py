@@ -17,7 +17,7 @@ TOOL = {"name": "show_card", "description": "Shows a card.", "parameters": {"typ
 
 @pytest.fixture(scope="module")
 def calling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with staged(tmp_path_factory.mktemp("calling"), "calling", cancel_grace=2) as running:
+    with staged(tmp_path_factory.mktemp("calling"), "client_tools", cancel_grace=2) as running:
         yield running
 
 

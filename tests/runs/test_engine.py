@@ -37,7 +37,7 @@ def test_a_thread_with_a_live_run_takes_no_other(scenes: Gateway, tmp_path: Path
     with streaming(scenes, "waits", **ids, forwardedProps={"file": str(gate)}) as (run_id, events):
         begun = until(events, "TEXT_MESSAGE_CONTENT")
         refused = scenes.post("waits", run_input(threadId=ids["threadId"]))
-        assert (refused.status_code, refused.json()["code"]) == (409, "RUN_LIVE")
+        assert (refused.status_code, refused.json()["code"]) == (409, "RUN_IN_PROGRESS")
         assert refused.json()["runId"] == run_id
         assert f"POST /runs/{run_id}/cancel" in refused.json()["detail"]
         gate.touch()
@@ -175,7 +175,7 @@ def test_what_was_said_before_an_error_leaves_before_it_though_a_window_is_open(
 
 
 def test_a_run_whose_log_grows_too_large_fails(tmp_path: Path) -> None:
-    with staged(tmp_path, "scenes", run_bytes=100_000) as gateway:
+    with staged(tmp_path, "scenes", max_run_log_bytes=100_000) as gateway:
         events = played(gateway, "floods", forwardedProps={"n": 1000, "size": 1000})
         assert events[-1]["code"] == "RUN_TOO_LARGE"
         assert text_of(events)[:8] == "00000000", "what it said before is kept"

@@ -16,7 +16,7 @@ from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
 from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
 from gateway.errors import AgentFault, Busy, Conflict, StoreError
-from gateway.events import Asked, Event, Question, TextDelta, Wire
+from gateway.events import Event, Interrupt, InterruptRequested, TextMessageContent, Wire
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.log import Reader
@@ -29,7 +29,7 @@ from tests.agui.replay import accepted
 
 pytestmark = pytest.mark.anyio
 LIMIT = 10.0
-ASKED = Asked((Question("q", "why"),))
+ASKED = InterruptRequested((Interrupt("q", "why"),))
 YES = (Answer("q", "resolved", 1),)
 
 
@@ -135,7 +135,7 @@ async def stage(tmp_path: Path, **settings: Any) -> AsyncIterator[Stage]:
 
 async def test_a_run_that_cannot_be_stored_is_refused_and_leaves_the_thread_free(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [Scripted([TextDelta("a")])]
+        on.driver.turns = [Scripted([TextMessageContent("a")])]
         on.store.fails = frozenset(("begin",))
         with pytest.raises(StoreError, match="the disk is full"):
             await on.send("r1")
@@ -147,7 +147,7 @@ async def test_a_run_that_cannot_be_stored_is_refused_and_leaves_the_thread_free
 @pytest.mark.parametrize("fails", ["begin", "save_thread"])
 async def test_an_answer_that_cannot_be_stored_is_not_lost_on_the_turn_that_waits(tmp_path: Path, fails: str) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [waiting := Scripted([ASKED], None, [TextDelta("thanks")])]
+        on.driver.turns = [waiting := Scripted([ASKED], None, [TextMessageContent("thanks")])]
         assert (await on.play("r1"))[-1]["outcome"]["type"] == "interrupt"
         on.store.fails = frozenset((fails,))
         with pytest.raises(StoreError):
@@ -162,16 +162,17 @@ async def test_an_answer_that_cannot_be_stored_is_not_lost_on_the_turn_that_wait
 
 async def test_a_question_that_cannot_be_stored_ends_the_turn(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [asking := Scripted([TextDelta("a"), ASKED], None)]
+        on.driver.turns = [asking := Scripted([TextMessageContent("a"), ASKED], None)]
         run = await on.send("r1")
         on.store.fails = frozenset(("save_thread",))
         events = await told(run.log.follow())
-        assert events[-1]["code"] == "STORE"
+        assert events[-1]["code"] == "STORE_ERROR"
         assert asking.closed == 1, "nobody could ever answer it"
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(AgentFault("not today", code="NOT_TODAY"), "NOT_TODAY"), (ValueError("a defect"), "INTERNAL")]
+    ("error", "code"),
+    [(AgentFault("not today", code="NOT_TODAY"), "NOT_TODAY"), (ValueError("a defect"), "INTERNAL_ERROR")],
 )
 async def test_an_agent_that_cannot_be_opened_fails_the_run(
     tmp_path: Path, error: Exception, code: str, caplog: pytest.LogCaptureFixture
@@ -180,12 +181,12 @@ async def test_an_agent_that_cannot_be_opened_fails_the_run(
         on.driver.fails_with = error
         assert (await on.play("r1"))[-1]["code"] == code
         assert on.engine.live_runs == 0
-    assert ("a defect" in caplog.text) == (code == "INTERNAL"), "a defect of the gateway is for its operator"
+    assert ("a defect" in caplog.text) == (code == "INTERNAL_ERROR"), "a defect of the gateway is for its operator"
 
 
 async def test_a_house_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [live := Scripted([TextDelta("a")], None)]
+        on.driver.turns = [live := Scripted([TextMessageContent("a")], None)]
         run = await on.send("r1")
         reader = run.log.follow()
         await reader.next()
@@ -200,7 +201,7 @@ async def test_a_house_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: 
 
 async def test_while_it_drains_it_takes_nothing_and_ends_what_waits(tmp_path: Path) -> None:
     async with stage(tmp_path, shutdown_grace=0) as on:
-        on.driver.turns = [asking := Scripted([ASKED], None), Scripted([TextDelta("a")], None)]
+        on.driver.turns = [asking := Scripted([ASKED], None), Scripted([TextMessageContent("a")], None)]
         await on.play("r1")
         run = await on.send("r2", thread="u")
         await run.log.follow().next()
@@ -213,7 +214,7 @@ async def test_while_it_drains_it_takes_nothing_and_ends_what_waits(tmp_path: Pa
 
 async def test_a_second_run_waits_for_one_that_is_ending_and_for_no_other(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [Scripted([TextDelta("a")], None), Scripted([TextDelta("b")])]
+        on.driver.turns = [Scripted([TextMessageContent("a")], None), Scripted([TextMessageContent("b")])]
         first = await on.send("r1")
         with pytest.raises(Conflict):
             await on.send("r2")
@@ -226,7 +227,7 @@ async def test_a_second_run_waits_for_one_that_is_ending_and_for_no_other(tmp_pa
 
 async def test_no_more_runs_are_live_than_may_be(tmp_path: Path) -> None:
     async with stage(tmp_path, max_runs=1) as on:
-        on.driver.turns = [Scripted(None), Scripted([TextDelta("b")])]
+        on.driver.turns = [Scripted(None), Scripted([TextMessageContent("b")])]
         first = await on.send("r1")
         with pytest.raises(Busy, match="max_runs"):
             await on.send("r2", thread="u")
@@ -237,7 +238,7 @@ async def test_no_more_runs_are_live_than_may_be(tmp_path: Path) -> None:
 
 async def test_a_log_that_breaks_the_order_does_not_keep_the_next_gateway_from_starting(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [Scripted([TextDelta("a")], None)]
+        on.driver.turns = [Scripted([TextMessageContent("a")], None)]
         run = await on.send("r1")
         await run.log.follow().next()
         await run.log.append([{"type": "TEXT_MESSAGE_END", "messageId": "never-opened"}])

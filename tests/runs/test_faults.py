@@ -38,7 +38,7 @@ def test_an_agent_that_raises_fails_the_run_and_its_author_finds_the_traceback(
     before = len(faults.log.read_text())
     events = played(faults, agent)
     assert text_of(events) == said
-    assert events[-1] == {"type": "RUN_ERROR", "message": error, "code": "AGENT_RAISED"}
+    assert events[-1] == {"type": "RUN_ERROR", "message": error, "code": "AGENT_EXCEPTION"}
     logged = faults.log.read_text()[before:]
     assert logged.count("the agent raised") == logged.count("Traceback (most recent call last)") == 1
     assert f"in {agent.replace('-', '_')}" in logged, "the line of the author's own file"
@@ -47,7 +47,7 @@ def test_an_agent_that_raises_fails_the_run_and_its_author_finds_the_traceback(
 
 def test_an_error_that_quotes_much_still_reaches_the_client(faults: Gateway) -> None:
     error = played(faults, "quotes-much")[-1]
-    assert error["code"] == "AGENT_RAISED"
+    assert error["code"] == "AGENT_EXCEPTION"
     assert len(error["message"]) < 200_000
 
 
@@ -89,7 +89,7 @@ def test_a_cancelled_run_ends_whatever_the_agent_does(faults: Gateway, agent: st
 def test_nonsense_fails_the_run_and_says_what_may_be_yielded(faults: Gateway) -> None:
     events = played(faults, "yields-a-number")
     assert text_of(events) == "one, two, "
-    assert events[-1]["code"] == "AGENT_NONSENSE"
+    assert events[-1]["code"] == "AGENT_PROTOCOL_ERROR"
     assert "yielded a int; it may yield str" in events[-1]["message"]
 
 

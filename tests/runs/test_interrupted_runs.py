@@ -26,7 +26,7 @@ from tests.support.gateway import Gateway, events_of, text_of, types_of
 
 @pytest.fixture(scope="module")
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with staged(tmp_path_factory.mktemp("asking"), "asking", cancel_grace=2) as running:
+    with staged(tmp_path_factory.mktemp("interrupts"), "interrupts", cancel_grace=2) as running:
         yield running
 
 
@@ -205,7 +205,7 @@ def test_a_question_without_a_turn_can_be_given_up_too(asking: Gateway) -> None:
 
 
 def test_after_a_restart_a_waiting_turn_is_lost_once_and_the_thread_goes_on(tmp_path: Path) -> None:
-    gateway = staged(tmp_path, "asking")
+    gateway = staged(tmp_path, "interrupts")
     with gateway:
         thread, run_id, (question,) = ask(gateway, "asks")
         stateless, _, (later,) = ask(gateway, "asks-for-a-new-turn")
@@ -221,7 +221,7 @@ def test_after_a_restart_a_waiting_turn_is_lost_once_and_the_thread_goes_on(tmp_
 
 
 def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:
-    gateway = staged(tmp_path, "asking", shutdown_grace=30)
+    gateway = staged(tmp_path, "interrupts", shutdown_grace=30)
     file = tmp_path / "heard.txt"
     with gateway:
         thread, _, (question,) = ask(gateway, "waits-to-be-stopped", forwardedProps={"file": str(file)})

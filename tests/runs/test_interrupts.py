@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Question
-from gateway.runs.interrupts import CLOSED_KEPT, Book, Settled, parse_time, to_interrupt
+from gateway.events import Interrupt
+from gateway.runs.interrupts import CLOSED_KEPT, Interrupts, ResumeResult, parse_time, to_interrupt
 from gateway.turn import Answer
 
 NOW = 1_800_000_000.0
@@ -19,8 +19,8 @@ def question(name: str = "q", **more: Any) -> dict[str, Any]:
     return {"id": name, "reason": "why", **more}
 
 
-def asked(*interrupts: dict[str, Any], parked: bool = True) -> Book:
-    book = Book()
+def asked(*interrupts: dict[str, Any], parked: bool = True) -> Interrupts:
+    book = Interrupts()
     book.ask(interrupts or (question(),), "run-1", parked=parked)
     return book
 
@@ -33,17 +33,17 @@ def no(name: str = "q") -> Answer:
     return Answer(name, "cancelled")
 
 
-def settle(book: Book, *answers: Answer, now: float = NOW, turn_waits: bool = True) -> Settled:
+def settle(book: Interrupts, *answers: Answer, now: float = NOW, turn_waits: bool = True) -> ResumeResult:
     settled = book.settle(answers, now, turn_waits=turn_waits)
-    assert Book.loads(book.dumps()).dumps() == book.dumps(), "it goes through the store between two requests"
+    assert Interrupts.loads(book.dumps()).dumps() == book.dumps(), "it goes through the store between two requests"
     return settled
 
 
-def code(settled: Settled) -> str | None:
+def code(settled: ResumeResult) -> str | None:
     return settled.error and settled.error[0]
 
 
-def open_names(book: Book) -> list[str]:
+def open_names(book: Interrupts) -> list[str]:
     return [entry.id for entry in book.open()]
 
 
@@ -51,14 +51,14 @@ def open_names(book: Book) -> list[str]:
 
 
 def test_a_thread_without_questions_takes_an_ordinary_run() -> None:
-    assert Book().settle((), NOW, turn_waits=False) == Settled()
+    assert Interrupts().settle((), NOW, turn_waits=False) == ResumeResult()
 
 
 @pytest.mark.parametrize("parked", [True, False])
 def test_an_answer_closes_its_question_and_goes_to_the_agent(parked: bool) -> None:
     book = asked(parked=parked)
     settled = settle(book, yes(payload={"approved": True}), turn_waits=parked)
-    assert settled == Settled(answers={"q": yes(payload={"approved": True})}, parked=parked)
+    assert settled == ResumeResult(answers={"q": yes(payload={"approved": True})}, parked=parked)
     assert open_names(book) == []
 
 
@@ -140,7 +140,7 @@ def test_a_late_answer_fails_once_and_is_accepted_then() -> None:
     assert late is not None
     settled = settle(book, yes(), now=late)
     assert settled.error == ("INTERRUPT_EXPIRED", "'q' expired at 2027-01-15T08:00:00Z")
-    assert settle(book, yes(), now=late) == Settled(again=True)
+    assert settle(book, yes(), now=late) == ResumeResult(again=True)
 
 
 def test_an_answer_at_the_last_moment_counts() -> None:
@@ -150,17 +150,17 @@ def test_an_answer_at_the_last_moment_counts() -> None:
 
 def test_giving_up_what_has_expired_is_accepted_at_once() -> None:
     book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
-    assert settle(book, no()) == Settled(again=True)
+    assert settle(book, no()) == ResumeResult(again=True)
 
 
 def test_what_has_expired_is_not_in_the_way_of_a_new_run() -> None:
     book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
-    assert settle(book) == Settled()
+    assert settle(book) == ResumeResult()
 
 
 def test_a_turn_cannot_go_on_with_half_of_its_answers() -> None:
     book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"))
-    assert settle(book, no("a"), no("b")) == Settled(again=True)
+    assert settle(book, no("a"), no("b")) == ResumeResult(again=True)
     book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"), parked=False)
     assert settle(book, no("a"), yes("b")).answers == {"b": yes("b")}, "nothing waits: a new turn can"
 
@@ -202,13 +202,13 @@ def test_times_are_read_as_iso_8601(text: str | None, seconds: float | None) -> 
     ],
 )
 def test_a_question_always_has_an_end(expires_in: float | None, ttl: float, seconds: float) -> None:
-    interrupt = to_interrupt(Question("q", "why", expires_in=expires_in), NOW, ttl)
+    interrupt = to_interrupt(Interrupt("q", "why", expires_in=expires_in), NOW, ttl)
     assert parse_time(interrupt["expiresAt"]) == NOW + seconds
     assert interrupt["expiresAt"].endswith("Z")
 
 
 def test_a_question_tells_all_that_it_has_and_nothing_else() -> None:
-    full = Question("q", "tool_call", "May I?", "c", APPROVAL, 5.0, {"k": 1}, "s")
+    full = Interrupt("q", "tool_call", "May I?", "c", APPROVAL, 5.0, {"k": 1}, "s")
     interrupt = to_interrupt(full, NOW, 60.0)
     assert {key: value for key, value in interrupt.items() if key != "expiresAt"} == {
         "id": "q",
@@ -219,7 +219,7 @@ def test_a_question_tells_all_that_it_has_and_nothing_else() -> None:
         "metadata": {"k": 1},
         "subagentRunId": "s",
     }
-    assert to_interrupt(Question("q", "why"), NOW, 60.0).keys() == {"id", "reason", "expiresAt"}
+    assert to_interrupt(Interrupt("q", "why"), NOW, 60.0).keys() == {"id", "reason", "expiresAt"}
 
 
 # -- again
@@ -229,21 +229,21 @@ def test_the_same_answer_twice_is_one_answer() -> None:
     book = asked()
     assert settle(book, yes(payload=[1])).answers
     for _ in range(3):
-        assert settle(book, yes(payload=[1]), turn_waits=False) == Settled(again=True)
+        assert settle(book, yes(payload=[1]), turn_waits=False) == ResumeResult(again=True)
 
 
 def test_another_answer_fails_once_and_the_first_one_stands() -> None:
     book = asked()
     settle(book, yes(payload=1))
     assert code(settle(book, no())) == "INTERRUPT_ANSWERED"
-    assert settle(book, no()) == Settled(again=True)
-    assert settle(book, yes(payload=1)) == Settled(again=True)
+    assert settle(book, no()) == ResumeResult(again=True)
+    assert settle(book, yes(payload=1)) == ResumeResult(again=True)
 
 
 def test_an_answer_to_nothing_fails_once_and_is_accepted_then() -> None:
-    book = Book()
+    book = Interrupts()
     assert settle(book, yes("nobody")).error == ("INTERRUPT_UNKNOWN", "there is no interrupt 'nobody' on this thread")
-    assert settle(book, yes("nobody")) == Settled(again=True)
+    assert settle(book, yes("nobody")) == ResumeResult(again=True)
 
 
 def test_an_unknown_id_beside_an_open_question_does_not_swallow_the_answer() -> None:
@@ -253,7 +253,7 @@ def test_an_unknown_id_beside_an_open_question_does_not_swallow_the_answer() -> 
 
 
 def test_an_id_that_was_unknown_may_be_asked_later() -> None:
-    book = Book()
+    book = Interrupts()
     settle(book, yes("q"))
     book.ask([question("q")], "run-2", parked=True)
     assert settle(book, yes("q")).answers == {"q": yes("q")}
@@ -263,7 +263,7 @@ def test_a_retry_beside_a_new_question_answers_only_the_new_one() -> None:
     book = asked(question("a"))
     settle(book, yes("a"))
     book.ask([question("b")], "run-2", parked=True)
-    assert settle(book, yes("a")) == Settled(again=True), "the client did not see the new one yet"
+    assert settle(book, yes("a")) == ResumeResult(again=True), "the client did not see the new one yet"
     assert open_names(book) == ["b"]
     assert settle(book, yes("a"), yes("b")).answers == {"b": yes("b")}
 
@@ -274,15 +274,15 @@ def test_a_retry_beside_a_new_question_answers_only_the_new_one() -> None:
 def test_an_answer_to_a_lost_turn_fails_once_and_is_accepted_then() -> None:
     book = asked()
     assert code(settle(book, yes(), turn_waits=False)) == "TURN_LOST"
-    assert settle(book, yes(), turn_waits=False) == Settled(again=True)
-    assert settle(book, no(), turn_waits=False) == Settled(again=True)
-    assert settle(book) == Settled(), "the thread is free"
+    assert settle(book, yes(), turn_waits=False) == ResumeResult(again=True)
+    assert settle(book, no(), turn_waits=False) == ResumeResult(again=True)
+    assert settle(book) == ResumeResult(), "the thread is free"
 
 
 def test_everything_that_is_wrong_is_told_in_one_refusal() -> None:
     book = asked(question("a"), question("b"))
     assert code(settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False)) == "TURN_LOST"
-    assert settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False) == Settled(again=True)
+    assert settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False) == ResumeResult(again=True)
 
 
 def test_a_question_for_a_new_turn_is_never_lost() -> None:
@@ -292,7 +292,7 @@ def test_a_question_for_a_new_turn_is_never_lost() -> None:
 def test_a_turn_that_was_stopped_has_its_questions_answered_as_cancelled() -> None:
     book = asked(question("a"), question("b"))
     assert book.cancel_open() == ["a", "b"]
-    assert settle(book, no("a"), no("b"), turn_waits=False) == Settled(again=True)
+    assert settle(book, no("a"), no("b"), turn_waits=False) == ResumeResult(again=True)
     assert code(settle(book, yes("a"), no("b"), turn_waits=False)) == "INTERRUPT_ANSWERED"
 
 
@@ -300,7 +300,7 @@ def test_a_turn_that_expired_takes_all_its_questions_along() -> None:
     book = asked(question("a"), question("b"))
     assert book.expire_open() == ["a", "b"]
     assert book.expire_open() == []
-    assert settle(book) == Settled()
+    assert settle(book) == ResumeResult()
 
 
 # -- the book
@@ -309,7 +309,7 @@ def test_a_turn_that_expired_takes_all_its_questions_along() -> None:
 def test_the_book_survives_the_store() -> None:
     book = asked(question("a", metadata={"k": [None, 1.5, "ü"]}), question("b"))
     settle(book, yes("a"), yes("nobody"))
-    again = Book.loads(book.dumps())
+    again = Interrupts.loads(book.dumps())
     assert [entry.interrupt for entry in again.open()] == [entry.interrupt for entry in book.open()]
 
 
@@ -317,7 +317,7 @@ def test_closed_questions_are_forgotten_in_time_and_open_ones_never() -> None:
     book = asked(question("first"), parked=False)
     for number in range(CLOSED_KEPT + 50):
         settle(book, yes(f"unknown-{number}"))
-    kept = Book.loads(book.dumps())
+    kept = Interrupts.loads(book.dumps())
     assert open_names(kept) == ["first"]
     assert code(settle(kept, yes("first"), yes("unknown-50"))) is None, "the newest are remembered"
     assert code(settle(kept, yes("first"), yes("unknown-49"))) == "INTERRUPT_UNKNOWN"

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.runs.interrupts import Book, Settled
+from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.turn import Answer
 from tests.agui.streams import steady
 
@@ -50,7 +50,7 @@ class Thread:
     """What the engine does with a book, without the engine."""
 
     def __init__(self) -> None:
-        self.book, self.client = Book(), Client()
+        self.book, self.client = Interrupts(), Client()
         self.now, self.waits, self.names = START, False, count()
 
     def ask(self, questions: list[tuple[Any, int | None]], *, parked: bool) -> None:
@@ -68,8 +68,8 @@ class Thread:
             found["expiresAt"] = f"2027-01-15T{8 + minutes // 60:02}:{minutes % 60:02}:{second:02}Z"
         return found
 
-    def resume(self, answers: list[Answer]) -> Settled:
-        self.book = Book.loads(self.book.dumps())
+    def resume(self, answers: list[Answer]) -> ResumeResult:
+        self.book = Interrupts.loads(self.book.dumps())
         settled = self.book.settle(answers, self.now, turn_waits=self.waits)
         assert self.waits or not settled.parked, "the answer would go to a turn that is gone"
         if settled.error is None:

@@ -45,11 +45,11 @@ class CountingStore(MemoryStore):
         await super().end(key, status, ended)
 
 
-async def opened(tail_bytes: int = 10**6, run_bytes: int = 10**9) -> tuple[Log, CountingStore]:
+async def opened(log_tail_bytes: int = 10**6, max_run_log_bytes: int = 10**9) -> tuple[Log, CountingStore]:
     store = CountingStore()
     await store.start()
     await store.begin(RECORD)
-    return Log("key", store, tail_bytes, run_bytes), store
+    return Log("key", store, log_tail_bytes, max_run_log_bytes), store
 
 
 def said(number: int, size: int = 0) -> Wire:
@@ -133,7 +133,7 @@ async def test_what_is_in_memory_is_not_read_from_the_store() -> None:
 
 
 async def test_a_reader_that_is_behind_is_served_from_the_store() -> None:
-    log, store = await opened(tail_bytes=1000)
+    log, store = await opened(log_tail_bytes=1000)
     for number in range(1, 101):
         await log.append([said(number, 100)])
     await seal(log)
@@ -143,7 +143,7 @@ async def test_a_reader_that_is_behind_is_served_from_the_store() -> None:
 
 
 async def test_no_more_is_kept_in_memory_than_the_tail() -> None:
-    log, _ = await opened(tail_bytes=10_000)
+    log, _ = await opened(log_tail_bytes=10_000)
     for number in range(200):
         await log.append([said(number, 1000)])
     kept = sum(len(line) for chunk in log._tail for line in chunk.lines)
@@ -160,7 +160,7 @@ async def test_only_the_newest_chunks_are_kept_as_objects() -> None:
 
 
 async def test_a_slow_reader_is_never_handed_more_than_a_piece() -> None:
-    log, _ = await opened(tail_bytes=20 * READ_BYTES)
+    log, _ = await opened(log_tail_bytes=20 * READ_BYTES)
     for number in range(40):
         await log.append([said(number, READ_BYTES // 4)])
     await seal(log)
@@ -198,9 +198,9 @@ async def test_an_event_that_is_not_json_is_refused_before_anything_is_shown() -
 
 
 async def test_a_log_that_grows_too_large_fails_the_run() -> None:
-    log, _ = await opened(run_bytes=5000)
+    log, _ = await opened(max_run_log_bytes=5000)
     await log.append([said(1, 3000)])
-    with pytest.raises(GatewayError, match="run_bytes") as refused:
+    with pytest.raises(GatewayError, match="max_run_log_bytes") as refused:
         await log.append([said(2, 3000)])
     assert refused.value.code == "RUN_TOO_LARGE"
     await seal(log)
@@ -242,7 +242,7 @@ async def test_what_was_shown_is_stored_though_the_run_is_being_stopped() -> Non
 
 
 async def test_a_reader_whose_events_are_gone_is_told() -> None:
-    log, store = await opened(tail_bytes=10)
+    log, store = await opened(log_tail_bytes=10)
     await log.append([said(1)])
     await log.append([said(2)])
     await store.delete_thread("agent", "t", "me")
@@ -277,7 +277,7 @@ def test_any_reader_gets_every_event_once_and_in_order(data: st.DataObject, size
     afters = data.draw(st.lists(st.integers(0, sum(sizes)), min_size=1, max_size=3))
 
     async def scenario() -> None:
-        log, _ = await opened(tail_bytes=tail)
+        log, _ = await opened(log_tail_bytes=tail)
         early = [log.follow(after) for after in afters]
         for size in sizes:
             await log.append([said(log.last + 1 + number, 100) for number in range(size)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.runs.outcomes import KEPT, Endings
+from gateway.runs.outcomes import KEPT, LastOutcomes
 from gateway.runs.thread_state import ThreadKey
 
 THREAD = ThreadKey("an-agent", "t", "me")
@@ -28,7 +28,7 @@ DIED = {"type": "RUN_ERROR", "message": "gone", "code": "AGENT_DIED"}
     ],
 )
 def test_a_run_leaves_its_thread_as_its_last_event_says(last: dict[str, Any], left: str) -> None:
-    endings = Endings()
+    endings = LastOutcomes()
     endings.ended(THREAD, last, parked=False)
     assert endings.of(THREAD) == left
     endings.ended(THREAD, {"type": "RUN_FINISHED"}, parked=False)
@@ -36,13 +36,13 @@ def test_a_run_leaves_its_thread_as_its_last_event_says(last: dict[str, Any], le
 
 
 def test_a_turn_that_waits_itself_leaves_nothing_behind_when_it_does_no_longer() -> None:
-    endings = Endings()
+    endings = LastOutcomes()
     endings.ended(THREAD, PENDING, parked=True)
     assert endings.of(THREAD) == "idle"
 
 
 def test_what_was_released_is_that_until_it_is_opened_again() -> None:
-    endings = Endings()
+    endings = LastOutcomes()
     assert not endings.opened(THREAD)
     endings.released(THREAD)
     assert endings.of(THREAD) == "released"
@@ -51,7 +51,7 @@ def test_what_was_released_is_that_until_it_is_opened_again() -> None:
 
 
 def test_opening_a_session_between_runs_does_not_undo_a_failure() -> None:
-    endings = Endings()
+    endings = LastOutcomes()
     endings.ended(THREAD, DIED, parked=False)
     assert not endings.opened(THREAD)
     assert endings.of(THREAD) == "failed"
@@ -60,7 +60,7 @@ def test_opening_a_session_between_runs_does_not_undo_a_failure() -> None:
 
 
 def test_only_so_many_are_kept() -> None:
-    endings = Endings()
+    endings = LastOutcomes()
     threads = [ThreadKey("an-agent", str(number), "me") for number in range(KEPT + 1)]
     for thread in threads:
         endings.released(thread)

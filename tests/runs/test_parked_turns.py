@@ -9,17 +9,17 @@ import pytest
 
 from gateway.agui.outbound import Suspended
 from gateway.drivers import LiveTurn
-from gateway.events import ClientCall
-from gateway.runs.interrupts import Book
+from gateway.events import ClientToolCall
+from gateway.runs.interrupts import Interrupts
 from gateway.runs.parked_turns import Parked, _expires, settle, without_result
 from gateway.turn import NO_RESULT, Answer, Turn
 
-A, B = ClientCall("a", "show_card"), ClientCall("b", "show_card")
+A, B = ClientToolCall("a", "show_card"), ClientToolCall("b", "show_card")
 NOW = 1000.0
 
 
-def parked(*calls: ClientCall, asks: bool = False) -> Parked:
-    book = Book()
+def parked(*calls: ClientToolCall, asks: bool = False) -> Parked:
+    book = Interrupts()
     if asks:
         book.ask([{"id": "q", "reason": "confirmation"}], "run", parked=True)
     live = cast(LiveTurn, None)  # nobody asks it anything here
@@ -91,13 +91,13 @@ def test_only_a_new_message_of_the_users_gives_the_calls_up() -> None:
 
 
 def test_without_a_turn_that_waits_a_result_is_an_ordinary_message() -> None:
-    settled = settle(Book(), None, turn(result("a")), NOW)
+    settled = settle(Interrupts(), None, turn(result("a")), NOW)
     assert not (settled.parked or settled.waits or settled.error)
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(None, NOW + 3600), (5.0, NOW + 5), (-1.0, NOW), (nan, NOW + 3600)])
 def test_calls_wait_as_long_as_the_agent_and_the_gateway_want(seconds: float | None, until: float) -> None:
-    assert _expires([ClientCall("a", "show_card", None, seconds)], NOW, 3600) == until
+    assert _expires([ClientToolCall("a", "show_card", None, seconds)], NOW, 3600) == until
 
 
 def test_a_turn_waits_until_the_first_of_what_it_waits_for_expires() -> None:

@@ -29,7 +29,7 @@ MOST_GROWN = COUNT * SIZE
 
 @pytest.fixture(scope="module")
 def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with staged(tmp_path_factory.mktemp("flooded"), "scenes", tail_bytes=200_000) as running:
+    with staged(tmp_path_factory.mktemp("flooded"), "scenes", log_tail_bytes=200_000) as running:
         played(running, "floods", forwardedProps={"n": 20, "size": SIZE})  # what is loaded once is loaded
         yield running
 

@@ -13,8 +13,8 @@ from ag_ui.core import ToolCallStartEvent
 from gateway.capabilities.session_tools import SEEN
 from gateway.drivers import Opening
 from gateway.drivers.mcp_client import McpServers
-from gateway.events import Custom, Ended, Event, Layer, Native, TextDelta, ToolStart
-from gateway.runs.tool_observer import LONGEST, MOST_SEEN, Watched
+from gateway.events import AguiEvent, Custom, Event, Layer, TextMessageContent, ToolCallStart, TurnEnded
+from gateway.runs.tool_observer import LONGEST, MOST_SEEN, ObservedSession
 from gateway.turn import Answer, Turn
 
 pytestmark = pytest.mark.anyio
@@ -56,8 +56,8 @@ async def servers() -> AsyncIterator[McpServers]:
         yield McpServers(tasks, private=False)
 
 
-def watched(servers: McpServers, session: Scripted) -> Watched:
-    return Watched(session, servers.use(Opening("t").mcp_servers, Path(), lambda: None))
+def watched(servers: McpServers, session: Scripted) -> ObservedSession:
+    return ObservedSession(session, servers.use(Opening("t").mcp_servers, Path(), lambda: None))
 
 
 async def seen(servers: McpServers, *events: Event, tools: tuple[str, ...] = ()) -> Any:
@@ -70,27 +70,27 @@ async def seen(servers: McpServers, *events: Event, tools: tuple[str, ...] = ())
 @pytest.mark.parametrize(
     ("event", "name"),
     [
-        (ToolStart("c", "Bash"), "Bash"),
-        (ToolStart("c", "Bash", subagent="a1", metadata={"codex": {}}), "Bash"),
+        (ToolCallStart("c", "Bash"), "Bash"),
+        (ToolCallStart("c", "Bash", subagent="a1", metadata={"codex": {}}), "Bash"),
         (
-            ToolStart("c", "mcp__calc__add", metadata={"acp": {"name": "mcp__calc__add", "kind": "other"}}),
+            ToolCallStart("c", "mcp__calc__add", metadata={"acp": {"name": "mcp__calc__add", "kind": "other"}}),
             "mcp__calc__add",
         ),
-        (Native({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "weather"}), "weather"),
-        (Native({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "weather"}), "weather"),
-        (Native(ToolCallStartEvent(tool_call_id="c", tool_call_name="weather")), "weather"),
+        (AguiEvent({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "weather"}), "weather"),
+        (AguiEvent({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "toolCallName": "weather"}), "weather"),
+        (AguiEvent(ToolCallStartEvent(tool_call_id="c", tool_call_name="weather")), "weather"),
     ],
 )
 async def test_a_call_shows_that_the_session_has_the_tool(servers: McpServers, event: Event, name: str) -> None:
-    assert await seen(servers, TextDelta("x"), event, event) == [name]
+    assert await seen(servers, TextMessageContent("x"), event, event) == [name]
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        ToolStart("c", "edit", metadata={"acp": {"kind": "edit"}}),
-        ToolStart("c", "own"),
-        ToolStart("c", "x" * (LONGEST + 1)),
+        ToolCallStart("c", "edit", metadata={"acp": {"kind": "edit"}}),
+        ToolCallStart("c", "own"),
+        ToolCallStart("c", "x" * (LONGEST + 1)),
     ],
     ids=["a kind", "the client's own", "too long"],
 )
@@ -101,8 +101,8 @@ async def test_a_call_without_a_name_of_the_agents_own_is_seen_all_the_same(serv
 @pytest.mark.parametrize(
     "event",
     [
-        Native({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "{"}),
-        Native({"type": "CUSTOM", "toolCallName": "no call"}),
+        AguiEvent({"type": "TOOL_CALL_CHUNK", "toolCallId": "c", "delta": "{"}),
+        AguiEvent({"type": "CUSTOM", "toolCallName": "no call"}),
         Custom("tool", {"name": "no call"}),
     ],
     ids=["a later chunk", "another event", "no call"],
@@ -112,18 +112,20 @@ async def test_what_is_no_call_is_not_taken_for_one(servers: McpServers, event: 
 
 
 async def test_only_so_many_names_are_kept(servers: McpServers) -> None:
-    assert len(await seen(servers, *(ToolStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MOST_SEEN
+    assert (
+        len(await seen(servers, *(ToolCallStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MOST_SEEN
+    )
 
 
 async def test_what_was_seen_in_one_turn_is_known_in_the_next(servers: McpServers) -> None:
-    session = watched(servers, Scripted([ToolStart("c", "Bash")], [Ended()], [ToolStart("c", "Grep")]))
+    session = watched(servers, Scripted([ToolCallStart("c", "Bash")], [TurnEnded()], [ToolCallStart("c", "Grep")]))
     for expected in (["Bash"], ["Bash"], ["Bash", "Grep"]):
         await (await session.start(Turn("t", "r"))).next()
         assert session.learned == {"custom.session.cwd": "/", SEEN: expected}
 
 
 async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: McpServers) -> None:
-    inner = Scripted([TextDelta("x")])
+    inner = Scripted([TextMessageContent("x")])
     session = watched(servers, inner)
     live = await session.start(Turn("t", "r"))
     await live.next()

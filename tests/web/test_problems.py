@@ -67,7 +67,7 @@ def test_408_for_a_body_that_does_not_come(small: Gateway) -> None:
 def test_409_for_a_second_run_of_a_thread_names_the_live_one(gateway: Gateway) -> None:
     with gateway.stream("demo", "slow 600", threadId="busy-thread", runId="the-first") as events:
         next(events)
-        problem = problem_in(gateway.post("demo", run_input(threadId="busy-thread")), 409, "RUN_LIVE")
+        problem = problem_in(gateway.post("demo", run_input(threadId="busy-thread")), 409, "RUN_IN_PROGRESS")
     assert problem["runId"] == "the-first"
     assert "/runs/the-first/cancel" in problem["detail"]
 
@@ -80,7 +80,7 @@ def test_413_for_a_body_over_the_limit(small: Gateway) -> None:
 
 def test_415_for_a_body_that_is_not_called_json(gateway: Gateway) -> None:
     response = gateway.client.post("/agents/echo", content=b"{}", headers={"content-type": "text/plain"})
-    assert "text/plain" in problem_in(response, 415, "WRONG_CONTENT_TYPE")["detail"]
+    assert "text/plain" in problem_in(response, 415, "UNSUPPORTED_CONTENT_TYPE")["detail"]
 
 
 def test_422_for_an_input_with_wrong_fields_names_each_of_them(gateway: Gateway) -> None:
@@ -91,7 +91,7 @@ def test_422_for_an_input_with_wrong_fields_names_each_of_them(gateway: Gateway)
 def test_422_for_what_the_agent_cannot_do_names_who_said_so(gateway: Gateway) -> None:
     body = run_input(forwardedProps={"gateway": {"model": "gpt-99"}})
     problem = problem_in(gateway.post("echo", body), 422, "CAPABILITY_ERROR")
-    assert (problem["pointer"], problem["saidBy"]) == ("/forwardedProps/gateway/model", "profile (echo.toml)")
+    assert (problem["pointer"], problem["source"]) == ("/forwardedProps/gateway/model", "profile (echo.toml)")
 
 
 def test_431_for_headers_over_the_limit(small: Gateway) -> None:
@@ -102,7 +102,7 @@ def test_431_for_headers_over_the_limit(small: Gateway) -> None:
 def test_503_for_one_run_too_many(small: Gateway) -> None:
     with small.stream("demo", "slow 600") as events:
         next(events)
-        assert "max_runs" in problem_in(small.post("echo", run_input()), 503, "BUSY")["detail"]
+        assert "max_runs" in problem_in(small.post("echo", run_input()), 503, "GATEWAY_BUSY")["detail"]
 
 
 def test_a_refusal_to_copilotkit_has_the_words_that_it_shows_to_developers(gateway: Gateway) -> None:

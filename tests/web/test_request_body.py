@@ -33,7 +33,7 @@ def padded(size: int) -> bytes:
 def test_what_a_foreign_page_could_send_unasked_is_refused(gateway: Gateway, path: str, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
     response = gateway.client.post(path, content=json.dumps(run_input()).encode(), headers=headers)
-    problem_in(response, 415, "WRONG_CONTENT_TYPE")
+    problem_in(response, 415, "UNSUPPORTED_CONTENT_TYPE")
 
 
 @pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8"])

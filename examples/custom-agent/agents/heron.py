@@ -3,7 +3,16 @@
 import json
 from collections.abc import AsyncGenerator, Mapping
 
-from gateway.events import Asked, Event, Question, TextDelta, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import (
+    Event,
+    Interrupt,
+    InterruptRequested,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
 from gateway.turn import Answer, Turn
 
 YES_OR_NO = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
@@ -11,12 +20,14 @@ YES_OR_NO = {"type": "object", "properties": {"approved": {"type": "boolean"}}, 
 
 async def heron(turn: Turn) -> AsyncGenerator[Event, Mapping[str, Answer]]:
     call = f"{turn.run_id}-catch"
-    yield TextDelta("I see something moving.")
-    yield ToolStart(call, "catch")
-    yield ToolArgs(call, json.dumps({"what": turn.text}))
-    yield ToolEnd(call)
-    answers = yield Asked((Question(call, "tool_call", "May I?", tool_call_id=call, response_schema=YES_OR_NO),))
+    yield TextMessageContent("I see something moving.")
+    yield ToolCallStart(call, "catch")
+    yield ToolCallArgs(call, json.dumps({"what": turn.text}))
+    yield ToolCallEnd(call)
+    answers = yield InterruptRequested(
+        (Interrupt(call, "tool_call", "May I?", tool_call_id=call, response_schema=YES_OR_NO),)
+    )
     answer = answers[call]
     allowed = answer.status == "resolved" and answer.payload["approved"]
-    yield ToolResult(call, "caught" if allowed else "the user said no")
-    yield TextDelta(f"I have {turn.text}." if allowed else "Then I go on waiting.")
+    yield ToolCallResult(call, "caught" if allowed else "the user said no")
+    yield TextMessageContent(f"I have {turn.text}." if allowed else "Then I go on waiting.")

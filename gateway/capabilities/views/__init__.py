@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.capabilities.layers import Said
+from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, etag, to_json
-from gateway.capabilities.versions import Shown
+from gateway.capabilities.versions import RenderedSnapshot
 from gateway.capabilities.views import acp, agui, mux, relay
-from gateway.capabilities.views.relay import Standing
+from gateway.capabilities.views.relay import ThreadStatus
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
 from gateway.errors import BadRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
+class SnapshotEntry:
     """A snapshot with its bytes."""
 
     snapshot: Snapshot
@@ -25,13 +25,13 @@ class Current:
     etag: str
     model: Model | None = None
     """Whose limits are in it."""
-    standing: Standing | None = None
+    standing: ThreadStatus | None = None
     """Where the thread is, for a view that tells it."""
-    layers: tuple[Said, ...] = ()
+    layers: tuple[LayerStatement, ...] = ()
     """What it was merged from."""
 
 
-View = Callable[[Current, AgentDefinition], Any]
+View = Callable[[SnapshotEntry, AgentDefinition], Any]
 
 
 def view_named(name: str | None, protocol: str | None = None) -> str:
@@ -42,20 +42,20 @@ def view_named(name: str | None, protocol: str | None = None) -> str:
     return OLDER if name == "agui" and protocol == "0" else name
 
 
-def shown(view: str, current: Current, definition: AgentDefinition, *, explain: bool = False) -> Shown:
+def shown(view: str, current: SnapshotEntry, definition: AgentDefinition, *, explain: bool = False) -> RenderedSnapshot:
     """`explain`: with who said each leaf; of AG-UI's own."""
     who = to_json(current.snapshot.explain()) if explain else None
     if view == "agui":
-        return Shown(current.body, current.etag.strip('"'), who)
+        return RenderedSnapshot(current.body, current.etag.strip('"'), who)
     body = to_json((VIEWS | {OLDER: _older})[view](current, definition))
-    return Shown(body, etag(body).strip('"'), who)
+    return RenderedSnapshot(body, etag(body).strip('"'), who)
 
 
-def _agui(current: Current, definition: AgentDefinition) -> Any:
+def _agui(current: SnapshotEntry, definition: AgentDefinition) -> Any:
     return current.snapshot.tree()
 
 
-def _older(current: Current, definition: AgentDefinition) -> Any:
+def _older(current: SnapshotEntry, definition: AgentDefinition) -> Any:
     return agui.before_1_0(current.snapshot.tree())
 
 

@@ -56,7 +56,7 @@ def fact(snapshot: Snapshot, name: str) -> Fact:
 
 def _told(snapshot: Snapshot, path: str) -> Fact:
     """The agent's word. How the gateway itself streams says nothing of the agent."""
-    speakers = [said for said in snapshot.said_by.get(path, ()) if said.layer != "gateway"]
+    speakers = [said for said in snapshot.sources.get(path, ()) if said.layer != "gateway"]
     if not speakers:
         return Fact(None, path)
     last = speakers[-1]

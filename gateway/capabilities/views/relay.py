@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.capabilities.layers import Said
+from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, fact
 from gateway.capability_paths import flatten, unflatten
@@ -72,7 +72,7 @@ SESSION_EVENTS = ("session.started", "session.resumed", "session.released")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ThreadStatus:
     """Where a thread is."""
 
     known: bool = True
@@ -89,7 +89,7 @@ class Standing:
     """How its last run, or a release, left it: the status where nothing else is to be told."""
 
 
-def view(snapshot: Snapshot, standing: Standing | None = None) -> dict[str, Any]:
+def view(snapshot: Snapshot, standing: ThreadStatus | None = None) -> dict[str, Any]:
     """`standing`: None without a thread; then the status is the agent's."""
     found = {PLACE + path: told.value for path, told in _made(snapshot).items()}
     told: dict[str, Any] = unflatten(LAYER | found)["custom"][NAME]
@@ -97,7 +97,7 @@ def view(snapshot: Snapshot, standing: Standing | None = None) -> dict[str, Any]
     return told if now is None else told | {"status": now}
 
 
-def status(standing: Standing | None, availability: str | None) -> str | None:
+def status(standing: ThreadStatus | None, availability: str | None) -> str | None:
     """What is under way counts first: it goes on even where no new run could begin."""
     if standing is not None and (busy := _busy(standing)) is not None:
         return busy
@@ -108,7 +108,7 @@ def status(standing: Standing | None, availability: str | None) -> str | None:
     return standing.left if standing.known else "offline"
 
 
-def _busy(standing: Standing) -> str | None:
+def _busy(standing: ThreadStatus) -> str | None:
     if standing.live:
         return "starting" if standing.starting else "active"
     if standing.asked:
@@ -125,9 +125,11 @@ class Made:
     of: tuple[Fact, ...]
     """What it is made of, with who said that."""
 
-    def said(self, path: str) -> Said:
+    def said(self, path: str) -> LayerStatement:
         known = ", ".join(f"{one.path} by {one.said_by}" for one in self.of if one.value is not None)
-        return Said("gateway", f"made of {known}" if known else "what this gateway carries", {path: self.value})
+        return LayerStatement(
+            "gateway", f"made of {known}" if known else "what this gateway carries", {path: self.value}
+        )
 
 
 def told_in(snapshot: Snapshot) -> Snapshot:
@@ -136,12 +138,12 @@ def told_in(snapshot: Snapshot) -> Snapshot:
     mine = [path for path in snapshot.values if not f"{path}.".startswith(PLACE) or _carried(snapshot, path)]
     made = {PLACE + path: told for path, told in _made(snapshot).items()}
     values = {path: snapshot.values[path] for path in mine} | {path: told.value for path, told in made.items()}
-    said_by = {path: snapshot.said_by[path] for path in mine} | {path: [told.said(path)] for path, told in made.items()}
+    said_by = {path: snapshot.sources[path] for path in mine} | {path: [told.said(path)] for path, told in made.items()}
     return Snapshot(values, said_by)
 
 
 def _carried(snapshot: Snapshot, path: str) -> bool:
-    return snapshot.said_by[path][-1].layer == "gateway"
+    return snapshot.sources[path][-1].layer == "gateway"
 
 
 def _made(snapshot: Snapshot) -> dict[str, Made]:

@@ -68,6 +68,6 @@ class Model(Section):
     """The agent can also take it from a server on this machine."""
     argument: str | None = None
     """What the agent is given as the model's name, where that is not its id."""
-    checked: date | None = None
+    verified: date | None = None
     """When this was last held against `source`; left out: with the file."""
     source: str | None = None

@@ -17,7 +17,7 @@ from gateway.catalog.sections import Level
 from gateway.errors import AgentFault
 from gateway.jsonio import dumps
 
-KEPT = frozenset(("id", "effort", "budget", "checked", "source"))
+KEPT = frozenset(("id", "effort", "budget", "verified", "source"))
 """Of `[[models]]`, what an agent cannot tell: its id is how it is found, the others are about this gateway's file."""
 TOLD = frozenset(Model.model_fields) - KEPT
 COUNTS = frozenset(("context", "output", "max_thinking"))

@@ -73,8 +73,8 @@ def describe(definition: AgentDefinition, model: Model, source: Source, updated:
 def model_argument(definition: AgentDefinition, model: Model) -> tuple[str, str]:
     """How the agent is told: an option of its command and the value, or its protocol's own word."""
     name = model.argument or model.id
-    ways = [definition.cli, *(door.cli for door in definition.otherwise)]
-    flags = [way.wishes.model for way in ways if way is not None and way.wishes.model is not None]
+    ways = [definition.cli, *(fallback.cli for fallback in definition.fallback)]
+    flags = [way.flags.model for way in ways if way is not None and way.flags.model is not None]
     key, value = _of_flag(flags[0]) if flags else OWN_WORDS.get(definition.driver, OWN_WORD)
     return key, value.replace("{model}", name)
 

@@ -58,7 +58,7 @@ class ModelRegistry:
     def describe(self, model: Model) -> dict[str, Any]:
         """agent-mux's `ModelCapabilities`."""
         entry = self._entries.get(model.id, Entry(model))
-        updated = self._refreshed if entry.source == "remote" else _stamp(model.checked or self._definition.checked)
+        updated = self._refreshed if entry.source == "remote" else _stamp(model.verified or self._definition.verified)
         return describe(self._definition, model, entry.source, updated)
 
     @property
@@ -70,7 +70,7 @@ class ModelRegistry:
         """When the agent was last asked; else when its file was last held against the world. None: never."""
         if self._refreshed is not None:
             return self._refreshed
-        days = [model.checked for model in self._definition.models] + [self._definition.checked]
+        days = [model.verified for model in self._definition.models] + [self._definition.verified]
         return _stamp(max((day for day in days if day is not None), default=None))
 
     @property

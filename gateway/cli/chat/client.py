@@ -29,7 +29,7 @@ class Thread:
     """Questions that wait for an answer."""
 
 
-class Talk:
+class GatewayClient:
     def __init__(self, client: httpx.Client, agent: str) -> None:
         self._client, self._agent = client, agent
         self._client.timeout = httpx.Timeout(ANSWER_LIMIT, connect=CONNECT_LIMIT)
@@ -59,7 +59,7 @@ class Talk:
                     ended = event["type"] in ENDS
                     yield event
         if not ended:
-            raise AgentFault("the stream ended before the run did", code="STREAM_CUT")
+            raise AgentFault("the stream ended before the run did", code="STREAM_INTERRUPTED")
 
     def cancel(self, run_id: str) -> None:
         with suppress(httpx.HTTPError):  # it may be over by now; whoever reads the stream learns how it ended

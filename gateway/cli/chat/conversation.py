@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.cli.chat.client import Talk
-from gateway.cli.chat.prompts import Asker
+from gateway.cli.chat.client import GatewayClient
+from gateway.cli.chat.prompts import InterruptPrompter
 from gateway.cli.chat.run_input import new_run, run_input
-from gateway.cli.chat.signals import Stopper
+from gateway.cli.chat.signals import CtrlC
 from gateway.cli.chat.tool_calls import Calls
 from gateway.cli.exit import CANCELLED, FAILED
 from gateway.cli.output.plain_view import View
@@ -23,7 +23,7 @@ INVALID = "RESUME_INVALID"
 
 
 class Conversation:
-    def __init__(self, talk: Talk, view: View, calls: Calls, asker: Asker, stopper: Stopper) -> None:
+    def __init__(self, talk: GatewayClient, view: View, calls: Calls, asker: InterruptPrompter, stopper: CtrlC) -> None:
         self._talk, self._view, self._calls, self._asker, self._stopper = talk, view, calls, asker, stopper
 
     def hold(self, thread_id: str, message: dict[str, Any], wishes: dict[str, Any], *, known: bool) -> int:

@@ -20,7 +20,7 @@ YES, NO = ("y", "yes", "true", "1"), ("n", "no", "false", "0")
 MISSING = object()
 
 
-class GivenUp(Exception):
+class FormAbandoned(Exception):
     """Ctrl-D: no answer."""
 
 
@@ -72,7 +72,7 @@ class Form:
     def _line(self) -> str:
         typed = sys.stdin.readline()
         if not typed:
-            raise GivenUp
+            raise FormAbandoned
         return typed.strip()
 
     def _say(self, words: str, style: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from gateway.cli.chat.forms import Form, GivenUp, choices
+from gateway.cli.chat.forms import Form, FormAbandoned, choices
 from gateway.cli.chat.keypress import END, ESCAPE, single_keys
 from gateway.cli.chat.tool_calls import Call, Calls, arguments_shown
 from gateway.cli.exit import complain
@@ -26,7 +26,7 @@ ARGUMENTS_SHOWN = 2000
 EDIT = "e"
 
 
-class Asker:
+class InterruptPrompter:
     """`console`: where there is somebody to read it; None: there is nobody."""
 
     def __init__(self, console: Console | None, calls: Calls) -> None:
@@ -47,7 +47,7 @@ class Asker:
         self._show(self._console, interrupt, call)
         try:
             return self._asked(self._console, interrupt, call)
-        except GivenUp:
+        except FormAbandoned:
             return _cancelled(interrupt)
 
     def _show(self, console: Console, interrupt: Interrupt, call: Call | None) -> None:
@@ -100,7 +100,7 @@ def choose(console: Console, keys: dict[str, str]) -> str:
         while (pressed := key().lower()) not in keys:
             if pressed in (ESCAPE, END):
                 console.print("cancelled")
-                raise GivenUp
+                raise FormAbandoned
             console.print(Text(f"one of {' '.join(keys)} > ", "dim"), end="")
     console.print(Text(harmless(keys[pressed])))
     return pressed

@@ -17,7 +17,7 @@ from gateway.cli.exit import CANCELLED
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopper:
+class CtrlC:
     """`cancel`: asks the gateway to stop the run of this id. It may wait, so it is called in a thread."""
 
     def __init__(self, cancel: Callable[[str], None]) -> None:

@@ -81,7 +81,7 @@ def row(definition: AgentDefinition, found: Availability) -> dict[str, Any]:
         "reason": found.reason,
         "hint": found.hint,
         "program": found.program,
-        "door": found.door,
+        "transport": found.transport,
         "platform": found.platform,
         "prerequisites": list(facts["prerequisites"]),
         "signedIn": found.signed_in,

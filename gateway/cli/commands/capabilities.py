@@ -44,7 +44,7 @@ Side by side:                      agui-gateway capabilities claude codex gemini
 
 @click.command("capabilities", help=HELP)
 @click.argument("names", metavar="AGENT [AGENT2]...", nargs=-1, required=True)
-@click.option("--explain", is_flag=True, help="With who said it, when, and what it overruled.")
+@click.option("--explain", is_flag=True, help="With who said it, when, and what it overridden.")
 @click.option("--probe", is_flag=True, help="Start the agent first, and let it speak for itself.")
 @click.option("--model", help="With this model's own limits.")
 @click.option("--view", default="agui", metavar="NAME", help="Whose words: agui, acp, mux or relay.  [default: agui]")

@@ -21,14 +21,14 @@ from rich.console import Console
 
 from gateway.cli.agent_options import agents_options, catalog_for, chosen, folder, settings_for
 from gateway.cli.chat import run_input
-from gateway.cli.chat.client import Talk
+from gateway.cli.chat.client import GatewayClient
 from gateway.cli.chat.conversation import Conversation
-from gateway.cli.chat.prompts import Asker
-from gateway.cli.chat.signals import Stopper
+from gateway.cli.chat.prompts import InterruptPrompter
+from gateway.cli.chat.signals import CtrlC
 from gateway.cli.chat.tool_calls import Calls
 from gateway.cli.exit import CANCELLED, complain, fail
 from gateway.cli.output.plain_view import Lines, Plain, View
-from gateway.cli.output.rich_view import Show
+from gateway.cli.output.rich_view import RichView
 from gateway.cli.output.terminal import console
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
@@ -92,14 +92,14 @@ class Gateway:
 
 
 def converse(agent: str, gateway: Gateway, message: Message, asked: dict[str, Any], given: dict[str, Any]) -> int:
-    talk, calls = Talk(gateway.client, agent), Calls()
+    talk, calls = GatewayClient(gateway.client, agent), Calls()
     thread = given["thread"] or f"terminal-{uuid4().hex[:8]}"
-    stopper = Stopper(talk.cancel)
+    stopper = CtrlC(talk.cancel)
     with stopper.watching():
         view = view_for(given["json_"], given["verbose"], calls)
-        conversation = Conversation(talk, view, calls, Asker(asking(given["json_"]), calls), stopper)
+        conversation = Conversation(talk, view, calls, InterruptPrompter(asking(given["json_"]), calls), stopper)
         code = conversation.hold(thread, message, asked, known=given["thread"] is not None)
-    if gateway.keeps and isinstance(view, Show) and sys.stdout.isatty():
+    if gateway.keeps and isinstance(view, RichView) and sys.stdout.isatty():
         view.tell(f"go on: agui-gateway run {agent} --thread {thread} …")
     return code
 
@@ -107,7 +107,7 @@ def converse(agent: str, gateway: Gateway, message: Message, asked: dict[str, An
 def view_for(json_: bool, verbose: bool, calls: Calls) -> View:
     if json_:
         return Lines()
-    return Show(console(), calls, whole=verbose) if verbose or sys.stdout.isatty() else Plain()
+    return RichView(console(), calls, whole=verbose) if verbose or sys.stdout.isatty() else Plain()
 
 
 def asking(json_: bool) -> Console | None:

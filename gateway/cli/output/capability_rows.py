@@ -19,11 +19,11 @@ YES, NO, UNKNOWN = ("✓", "yes"), ("✗", "no"), ("·", "?")
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class CapabilityRow:
     keys: tuple[str, ...]
     value: Any
     told: Mapping[str, Any]
-    """Its layer, source and time, and what it overruled; empty without `--explain`."""
+    """Its layer, source and time, and what it overridden; empty without `--explain`."""
 
     @property
     def name(self) -> str:
@@ -36,18 +36,18 @@ class Row:
     """One leaf of several agents; None: that agent has none."""
 
     path: str
-    cells: tuple[Leaf | None, ...]
+    cells: tuple[CapabilityRow | None, ...]
 
     @property
     def differs(self) -> bool:
         return len({None if leaf is None else _json(leaf.value) for leaf in self.cells}) > 1
 
 
-def leaves(body: Mapping[str, Any], *, explained: bool) -> list[Leaf]:
+def leaves(body: Mapping[str, Any], *, explained: bool) -> list[CapabilityRow]:
     """Without a view's list of what nobody knows: that is said by what is not there."""
     told = body["explain"] if explained else {}
     found = _leaves(body["capabilities"] if explained else body, ())
-    return [Leaf(keys, value, told.get(_path(keys), {})) for keys, value in found if keys != ("unknown",)]
+    return [CapabilityRow(keys, value, told.get(_path(keys), {})) for keys, value in found if keys != ("unknown",)]
 
 
 def _leaves(tree: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -63,15 +63,15 @@ def _path(keys: Sequence[str]) -> str:
     return ".".join(key.replace("~", "~0").replace(".", "~1") for key in keys)
 
 
-def categories(found: Sequence[Leaf], alone: str) -> dict[str, list[Leaf]]:
+def categories(found: Sequence[CapabilityRow], alone: str) -> dict[str, list[CapabilityRow]]:
     """In their order; `alone`: the category of leaves that have none."""
-    groups: dict[str, list[Leaf]] = {}
+    groups: dict[str, list[CapabilityRow]] = {}
     for leaf in found:
         groups.setdefault(leaf.keys[0] if len(leaf.keys) > 1 else alone, []).append(leaf)
     return groups
 
 
-def side_by_side(agents: Sequence[Sequence[Leaf]]) -> list[Row]:
+def side_by_side(agents: Sequence[Sequence[CapabilityRow]]) -> list[Row]:
     """A row for every leaf that any of them has, category by category."""
     by_keys = [{leaf.keys: leaf for leaf in found} for found in agents]
     every = list(dict.fromkeys(keys for found in by_keys for keys in found))
@@ -114,12 +114,12 @@ def who(told: Mapping[str, Any]) -> str:
     return one_line(f"{told['layer']} ({told['source']})") if told else ""
 
 
-def overruled(told: Mapping[str, Any]) -> list[str]:
+def overridden(told: Mapping[str, Any]) -> list[str]:
     """Those whose word does not count, the last one first."""
-    return [f"{word(said['value'])} by {who(said)} at {said['at']}" for said in told.get("overruled", ())]
+    return [f"{word(said['value'])} by {who(said)} at {said['since']}" for said in told.get("overridden", ())]
 
 
-def cell(leaf: Leaf | None) -> str:
+def cell(leaf: CapabilityRow | None) -> str:
     return _sign(UNKNOWN) if leaf is None else f"{word(leaf.value)} {who(leaf.told)}".rstrip()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.output.capability_rows import Leaf, Row, categories, cell, one_line, overruled, who, word
+from gateway.cli.output.capability_rows import CapabilityRow, Row, categories, cell, one_line, overridden, who, word
 from gateway.cli.output.terminal import aligned, console
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ def in_colours() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def show_one(agent: str, found: Sequence[Leaf], view: str, *, explained: bool) -> None:
+def show_one(agent: str, found: Sequence[CapabilityRow], view: str, *, explained: bool) -> None:
     groups = categories(found, alone=view)
     if not in_colours():
         rows = [_columns(category, leaf) for category, group in groups.items() for leaf in group]
-        headings = ("category", "capability", "value", "said by", "at", "overruled")
+        headings = ("category", "capability", "value", "source", "since", "overridden")
         width = 6 if explained else 3
         click.echo("\n".join(aligned([headings[:width], *(row[:width] for row in rows)])))
         return
@@ -40,17 +40,17 @@ def show_one(agent: str, found: Sequence[Leaf], view: str, *, explained: bool) -
         width = max(len(leaf.name) for leaf in group)
         for leaf in group:
             twig = branch.add(_line(leaf, width))
-            for said in overruled(leaf.told):
-                twig.add(Text(f"overruled: {said}", "dim"))
+            for said in overridden(leaf.told):
+                twig.add(Text(f"overridden: {said}", "dim"))
     console().print(tree, soft_wrap=False)
 
 
-def _columns(category: str, leaf: Leaf) -> tuple[str, ...]:
-    said = who(leaf.told), leaf.told.get("at", ""), "; ".join(overruled(leaf.told))
+def _columns(category: str, leaf: CapabilityRow) -> tuple[str, ...]:
+    said = who(leaf.told), leaf.told.get("since", ""), "; ".join(overridden(leaf.told))
     return one_line(category), leaf.name, word(leaf.value), *said
 
 
-def _line(leaf: Leaf, width: int) -> Text:
+def _line(leaf: CapabilityRow, width: int) -> Text:
     from rich.text import Text
 
     line = Text.assemble(f"{leaf.name:<{width}}  ", (word(leaf.value), _colour(leaf.value)))

@@ -29,7 +29,7 @@ TABLE_ROWS = 200
 CELL = re.compile(r"(?<!\\)\|")
 
 
-class Flow:
+class StreamingMarkdown:
     """One message."""
 
     def __init__(self) -> None:

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway.cli.chat.tool_calls import Calls, arguments_shown, shortened
-from gateway.cli.output.markdown import Flow
+from gateway.cli.output.markdown import StreamingMarkdown
 from gateway.cli.output.plans import Plans
 from gateway.cli.output.terminal import harmless
 from gateway.cli.output.tool_output import Outputs, diff_lines
-from gateway.cli.output.usage import Bill
+from gateway.cli.output.usage import UsageTotal
 
 Event = dict[str, Any]
 
@@ -26,7 +26,7 @@ RESULT_LINES = 3
 THINKING, TOOL, QUIET, WARNING, ERROR = "dim italic", "cyan", "dim", "yellow", "red"
 
 
-class Show:
+class RichView:
     """`whole`: nothing is shortened or left out."""
 
     def __init__(self, console: Console, calls: Calls, *, whole: bool = False) -> None:
@@ -37,8 +37,8 @@ class Show:
         self._last_call = ""
         self._plans = Plans()
         self._outputs = Outputs(whole=whole)
-        self._bill = Bill()
-        self._flow = Flow()
+        self._bill = UsageTotal()
+        self._flow = StreamingMarkdown()
         self._sets = console.color_system is not None
         """Without styles the marks are all that is left of them."""
         self._began = time.monotonic()
@@ -176,7 +176,7 @@ class Show:
 
     def _end_text(self) -> None:
         """What was held back of it, until more would have come."""
-        pieces, self._flow = self._flow.close(), Flow()
+        pieces, self._flow = self._flow.close(), StreamingMarkdown()
         for text, style in pieces:
             self._write(text, style)
 
@@ -199,18 +199,18 @@ def content_text(content: Any) -> str:
     return "\n".join(str(part.get("text", f"[{part.get('type')}]")) for part in parts)
 
 
-HANDLERS: dict[str, Callable[[Show, Event], None]] = {
-    "TEXT_MESSAGE_CONTENT": Show._text,
-    "REASONING_MESSAGE_CONTENT": Show._thinking,
-    "TOOL_CALL_END": Show._call,
-    "TOOL_CALL_RESULT": Show._result,
-    "ACTIVITY_SNAPSHOT": Show._activity,
-    "ACTIVITY_DELTA": Show._activity,
-    "SUBAGENT_STARTED": Show._subagent,
-    "SUBAGENT_ERROR": Show._subagent_broke,
-    "STEP_STARTED": Show._step,
-    "CUSTOM": Show._custom,
-    "RUN_FINISHED": Show._ended,
-    "RUN_ERROR": Show._ended,
+HANDLERS: dict[str, Callable[[RichView, Event], None]] = {
+    "TEXT_MESSAGE_CONTENT": RichView._text,
+    "REASONING_MESSAGE_CONTENT": RichView._thinking,
+    "TOOL_CALL_END": RichView._call,
+    "TOOL_CALL_RESULT": RichView._result,
+    "ACTIVITY_SNAPSHOT": RichView._activity,
+    "ACTIVITY_DELTA": RichView._activity,
+    "SUBAGENT_STARTED": RichView._subagent,
+    "SUBAGENT_ERROR": RichView._subagent_broke,
+    "STEP_STARTED": RichView._step,
+    "CUSTOM": RichView._custom,
+    "RUN_FINISHED": RichView._ended,
+    "RUN_ERROR": RichView._ended,
 }
 """What is not here needs no showing: starts and ends of what is seen anyway, and state, which is the frontend's."""

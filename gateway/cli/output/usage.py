@@ -10,7 +10,7 @@ PARTS = (
 )
 
 
-class Bill:
+class UsageTotal:
     def __init__(self) -> None:
         self._tokens: dict[str, int] = {}
         self._dollars: float | None = None

@@ -132,7 +132,7 @@ export class Session {
 
   #changed({ event, data }) {
     if (data.capabilities) this.capabilities.value = data.capabilities;
-    if (event === "gone") this.model.notice("bad", data.detail ?? "This agent is not there any more.");
+    if (event === "removed") this.model.notice("bad", data.detail ?? "This agent is not there any more.");
   }
 
   #feeding(state, problem) {

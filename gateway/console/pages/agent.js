@@ -36,7 +36,7 @@ class Agent {
     this.prices = h("div");
     this.node = h("div", { class: "page stack" }, this.head,
       h("div", { class: "agent-grid" },
-        h("div", { class: "stack" }, section("Capabilities", this.#tree.node, { beside: this.state, note: "Open a line to see who said it, when, and whom that overruled." })),
+        h("div", { class: "stack" }, section("Capabilities", this.#tree.node, { beside: this.state, note: "Open a line to see who said it, when, and whom that overridden." })),
         h("div", { class: "stack" }, section("Call it", callIt(own)), section("Models", this.prices), section("Threads", this.list), section("Other words for it", views(own)))));
   }
 

@@ -60,7 +60,7 @@ class Compare {
 
 function told(cell) {
   if (!cell) return h("td", { class: "muted" }, h("span", { class: "small" }, "unknown"));
-  return h("td", {}, h("div", {}, valueMark(cell.value)), h("div", { class: "tiny", title: when(cell.at) }, h("span", { class: `layer ${cell.layer}` }, cell.layer), " ", h("span", { class: "muted mono" }, cell.source)));
+  return h("td", {}, h("div", {}, valueMark(cell.value)), h("div", { class: "tiny", title: when(cell.since) }, h("span", { class: `layer ${cell.layer}` }, cell.layer), " ", h("span", { class: "muted mono" }, cell.source)));
 }
 
 /** ?a=…&b=…&c=…, as far as there are such agents; two at least. */

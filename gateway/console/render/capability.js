@@ -1,5 +1,5 @@
 // A snapshot to read: groups of leaves, each with its value and who said it. A row opens to tell the source, the time,
-// and whom that overruled. Updates touch the rows that changed, and mark them for a moment.
+// and whom that overridden. Updates touch the rows that changed, and mark them for a moment.
 
 import { fill, h } from "../lib/dom.js";
 import { flatten, grouped, KNOWN, brief, same, titleOf, within } from "./leaves.js";
@@ -75,7 +75,7 @@ class Row {
     this.node.classList.toggle("unknown", !known);
     fill(this.value, known ? valueMark(value) : h("span", { class: "muted" }, "unknown"));
     this.speaker.className = `layer ${told?.layer ?? ""}`;
-    fill(this.speaker, told?.layer ?? "", told?.overruled && h("span", { class: "caps-over", title: "It overruled another" }, "↥"));
+    fill(this.speaker, told?.layer ?? "", told?.overridden && h("span", { class: "caps-over", title: "It overridden another" }, "↥"));
     this.#open();
     return changed;
   }
@@ -98,11 +98,11 @@ export function explained(told, value, known = true) {
   if (!known) return h("p", { class: "muted small" }, "Nobody has said. Unknown is not no: a client may try, and the gateway lets it pass.");
   const whole = value !== null && typeof value === "object" ? new Tree({ label: "The whole value" }) : null;
   whole?.update(value);
-  return [whole?.node, told ? [speech(told, "Said by"), (told.overruled ?? []).map((other) => speech(other, "Overruled"))] : h("p", { class: "muted small" }, "Who said it was not asked.")];
+  return [whole?.node, told ? [speech(told, "Said by"), (told.overridden ?? []).map((other) => speech(other, "Overridden"))] : h("p", { class: "muted small" }, "Who said it was not asked.")];
 }
 
 function speech({ layer, source, at, value }, words) {
-  return h("div", { class: "caps-speech small" }, h("span", { class: "muted" }, words), h("span", { class: `layer ${layer}` }, layer), words === "Overruled" && h("span", { class: "mono" }, brief(value)),
+  return h("div", { class: "caps-speech small" }, h("span", { class: "muted" }, words), h("span", { class: `layer ${layer}` }, layer), words === "Overridden" && h("span", { class: "mono" }, brief(value)),
     h("span", { class: "mono" }, source), at && h("time", { dateTime: at, title: at, class: "muted" }, when(at)));
 }
 

@@ -32,13 +32,13 @@ UNREAD = 64
 """Events that wait for the run: with more, a command's output is gathered instead of shown piece by piece."""
 
 
-class Service:
+class ClientMethods:
     def __init__(self, session: AcpSession, opening: Opening, definition: AgentDefinition, tasks: Tasks) -> None:
         self._session = session
         self._workspace = Workspace([opening.cwd, *opening.additional_directories])
         self._terminals = Terminals(tasks)
         command = definition.command
-        self._inherit = command.inherit if command else ()
+        self._inherit = command.inherit_env if command else ()
         self._methods: dict[str, Callable[[Request, Params], Awaitable[Any]]] = {
             "session/request_permission": self._permission,
             "elicitation/create": self._elicitation,

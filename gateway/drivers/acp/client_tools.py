@@ -17,9 +17,9 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import Door, Folder
-from gateway.drivers.prompt_builder import Telling
-from gateway.events import Warned
+from gateway.drivers.client_tools import ClientToolServer, SocketDirectory
+from gateway.drivers.prompt_builder import PromptBuilder
+from gateway.events import Warning
 from gateway.turn import Answer
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.session import SessionReader
@@ -32,7 +32,7 @@ LATE = "the agent takes tools only when its session begins, and cannot come back
 Tools = Sequence[Mapping[str, Any]]
 
 
-class Host(Protocol):
+class ClientToolHost(Protocol):
     """The session, as it is seen here."""
 
     reader: SessionReader
@@ -44,52 +44,59 @@ class Host(Protocol):
 def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
     """Every agent takes servers that it starts itself, unless it says otherwise; some take them and leave them be."""
     said: object = definition.capabilities.get("tools", {}).get("clientProvided")
-    return handshake.mcp_stdio and said is not False
+    return handshake.probe_mcp_stdio and said is not False
 
 
-class Hosting:
+class ClientTools:
     def __init__(
-        self, host: Host, telling: Telling, folder: Folder, tasks: Tasks, *, serves: bool, follows: bool
+        self,
+        host: ClientToolHost,
+        telling: PromptBuilder,
+        folder: SocketDirectory,
+        tasks: Tasks,
+        *,
+        serves: bool,
+        follows: bool,
     ) -> None:
         """`follows`: the agent's model sees tools that change while the session is open."""
         self._host, self._telling, self._folder, self._tasks = host, telling, folder, tasks
         self._serves, self._follows = serves, follows
         self._offered: list[Mapping[str, Any]] = []
-        self._door: Door | None = None
+        self._server: ClientToolServer | None = None
         self._warned = False
 
     async def opening(self, opening: Opening, handshake: Handshake, tools: Tools) -> Opening:
         """With the server among the others, if these tools are to be offered by it."""
         if not self._serves or not tools:
             return opening
-        self._door = await Door.opened(self._folder, self._called, self._tasks)
+        self._server = await ClientToolServer.opened(self._folder, self._called, self._tasks)
         self._offered = list(tools)
         name = _free_name(opening.mcp_servers)
         self._host.reader.hosted.offer(tools, name)
-        await self._door.offer(tools, 0.0)
-        entry = self._door.entry(name, typed=handshake.protocol_version == 2)
+        await self._server.offer(tools, 0.0)
+        entry = self._server.entry(name, typed=handshake.protocol_version == 2)
         return replace(opening, mcp_servers=(*opening.mcp_servers, entry))
 
     async def offer(self, tools: Tools) -> bool:
         """What this run offers. False: the agent will not see it in the session as it is."""
-        if not self._serves or not (tools or self._door):
+        if not self._serves or not (tools or self._server):
             return True
         hosted = self._host.reader.hosted
         hosted.offer(tools, hosted.server)
-        if self._door is None or (not self._follows and list(tools) != self._offered):
+        if self._server is None or (not self._follows and list(tools) != self._offered):
             return False
-        return await self._door.offer(tools, ASKS_WITHIN)
+        return await self._server.offer(tools, ASKS_WITHIN)
 
     def too_late(self) -> None:
         """There is no way to open the session anew. Said once."""
         if not self._warned:
             self._warned = True
-            self._telling.warned.append(Warned("CLIENT_TOOLS_LATE", LATE, {"pointer": "/tools"}))
+            self._telling.warned.append(Warning("CLIENT_TOOLS_DEFERRED", LATE, {"pointer": "/tools"}))
 
     async def aclose(self) -> None:
-        door, self._door = self._door, None
-        if door is not None:
-            await door.aclose()
+        server, self._server = self._server, None
+        if server is not None:
+            await server.aclose()
 
     async def _called(self, call: ToolCall) -> Answer:
         turn = self._host.turn

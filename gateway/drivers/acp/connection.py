@@ -182,7 +182,7 @@ class Connection:
             error = exc
         except Exception:  # a defect here must not take the whole gateway along
             log.exception("what an agent said could not be read")
-            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
         finally:
             self._lose(error or self._process.died())
             await self.aclose()  # it may live on without its stdout

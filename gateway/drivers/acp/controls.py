@@ -11,7 +11,7 @@ from gateway.errors import NotCapable
 from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.methods import check_params
-from gateway.wire.acp.session_state import Facts
+from gateway.wire.acp.session_state import SessionState
 
 LIMIT = 60.0
 SAID = "handshake (the agent's answer to initialize)"
@@ -40,7 +40,7 @@ OWN = frozenset(("initialize", "session/prompt", "session/new", "session/load", 
 
 class AcpControls:
     def __init__(
-        self, connection: Connection, handshake: Handshake, facts: Facts, session_id: str, where: dict[str, Any]
+        self, connection: Connection, handshake: Handshake, facts: SessionState, session_id: str, where: dict[str, Any]
     ) -> None:
         self._connection, self._handshake, self._facts = connection, handshake, facts
         self._session_id, self._where = session_id, where
@@ -60,7 +60,7 @@ class AcpControls:
         """Through the config option that is about thinking, where the agent has one."""
         options = [option["id"] for option in self._facts.options if option.get("category") == EFFORT]
         if not options:
-            raise NotCapable("the agent offers no setting for effort", capability="reasoning.effort", saidBy="session")
+            raise NotCapable("the agent offers no setting for effort", capability="reasoning.effort", source="session")
         await self.set_config(options[0], effort)
 
     async def fork(self) -> str:
@@ -75,7 +75,7 @@ class AcpControls:
         field, name = GATES.get(method, ("", ""))
         if field and not getattr(self._handshake, field):
             detail = f"the agent does not offer {method}: custom.acp.{name} is false, said by {SAID}"
-            raise NotCapable(detail, capability=f"custom.acp.{name}", saidBy=SAID)
+            raise NotCapable(detail, capability=f"custom.acp.{name}", source=SAID)
         given = dict(params)
         if method.startswith("session/") and method != "session/list":
             given["sessionId"] = self._session_id  # whatever was named: another thread's session is not this one's

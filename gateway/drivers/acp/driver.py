@@ -19,14 +19,14 @@ from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import Folder
+from gateway.drivers.client_tools import SocketDirectory
 from gateway.drivers.environment import trimmed
 from gateway.drivers.probe import Availability, look
 from gateway.drivers.process.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.client_capabilities import ClientOffer, initialize_params
+from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
 from gateway.wire.acp.initialize import Handshake, agui_layer, read_handshake
-from gateway.wire.acp.session_state import Facts, layer
+from gateway.wire.acp.session_state import SessionState, layer
 from gateway.wire.session_paths import MODELS
 
 log = logging.getLogger(__name__)
@@ -52,8 +52,8 @@ class AcpDriver:
         self.handshake: Handshake | None = None
         self._told: tuple[Handshake, Mapping[str, Any]] | None = None
         """…and what it says in AG-UI's words, made once: it is asked for with every snapshot."""
-        self._facts = Facts()
-        self._folder = Folder()
+        self._facts = SessionState()
+        self._folder = SocketDirectory()
 
     async def announced(self) -> Mapping[str, Any]:
         if self.handshake is None:
@@ -147,12 +147,12 @@ class AcpDriver:
 
     async def _start(self) -> Connection:
         command, acp = self._command, self._definition.acp
-        env = trimmed(command.inherit, command.env, os.environ)
+        env = trimmed(command.inherit_env, command.env, os.environ)
         await to_thread.run_sync(self._folder.sweep)
         process = await spawn(command.run, cwd=Path.cwd(), env=env, tasks=self._tasks)
         connection = Connection(process, self._tasks)
         connection.start()
-        offer = ClientOffer(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
+        offer = ClientCapabilities(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
         try:
             result = await connection.call("initialize", initialize_params(acp.protocol, offer), acp.start_timeout)
         except BaseException:

@@ -12,24 +12,24 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.acp.client_methods import Service
-from gateway.drivers.acp.client_tools import Hosting, Tools, serves_tools
+from gateway.drivers.acp.client_methods import ClientMethods
+from gateway.drivers.acp.client_tools import ClientTools, Tools, serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.controls import AcpControls
 from gateway.drivers.acp.session_setup import Opener, where
 from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import Folder
-from gateway.drivers.prompt_builder import Telling
+from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.errors import AgentFault
-from gateway.events import Event, Layer, Unread, Warned
+from gateway.events import Event, Layer, Raw, Warning
 from gateway.turn import Turn
 from gateway.wire.acp.errors import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.fast_path import Texts
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.acp.session_state import Facts, layer
+from gateway.wire.acp.session_state import SessionState, layer
 from gateway.wire.fields import without_meta
 from gateway.wire.jsonrpc import Request, Response
 
@@ -41,7 +41,7 @@ LATE_KEPT = 1000
 PROMPT = "session/prompt"
 
 
-class Home(Protocol):
+class SessionOwner(Protocol):
     """The agent's driver, as a session sees it."""
 
     async def authenticate(self, connection: Connection, error: AgentFault) -> None: ...
@@ -65,18 +65,18 @@ class AcpSession:
         handshake: Handshake,
         definition: AgentDefinition,
         opening: Opening,
-        folder: Folder,
+        folder: SocketDirectory,
         tasks: Tasks,
     ) -> None:
         self._connection, self._handshake, self._definition = connection, handshake, definition
         self._opening, self._tasks = opening, tasks
-        patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.errors_as_text)]
-        facts = Facts(version=handshake.protocol_version, cwd=str(opening.cwd))
+        patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.error_text_patterns)]
+        facts = SessionState(version=handshake.protocol_version, cwd=str(opening.cwd))
         self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
-        self._service = Service(self, opening, definition, tasks)
+        self._service = ClientMethods(self, opening, definition, tasks)
         serves = serves_tools(definition, handshake)
-        self._telling = Telling(opening.known, serves_tools=serves)
-        self._hosting = Hosting(
+        self._telling = PromptBuilder(opening.known, serves_tools=serves)
+        self._hosting = ClientTools(
             self, self._telling, folder, tasks, serves=serves, follows=definition.acp.tools == "follow"
         )
         self._late: list[Event] = []
@@ -84,7 +84,7 @@ class AcpSession:
         self._usable = True
         self._spoken = opening.session_id is not None
         """There is something to come back to."""
-        self._home: Home | None = None
+        self._home: SessionOwner | None = None
         self.id = ""
 
     # -- as runs see it
@@ -160,7 +160,7 @@ class AcpSession:
 
     # -- opening
 
-    async def establish(self, home: Home) -> None:
+    async def establish(self, home: SessionOwner) -> None:
         self._home = home
         try:
             await self._open(self._opening, home, self._opening.tools)
@@ -171,9 +171,9 @@ class AcpSession:
         if self._opening.additional_directories and not self._handshake.additional_directories:
             names = ", ".join(str(folder) for folder in self._opening.additional_directories)
             detail = f"the agent takes no additional directories: {names}"
-            self._telling.warned.append(Warned("DIRECTORIES_DROPPED", detail))
+            self._telling.warned.append(Warning("DIRECTORIES_DROPPED", detail))
 
-    async def _open(self, opening: Opening, home: Home, tools: Tools) -> None:
+    async def _open(self, opening: Opening, home: SessionOwner, tools: Tools) -> None:
         wanted = await self._hosting.opening(opening, self._handshake, tools)
         if not await Opener(self._connection, self._handshake, wanted, self).open(home.authenticate):
             self._telling.forget()
@@ -210,7 +210,7 @@ class AcpSession:
         self._heard(self.reader.read_texts(texts.update, texts.texts))
 
     def told(self, method: str, params: Any) -> None:
-        self._heard([Unread({"method": method, "params": without_meta(params)}, "acp")])
+        self._heard([Raw({"method": method, "params": without_meta(params)}, "acp")])
 
     def _heard(self, events: list[Event]) -> None:
         if self._turn is not None and not self._turn.over.is_set():
@@ -249,7 +249,7 @@ class AcpSession:
         if self.ends_by_update:
             return []
         turn.answered = True
-        await anyio.sleep(self._definition.acp.late)
+        await anyio.sleep(self._definition.acp.drain_seconds)
         result = response.result if isinstance(response.result, dict) else {}
         reason, usage, meta = result.get("stopReason"), result.get("usage"), result.get("_meta")
         return self.reader.end_turn(reason, usage, cancelled=turn.cancelled, meta=meta)

@@ -24,7 +24,7 @@ LIMIT = 120.0
 Authenticate = Callable[[Connection, AgentFault], Awaitable[None]]
 
 
-class Joining(Listener, Protocol):
+class SessionSetup(Listener, Protocol):
     """A session that has no id yet."""
 
     reader: SessionReader
@@ -33,7 +33,7 @@ class Joining(Listener, Protocol):
 
 
 class Opener:
-    def __init__(self, connection: Connection, handshake: Handshake, opening: Opening, session: Joining) -> None:
+    def __init__(self, connection: Connection, handshake: Handshake, opening: Opening, session: SessionSetup) -> None:
         self._connection, self._handshake, self._opening, self._session = connection, handshake, opening, session
 
     async def open(self, authenticate: Authenticate) -> bool:
@@ -76,7 +76,7 @@ class Opener:
             return [method for method, offered in ways.items() if offered]
         if not self._handshake.fork:
             detail = "the agent cannot fork a session: custom.acp.forkSession is false, said by its handshake"
-            raise NotCapable(detail, capability="custom.acp.forkSession", saidBy="handshake")
+            raise NotCapable(detail, capability="custom.acp.forkSession", source="handshake")
         return ["session/fork"]
 
     async def _fork(self, wanted: str) -> Any:
@@ -107,6 +107,6 @@ def where(opening: Opening, handshake: Handshake) -> dict[str, Any]:
 
 def named(result: Any, did: str) -> str:
     if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
-        raise AgentFault(f"the agent {did} without an id", code="AGENT_NONSENSE")
+        raise AgentFault(f"the agent {did} without an id", code="AGENT_PROTOCOL_ERROR")
     session_id: str = result["sessionId"]
     return session_id

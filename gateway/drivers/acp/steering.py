@@ -1,9 +1,9 @@
 """Words for a turn under way, by the extension that ACP agents share: `_session/steering`.
 
-In: words, the agent's answer to them, and the turn's events. Out: whether they are in, and `Heard` among the events.
-The agent says that it has put them into the turn, not when its model is asked with them: that shows by what it says or
-does next. Words of a turn that is cancelled first are gone with it. An agent without a turn to put them into leaves
-them to us (`promptRequired`), and nothing was said.
+In: words, the agent's answer to them, and the turn's events. Out: whether they are in, and `UserMessageAccepted` among
+the events. The agent says that it has put them into the turn, not when its model is asked with them: that shows by what
+it says or does next. Words of a turn that is cancelled first are gone with it. An agent without a turn to put them into
+leaves them to us (`promptRequired`), and nothing was said.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.errors import AgentFault
-from gateway.events import Broke, Ended, Event, Heard, ReasoningDelta, TextDelta, ToolStart
+from gateway.events import (
+    Event,
+    ReasoningMessageContent,
+    TextMessageContent,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
+    UserMessageAccepted,
+)
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +32,7 @@ METHOD = "_session/steering"
 IN = ("injected", "startedNewTurn")
 ANSWER_LIMIT = 10.0
 """So long whoever steers waits for the agent's answer, and a turn's end for those that are out."""
-NEXT = (TextDelta, ReasoningDelta, ToolStart, Ended, Broke)
+NEXT = (TextMessageContent, ReasoningMessageContent, ToolCallStart, TurnEnded, TurnFailed)
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -37,10 +45,10 @@ class Steering:
         self._out = 0
         self._settled = anyio.Event()
         self._settled.set()
-        self.words: list[Heard] = []
+        self.words: list[UserMessageAccepted] = []
         """The agent has them; it has not gone on since."""
 
-    async def say(self, session_id: str, words: Heard) -> bool:
+    async def say(self, session_id: str, words: UserMessageAccepted) -> bool:
         """False: the agent has not taken them, and will not."""
         answered, refused = anyio.Event(), anyio.Event()
         if not self._out:
@@ -51,7 +59,9 @@ class Steering:
             await answered.wait()
         return not refused.is_set()
 
-    async def _say(self, session_id: str, words: Heard, answered: anyio.Event, refused: anyio.Event) -> None:
+    async def _say(
+        self, session_id: str, words: UserMessageAccepted, answered: anyio.Event, refused: anyio.Event
+    ) -> None:
         prompt = [{"type": "text", "text": words.text}]
         about = {"steering": {"idleBehavior": "promptRequired"}}
         try:
@@ -79,6 +89,6 @@ class Steering:
         for number, event in enumerate(events):
             if isinstance(event, NEXT) and getattr(event, "subagent", None) is None:
                 words, self.words = self.words, []
-                stopped = cancelled or (isinstance(event, Ended) and event.stop_reason == "cancelled")
+                stopped = cancelled or (isinstance(event, TurnEnded) and event.stop_reason == "cancelled")
                 return events if stopped else [*events[:number], *words, *events[number:]]
         return events

@@ -10,9 +10,18 @@ import anyio
 from anyio import CancelScope
 
 from gateway.drivers.acp.steering import Steering
-from gateway.drivers.event_queue import Inbox
+from gateway.drivers.event_queue import EventQueue
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Called, ClientCall, Ended, Event, Heard, Question
+from gateway.events import (
+    ClientToolCall,
+    ClientToolsCalled,
+    Event,
+    Interrupt,
+    InterruptRequested,
+    TurnEnded,
+    TurnFailed,
+    UserMessageAccepted,
+)
 from gateway.turn import Answer, Turn
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ class AcpTurn:
 
     def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
         self._session, self._blocks, self.turn = session, blocks, turn
-        self._inbox = Inbox()
+        self._inbox = EventQueue()
         self._steering: Steering | None = session.steering()
         """None: the agent cannot be steered."""
         self._scope = CancelScope()
@@ -62,7 +71,7 @@ class AcpTurn:
         past = self.cancelled or self.answered or self.over.is_set() or self._ended.is_set()
         if self._steering is None or past:
             return False
-        return await self._steering.say(self._session.id, Heard(message_id, text))
+        return await self._steering.say(self._session.id, UserMessageAccepted(message_id, text))
 
     async def cancel(self) -> None:
         """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
@@ -102,7 +111,7 @@ class AcpTurn:
 
     def _to_the_end(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
         for number, event in enumerate(events, 1):
-            if isinstance(event, Ended | Broke):
+            if isinstance(event, TurnEnded | TurnFailed):
                 self._ended.set()
                 return events[:number], events[number:]
         return events, []
@@ -117,19 +126,19 @@ class AcpTurn:
     def unread(self) -> int:
         return len(self._inbox)
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Interrupt) -> Answer:
         """Puts the question to the run and waits, however long it takes."""
-        return await self._answer_to(question.id, Asked((question,)))
+        return await self._answer_to(question.id, InterruptRequested((question,)))
 
-    async def call(self, call: ClientCall) -> Answer:
+    async def call(self, call: ClientToolCall) -> Answer:
         """The same with a call of a tool of the client's own."""
-        return await self._answer_to(call.id, Called((call,)))
+        return await self._answer_to(call.id, ClientToolsCalled((call,)))
 
     @property
     def takes_calls(self) -> bool:
         return not self.cancelled and not self.answered and not self.over.is_set() and not self._ended.is_set()
 
-    async def _answer_to(self, name: str, asked: Asked | Called) -> Answer:
+    async def _answer_to(self, name: str, asked: InterruptRequested | ClientToolsCalled) -> Answer:
         waiting = self._questions[name] = anyio.Event()
         self._inbox.put(asked)
         try:
@@ -162,7 +171,7 @@ class AcpTurn:
             error = exc
         except Exception:  # a defect here must not take the whole gateway along
             log.exception("a turn failed inside the gateway")
-            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
         finally:
             self._inbox.close(error)
             self.over.set()

@@ -52,9 +52,9 @@ def added(cli: Cli, wanted: Wanted, save: Save) -> Added:
 
 def session_added(cli: Cli, session_id: str | None, new_id: str, *, fork: bool) -> Added:
     """Which conversation the process is for. `new_id`: for one that begins now."""
-    wishes = cli.wishes
+    wishes = cli.flags
     if session_id is None:
-        return _joined(_one(wishes.new, session=new_id))
+        return _joined(_one(wishes.session_id, session=new_id))
     flag = wishes.fork if fork else wishes.resume
     if flag is not None and _PATH.search(session_id):
         raise BadInput(f"{session_id!r} is no session's id", pointer="/forwardedProps/gateway/sessionId")
@@ -62,11 +62,11 @@ def session_added(cli: Cli, session_id: str | None, new_id: str, *, fork: bool) 
 
 
 def media_added(cli: Cli, paths: Iterable[str]) -> Added:
-    return _joined(flag for path in paths for flag in _one(cli.wishes.media, path=path))
+    return _joined(flag for path in paths for flag in _one(cli.flags.media, path=path))
 
 
 def _wished(cli: Cli, wanted: Wanted, save: Save) -> Iterator[Added]:
-    wishes = cli.wishes
+    wishes = cli.flags
     if wanted.model is not None:
         yield from _one(wishes.model, model=wanted.model)
     if wanted.mode is not None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import anyio
 
 from gateway.background import Tasks
-from gateway.drivers.cli.transports.stdio import Door
+from gateway.drivers.cli.transports.stdio import Transport
 from gateway.errors import AgentFault
 from gateway.wire.dialects import Dialect
 
@@ -38,9 +38,9 @@ class Listener(Protocol):
         """The process is gone; `error` where the gateway itself gave it up."""
 
 
-class Link:
-    def __init__(self, door: Door, dialect: type[Dialect], tasks: Tasks) -> None:
-        self.door, self._dialect, self._tasks = door, dialect, tasks
+class Connection:
+    def __init__(self, transport: Transport, dialect: type[Dialect], tasks: Tasks) -> None:
+        self.transport, self._dialect, self._tasks = transport, dialect, tasks
         self._sessions: list[Listener] = []
         self._waiting: list[bytes] = []
         self._written = anyio.Event()
@@ -99,13 +99,13 @@ class Link:
                 messages, self._waiting = self._waiting, []
                 if messages:
                     with anyio.fail_after(WRITE_LIMIT):
-                        await self.door.write(messages)
+                        await self.transport.write(messages)
                 if self._closing and not self._waiting:
-                    return self.door.close_input()
+                    return self.transport.close_input()
         except AgentFault as exc:
             log.info("the agent took no more: %s", exc.detail)  # its end is seen by whoever reads
         except TimeoutError:
-            self.door.process.kill()
+            self.transport.process.kill()
             self._lose(AgentFault(f"the agent has read nothing for {WRITE_LIMIT:g} seconds", code="AGENT_STALLED"))
         return None
 
@@ -114,14 +114,14 @@ class Link:
     async def _read(self) -> None:
         error: AgentFault | None = None
         try:
-            while messages := await self.door.read():
+            while messages := await self.transport.read():
                 for session, told in self._routed(messages):
                     self._tell(session, told)
                 await self._room()
         except AgentFault as exc:
             error = exc
         self._lose(error)
-        await self.door.aclose()
+        await self.transport.aclose()
 
     def _tell(self, session: Listener, messages: Sequence[bytes]) -> None:
         try:
@@ -129,7 +129,7 @@ class Link:
         except Exception:  # a defect here must not take every session of the process along
             log.exception("what the agent said could not be read")
             self.detach(session)
-            session.lost(AgentFault("the gateway itself failed; its log says how", code="INTERNAL"))
+            session.lost(AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR"))
 
     def _routed(self, messages: list[bytes]) -> list[tuple[Listener, list[bytes]]]:
         if len(self._sessions) == 1:
@@ -161,4 +161,4 @@ class Link:
 
     async def aclose(self) -> None:
         self._lose(None)
-        await self.door.aclose()
+        await self.transport.aclose()

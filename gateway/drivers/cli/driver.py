@@ -15,7 +15,7 @@ from gateway.capability_paths import unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added
-from gateway.drivers.cli.connection import Link
+from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
 from gateway.drivers.probe import Availability, look
@@ -34,7 +34,7 @@ class CliDriver:
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         self._definition, self._tasks = definition, tasks
         self._launcher = Launcher(definition, tasks)
-        self._links: list[Link] = []
+        self._links: list[Connection] = []
         self._starting = anyio.Lock()
         self._failure: str | None = None
         self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.steers else {}
@@ -102,7 +102,7 @@ class CliDriver:
 
     # -- processes
 
-    async def take(self, cwd: Path, extra: Added) -> Link:
+    async def take(self, cwd: Path, extra: Added) -> Connection:
         """One for a session: its own, or the one that serves all."""
         if self._launcher.cli.process != "agent":
             link = await self._launcher.launch(cwd, extra)
@@ -117,7 +117,7 @@ class CliDriver:
             self._links.append(link)
             return link
 
-    def give_back(self, link: Link) -> None:
+    def give_back(self, link: Connection) -> None:
         """It has one session less. One that serves a single session is closed by it."""
         if not link.alive or self._launcher.cli.process != "agent":
             if link in self._links:
@@ -125,7 +125,7 @@ class CliDriver:
         elif link.unused:
             self._tasks.start_soon(self._retire, link, link.uses)
 
-    async def _retire(self, link: Link, uses: int) -> None:
+    async def _retire(self, link: Connection, uses: int) -> None:
         if not link.full:
             await anyio.sleep(IDLE_PROCESS)
         if link.unused and link.uses == uses and link in self._links:

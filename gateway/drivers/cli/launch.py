@@ -1,4 +1,4 @@
-"""Starts an agent's process and opens the door to it."""
+"""Starts an agent's process and opens the transport to it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Cli, Command
 from gateway.drivers.cli.command import Added, filled
-from gateway.drivers.cli.connection import Link
-from gateway.drivers.cli.transports.http import HttpDoor, SocketDoor, listening
-from gateway.drivers.cli.transports.stdio import Door, PipeDoor
+from gateway.drivers.cli.connection import Connection
+from gateway.drivers.cli.transports.http import HttpTransport, WebSocketTransport, listening
+from gateway.drivers.cli.transports.stdio import StdioTransport, Transport
 from gateway.drivers.environment import named, trimmed
 from gateway.drivers.process.process import Process, spawn
 from gateway.errors import AgentFault
@@ -29,19 +29,19 @@ class Launcher:
         self.cli: Cli = definition.cli
         self.dialect = DIALECTS[self.cli.dialect]
 
-    async def launch(self, cwd: Path, added: Added) -> Link:
+    async def launch(self, cwd: Path, added: Added) -> Connection:
         """Raises `AgentFault` when it cannot be started, or does not listen where it should."""
         values = self._values(cwd)
         run = [filled(part, values) for part in (*self.command.run, *added.args)]
         extra = {name: filled(part, values) for name, part in {**self.command.env, **added.env}.items()}
-        env = trimmed(self.command.inherit, extra, os.environ)
+        env = trimmed(self.command.inherit_env, extra, os.environ)
         process = await spawn(run, cwd=cwd, env=env, tasks=self._tasks)
         try:
-            door = await self._door(process, values)
+            transport = await self._open_transport(process, values)
         except BaseException:
             self._tasks.start_soon(process.stop)
             raise
-        link = Link(door, self.dialect, self._tasks)
+        link = Connection(transport, self.dialect, self._tasks)
         link.secrets = {name: values[name] for name in ("port", "token") if name in values}
         if names := self.cli.params.get("env"):
             link.secrets["env"] = named(names, env)
@@ -54,17 +54,17 @@ class Launcher:
             values |= {"port": str(_free_port()), "token": secrets.token_urlsafe(24)}
         return values
 
-    async def _door(self, process: Process, values: Mapping[str, str]) -> Door:
+    async def _open_transport(self, process: Process, values: Mapping[str, str]) -> Transport:
         cli = self.cli
-        if cli.door in ("lines", "raw", "frames", "whole"):
-            return PipeDoor(process, cli.door)
+        if cli.transport != "http" and cli.transport != "websocket":
+            return StdioTransport(process, cli.transport)
         if cli.url is None:
-            raise AgentFault(f"{self.definition.source.name}: cli.url is missing", code="CONFIG")
+            raise AgentFault(f"{self.definition.source.name}: cli.url is missing", code="INVALID_CONFIG")
         await listening(process, filled(cli.health or cli.url, values), cli.start_timeout)
         self._tasks.start_soon(_drain, process)  # nobody else reads what a server prints
-        if cli.door == "http":
-            return HttpDoor(process, self._tasks, filled(cli.url, values), cli.events)
-        return await SocketDoor.open(process, filled(cli.url, values))
+        if cli.transport == "http":
+            return HttpTransport(process, self._tasks, filled(cli.url, values), cli.events)
+        return await WebSocketTransport.open(process, filled(cli.url, values))
 
 
 async def _drain(process: Process) -> None:

@@ -18,15 +18,15 @@ from gateway.background import Tasks
 from gateway.catalog import effort
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added, Wanted, added, media_added, session_added
-from gateway.drivers.cli.connection import Link
+from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.content import plain, takes
 from gateway.drivers.cli.controls import CliControls
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.temp_files import Files
 from gateway.drivers.cli.turn import CliTurn, to_the_end
-from gateway.drivers.prompt_builder import Telling
+from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.errors import AgentFault
-from gateway.events import Broke, Ended, Event, Heard, Layer
+from gateway.events import Event, Layer, TurnEnded, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt
 
@@ -37,18 +37,18 @@ LATE_KEPT = 1000
 LOST = "SESSION_NOT_FOUND"
 
 
-class Links(Protocol):
+class ConnectionPool(Protocol):
     """Where a session gets its process from, and gives it back to."""
 
-    async def take(self, cwd: Any, extra: Added) -> Link: ...
+    async def take(self, cwd: Any, extra: Added) -> Connection: ...
 
-    def give_back(self, link: Link) -> None: ...
+    def give_back(self, link: Connection) -> None: ...
 
 
 class CliSession:
     kept = True
 
-    def __init__(self, launcher: Launcher, links: Links, opening: Opening, tasks: Tasks) -> None:
+    def __init__(self, launcher: Launcher, links: ConnectionPool, opening: Opening, tasks: Tasks) -> None:
         self._definition, self._cli, self._links = launcher.definition, launcher.cli, links
         self._opening, self._tasks = opening, tasks
         self.dialect: Dialect = launcher.dialect()
@@ -57,14 +57,14 @@ class CliSession:
         self._fork = opening.session_id if opening.fork else None
         self._spoken = opening.session_id is not None
         """There is something to come back to."""
-        forgets = self._cli.process == "turn" and self._cli.wishes.resume is None
-        self._telling = Telling(opening.known, serves_tools=self.dialect.serves_tools, forgets=forgets)
+        forgets = self._cli.process == "turn" and self._cli.flags.resume is None
+        self._telling = PromptBuilder(opening.known, serves_tools=self.dialect.serves_tools, forgets=forgets)
         self._tools = opening.tools if self.dialect.serves_tools else ()
         """The client's own, as the newest run offers them."""
         self._takes = takes(launcher.definition)
         self._files = Files()
-        self._link: Link | None = None
-        self._old: Link | None = None
+        self._link: Connection | None = None
+        self._old: Connection | None = None
         self._began: tuple[Added, Any] | None = None
         self._late: list[Event] = []
         self._turn: CliTurn | None = None
@@ -136,7 +136,7 @@ class CliSession:
 
     async def _converse(self, live: CliTurn, wanted: Wanted, blocks: list[dict[str, Any]]) -> None:
         files: dict[int, str] = {}
-        if self._cli.wishes.media is not None or self._cli.params.get("files"):
+        if self._cli.flags.media is not None or self._cli.params.get("files"):
             files = await to_thread.run_sync(self._files.save_media, blocks)
         await self._ready(wanted, media_added(self._cli, files.values()))
         prompt = Prompt(
@@ -213,14 +213,14 @@ class CliSession:
         self._link = link = await self._links.take(self._opening.cwd, Added(args, {**extra.env, **which.env}))
         if new_id in which.args:
             self.dialect.session_id = new_id
-        await link.door.subscribe(str(self._opening.cwd))
+        await link.transport.subscribe(str(self._opening.cwd))
         connected = link.connected
         link.attach(self)
         opening = self._opening
         directories = tuple(str(folder) for folder in opening.additional_directories)
         params = {**self._cli.params, **link.secrets, "connected": connected}
-        if self._cli.errors_as_text:
-            params["errors_as_text"] = self._cli.errors_as_text
+        if self._cli.error_text_patterns:
+            params["errors_as_text"] = self._cli.error_text_patterns
         self.dialect.begin(
             Begin(str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag, self._tools)
         )
@@ -272,15 +272,15 @@ class CliSession:
             self._conclude(turn, *to_the_end(events))
 
     def _conclude(
-        self, turn: CliTurn, own: Sequence[Event], last: Ended | Broke | None, after: Sequence[Event]
+        self, turn: CliTurn, own: Sequence[Event], last: TurnEnded | TurnFailed | None, after: Sequence[Event]
     ) -> None:
-        if isinstance(last, Broke) and last.code == LOST and self._resumed(turn, own):
+        if isinstance(last, TurnFailed) and last.code == LOST and self._resumed(turn, own):
             self._tasks.start_soon(self._again, turn)
             return
         turn.put(own)
         self._late = [*self._late, *after][-LATE_KEPT:]
-        if last is not None and self._cli.late:
-            self._tasks.start_soon(turn.finish_late, last, self._cli.late)
+        if last is not None and self._cli.drain_seconds:
+            self._tasks.start_soon(turn.finish_late, last, self._cli.drain_seconds)
         elif last is not None:
             turn.finish(last)
 
@@ -306,7 +306,7 @@ class CliSession:
             await self._turn.room()
 
     def lost(self, error: AgentFault | None) -> None:
-        process = self._link.door.process if self._link is not None else None
+        process = self._link.transport.process if self._link is not None else None
         link, self._link = self._link, None
         if link is None or process is None:
             return
@@ -348,7 +348,7 @@ class CliSession:
         self._flush()
         return taken
 
-    def knows(self, words: Heard) -> None:
+    def knows(self, words: UserMessageAccepted) -> None:
         self._telling.heard([words])
 
     def cancel(self) -> None:
@@ -359,9 +359,9 @@ class CliSession:
         elif self._cli.process == "agent":
             log.info("%s has no way to stop a turn: it is left to end by itself", self._definition.id)
         elif self._cli.cancel == "SIGINT":
-            self._link.door.process.interrupt()
+            self._link.transport.process.interrupt()
         else:
-            self._link.door.process.terminate()
+            self._link.transport.process.terminate()
 
     async def abandon(self) -> None:
         """The turn did not end when it was told to: its process is ended, without waiting for it."""
@@ -370,10 +370,10 @@ class CliSession:
         if link is None:
             return
         link.detach(self)
-        link.full = not self._cli.alone
+        link.full = not self._cli.exclusive
         self._links.give_back(link)
         if self._cli.process != "agent":
-            link.door.process.kill()
+            link.transport.process.kill()
             self._old = link
 
     def turn_closed(self, turn: CliTurn) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from gateway.drivers.event_queue import Inbox
+from gateway.drivers.event_queue import EventQueue
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Called, Ended, Event, Heard
+from gateway.events import ClientToolsCalled, Event, InterruptRequested, TurnEnded, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class CliTurn:
 
     def __init__(self, session: CliSession) -> None:
         self._session = session
-        self._inbox = Inbox()
+        self._inbox = EventQueue()
         self._questions: set[str] = set()
         """What it waits for: questions, and calls of the client's own tools."""
         self._ended = False
@@ -69,11 +69,11 @@ class CliTurn:
             return
         self.said = True
         for event in events:
-            if type(event) is Asked:
+            if type(event) is InterruptRequested:
                 self._questions.update(question.id for question in event.questions)
-            elif type(event) is Called:
+            elif type(event) is ClientToolsCalled:
                 self._questions.update(call.id for call in event.calls)
-            elif type(event) is Heard:
+            elif type(event) is UserMessageAccepted:
                 self._session.knows(event)
         self._inbox.extend(list(events))
         if len(self._inbox) > PARKED_LIMIT:
@@ -109,9 +109,9 @@ class CliTurn:
             await self._inbox.room()
 
 
-def to_the_end(events: Sequence[Event]) -> tuple[Sequence[Event], Ended | Broke | None, Sequence[Event]]:
+def to_the_end(events: Sequence[Event]) -> tuple[Sequence[Event], TurnEnded | TurnFailed | None, Sequence[Event]]:
     """The turn's events, the one that ends it, and what came after."""
     for number, event in enumerate(events):
-        if isinstance(event, Ended | Broke):
+        if isinstance(event, TurnEnded | TurnFailed):
             return events[:number], event, events[number + 1 :]
     return events, None, ()

@@ -21,7 +21,7 @@ from anyio import CancelScope, to_thread
 from anyio.abc import SocketListener, SocketStream, TaskGroup
 
 from gateway.background import Tasks
-from gateway.drivers.client_tools.socket_dir import Folder
+from gateway.drivers.client_tools.socket_dir import SocketDirectory
 from gateway.turn import Answer
 from gateway.wire.jsonrpc import Id
 from gateway.wire.lines import Lines
@@ -52,19 +52,19 @@ def is_own(server: Mapping[str, Any]) -> bool:
     return isinstance(env, list) and any(isinstance(one, dict) and one.get("name") == SECRET for one in env)
 
 
-class Door:
+class ClientToolServer:
     """Made by `opened`."""
 
-    def __init__(self, path: Path, folder: Folder, listener: SocketListener, called: Called) -> None:
+    def __init__(self, path: Path, folder: SocketDirectory, listener: SocketListener, called: Called) -> None:
         self._path, self._folder, self._listener, self._called = path, folder, listener, called
         self._secret = secrets.token_urlsafe(32)
         self._offer = Offer()
-        self._links: set[Link] = set()
+        self._links: set[ShimConnection] = set()
         self._scope = CancelScope()
         self._read = anyio.Event()
 
     @classmethod
-    async def opened(cls, folder: Folder, called: Called, tasks: Tasks) -> Door:
+    async def opened(cls, folder: SocketDirectory, called: Called, tasks: Tasks) -> ClientToolServer:
         path = await to_thread.run_sync(folder.take)
         try:
             listener = await anyio.create_unix_listener(path, mode=0o600)
@@ -72,9 +72,9 @@ class Door:
             with CancelScope(shield=True):
                 await to_thread.run_sync(folder.give_back, path)
             raise
-        door = cls(path, folder, listener, called)
-        tasks.start_soon(door._serve)
-        return door
+        server = cls(path, folder, listener, called)
+        tasks.start_soon(server._serve)
+        return server
 
     def entry(self, name: str, *, typed: bool) -> dict[str, Any]:
         """Of `mcpServers`. `typed`: in the words of ACP's version 2."""
@@ -125,7 +125,7 @@ class Door:
         rest = await self._let_in(stream)
         if rest is None:
             return log.warning("somebody without the secret came to a session's tools")
-        link = Link(stream, ToolServer(self._offer), self._called)
+        link = ShimConnection(stream, ToolServer(self._offer), self._called)
         self._links.add(link)
         try:
             await link.talk(rest, self._wake)
@@ -148,7 +148,7 @@ class Door:
         self._read = anyio.Event()
 
 
-class Link:
+class ShimConnection:
     """One connection that was let in."""
 
     def __init__(self, stream: SocketStream, server: ToolServer, called: Called) -> None:

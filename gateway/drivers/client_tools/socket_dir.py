@@ -23,7 +23,7 @@ LONGEST = 100
 TRIES = 3
 
 
-class Folder:
+class SocketDirectory:
     """Made when the first path is asked for, removed with the last."""
 
     def __init__(self, parent: Path | None = None) -> None:

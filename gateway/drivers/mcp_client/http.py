@@ -22,11 +22,11 @@ TIMEOUT = httpx2.Timeout(15.0, read=None)
 
 
 def client(server: Server, budget: Budget, *, private: bool) -> httpx2.AsyncClient:
-    transport = Checked(budget, private=private)
+    transport = PinnedTransport(budget, private=private)
     return httpx2.AsyncClient(transport=transport, headers=dict(server.headers), timeout=TIMEOUT, trust_env=False)
 
 
-class Checked(httpx2.AsyncHTTPTransport):
+class PinnedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, budget: Budget, *, private: bool) -> None:
         super().__init__(trust_env=False)
         self._budget, self._private = budget, private
@@ -51,11 +51,11 @@ class Checked(httpx2.AsyncHTTPTransport):
     def _counted(self, response: httpx2.Response) -> httpx2.Response:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         streams = response.headers.get("content-type", "").startswith("text/event-stream")
-        response.stream = Counted(response.stream, self._budget, math.inf if streams else MESSAGE)
+        response.stream = CountedStream(response.stream, self._budget, math.inf if streams else MESSAGE)
         return response
 
 
-class Counted(httpx2.AsyncByteStream):
+class CountedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, budget: Budget, most: float) -> None:
         self._stream, self._budget, self._left = stream, budget, most
 

@@ -17,7 +17,7 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.drivers.mcp_client.server_config import Server, Unusable, read, transport
-from gateway.drivers.mcp_client.watcher import Asked, Changed, State
+from gateway.drivers.mcp_client.watcher import Changed, ServerWatcher, State
 
 AGAIN = 30.0
 """Seconds until a server that failed may be tried again."""
@@ -40,27 +40,27 @@ class McpServers:
         """`private`: clients may name private addresses, and loopback. `stdio`: they may name commands."""
         self._tasks, self._private, self._stdio = tasks, private, stdio
         self._gate = anyio.Semaphore(AT_ONCE)
-        self._asked: dict[Server, Asked] = {}
+        self._asked: dict[Server, ServerWatcher] = {}
 
     def use(self, servers: Sequence[Mapping[str, Any]], cwd: Path, changed: Changed) -> Using:
         """For a session that was opened with these; `changed` is called when one of them is another."""
         return Using(self, servers, cwd, changed)
 
-    def take(self, server: Server, changed: Changed) -> Asked:
+    def take(self, server: Server, changed: Changed) -> ServerWatcher:
         """Raises `Unusable` where the bounds are reached, or the operator does not want it."""
         if server.kind == "stdio" and not self._stdio:
-            raise Unusable("the gateway starts no MCP servers (mcp_stdio is off); the agent has it all the same")
+            raise Unusable("the gateway starts no MCP servers (probe_mcp_stdio is off); the agent has it all the same")
         self._forget()
         asked = self._asked.get(server)
         if asked is None:
             if sum(one.state.status != "failed" for one in self._asked.values()) >= MOST:
                 raise Unusable(f"{MOST} MCP servers are asked for their tools already; a later run tries again")
-            asked = self._asked[server] = Asked(server, private=self._private)
+            asked = self._asked[server] = ServerWatcher(server, private=self._private)
             self._tasks.start_soon(asked.live, self._gate)
         asked.users.append(changed)
         return asked
 
-    def leave(self, asked: Asked, changed: Changed) -> None:
+    def leave(self, asked: ServerWatcher, changed: Changed) -> None:
         asked.users.remove(changed)
         if not asked.users and asked.state.status != "failed":
             asked.leave()
@@ -74,7 +74,7 @@ class McpServers:
                 del self._asked[server]
 
 
-def may_try_again(asked: Asked) -> bool:
+def may_try_again(asked: ServerWatcher) -> bool:
     return asked.state.status == "failed" and time.monotonic() > asked.since + AGAIN
 
 
@@ -85,7 +85,7 @@ class Using:
         self._pool, self._changed = pool, changed
         named = {str(server["name"]): server for server in reversed(servers) if server.get("name")}
         self._servers = {name: (server, cwd) for name, server in reversed(named.items())}
-        self._asked: dict[str, Asked] = {}
+        self._asked: dict[str, ServerWatcher] = {}
         self._failed: dict[str, str] = {}
         for name in self._servers:
             self._ask(name)

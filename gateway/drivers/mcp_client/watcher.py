@@ -45,7 +45,7 @@ class State:
     listing: Listing = field(default_factory=Listing)
 
 
-class Asked:
+class ServerWatcher:
     def __init__(self, server: Server, *, private: bool) -> None:
         self.server, self._private = server, private
         self.users: list[Changed] = []

@@ -27,7 +27,7 @@ class Availability:
     version: str | None = None
     program: str | None = None
     """Where it is. For whoever sits at this machine; it is not told over HTTP."""
-    door: str | None = None
+    transport: str | None = None
     """The further way in that is taken; None: the first one."""
     platform: bool = True
     """Its file does not say that it cannot run on this system."""
@@ -43,7 +43,7 @@ class Availability:
             "reason": self.reason,
             "hint": self.hint,
             "version": self.version,
-            "door": self.door,
+            "transport": self.transport,
             "platform": None if self.platform else False,
             "missing": [need.command for need in self.prerequisites if not need.met] or None,
         }

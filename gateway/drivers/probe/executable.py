@@ -25,21 +25,21 @@ class Found:
     path: str
     env: Mapping[str, str]
     """What the agent will see, and its probes with it."""
-    door: str | None = None
+    transport: str | None = None
 
 
-def doors(definition: AgentDefinition) -> Iterator[tuple[str | None, Command]]:
+def commands(definition: AgentDefinition) -> Iterator[tuple[str | None, Command]]:
     """The ways in, best first; the first has no name."""
     if definition.command is not None:
         yield None, definition.command
-    yield from ((door.name, door.command) for door in definition.otherwise)
+    yield from ((transport.name, transport.command) for transport in definition.fallback)
 
 
 def find(definition: AgentDefinition, environ: Mapping[str, str]) -> Found | None:
-    for door, command in doors(definition):
-        env = trimmed(command.inherit, command.env, environ)
+    for transport, command in commands(definition):
+        env = trimmed(command.inherit_env, command.env, environ)
         if (path := where(command.run[0], env)) is not None:
-            return Found(command, path, env, door)
+            return Found(command, path, env, transport)
     return None
 
 

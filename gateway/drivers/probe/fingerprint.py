@@ -19,7 +19,7 @@ def glance(definition: AgentDefinition, environ: Mapping[str, str] | None = None
     found = find(definition, os.environ if environ is None else environ)
     if found is None:
         return None
-    return found.path, found.door, _changed(found.path), auth.seen(definition.auth, found.env)
+    return found.path, found.transport, _changed(found.path), auth.seen(definition.auth, found.env)
 
 
 def _changed(path: str) -> int:

@@ -16,7 +16,7 @@ from gateway.drivers.environment import trimmed
 from gateway.drivers.probe import auth, python_module, version
 from gateway.drivers.probe.availability import Availability, Prerequisite
 from gateway.drivers.probe.command import ask
-from gateway.drivers.probe.executable import Found, companion, doors, find, missing_interpreter, where
+from gateway.drivers.probe.executable import Found, commands, companion, find, missing_interpreter, where
 from gateway.drivers.probe.install_hint import command_of, offered, runs_here
 from gateway.errors import AgentFault
 
@@ -39,7 +39,7 @@ async def look(
 
 
 async def _not_there(definition: AgentDefinition, environ: Mapping[str, str], thorough: bool) -> Availability:
-    names = dict.fromkeys(repr(command.run[0]) for _, command in doors(definition))
+    names = dict.fromkeys(repr(command.run[0]) for _, command in commands(definition))
     reason = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not on the PATH"
     if not runs_here(definition):
         return Availability("not-installed", f"it does not run on {sys.platform}; {reason}", platform=False)
@@ -104,7 +104,7 @@ class _Look:
         facts = Availability(
             version=self._version.text,
             program=self._found.path,
-            door=self._found.door,
+            transport=self._found.transport,
             platform=runs_here(definition),
             prerequisites=self._needs,
             signed_in=self._signed_in if definition.auth else None,

@@ -24,7 +24,7 @@ from anyio.abc import TaskStatus
 from gateway.background import Tasks
 from gateway.drivers.environment import secrets
 from gateway.drivers.process.pipes import Sink, Source, Tail
-from gateway.drivers.process.supervisor_client import INTERRUPT, KILL, TERMINATE, Control
+from gateway.drivers.process.supervisor_client import INTERRUPT, KILL, TERMINATE, SupervisorClient
 from gateway.errors import AgentFault
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ async def spawn(command: Sequence[str], *, cwd: Path, env: Mapping[str, str], ta
 class Process:
     """One task may read at a time; any number may write, wait and stop. Made by `spawn`."""
 
-    def __init__(self, control: Control, stdin: Sink, stdout: Source, stderr: Tail) -> None:
+    def __init__(self, control: SupervisorClient, stdin: Sink, stdout: Source, stderr: Tail) -> None:
         self._control = control
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._stopping = anyio.Lock()
@@ -190,7 +190,7 @@ def _open(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Process:
             stdin, to_stdin = _pipe(theirs, ours)
             from_stdout, stdout = _pipe(ours, theirs)
             from_stderr, stderr = _pipe(ours, theirs)
-            control = Control(command, cwd, env, (stdin, stdout, stderr))
+            control = SupervisorClient(command, cwd, env, (stdin, stdout, stderr))
         except (OSError, ValueError) as exc:  # ValueError: a NUL in an argument or a variable
             raise AgentFault(f"{command[0]!r} cannot be started in {cwd}: {exc}", code="AGENT_DIED") from exc
         ours.pop_all()

@@ -35,7 +35,7 @@ PR_SET_CHILD_SUBREAPER = 36
 LETTING_GO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Warden:
+class Supervisor:
     def __init__(self, control: int) -> None:
         self._control = control
         self._signals = _signals()
@@ -224,5 +224,5 @@ def _let_go_of_streams() -> None:
 if __name__ == "__main__":
     socket = int(sys.argv[1])
     os.set_inheritable(socket, False)
-    Warden(socket).run(sys.argv[3:])
+    Supervisor(socket).run(sys.argv[3:])
     os._exit(0)  # the interpreter's own tidying up takes milliseconds and frees nothing that the kernel does not

@@ -31,7 +31,7 @@ REAP_STEP = 0.002
 INTERRUPT, TERMINATE, KILL = b"I", b"T", b"K"
 
 
-class Control:
+class SupervisorClient:
     """One warden and its agent. Calls come from the event loop's thread."""
 
     def __init__(

@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 
-class LetGo(BaseException):
+class Abandoned(BaseException):
     """What a coroutine that is let go is ended with. Not `GeneratorExit`: on Python 3.11 that does not reach into an
     async generator that the coroutine waits for."""
 
 
-class Leash:
+class Abandonable:
     def __init__(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._work = work
         self._held = True
@@ -45,6 +45,6 @@ class Leash:
 def drop(coroutine: Coroutine[Any, Any, None]) -> None:
     """Whatever it does to its own end, nobody waits for it any more."""
     with suppress(BaseException):
-        coroutine.throw(LetGo())
+        coroutine.throw(Abandoned())
     with suppress(Exception):
         coroutine.close()

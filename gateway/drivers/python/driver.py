@@ -1,8 +1,9 @@
 """An agent that is a function in this process. It takes a `Turn` and yields what it does.
 
-It may yield text (`str`), the house's own events (`gateway.events`), official `ag_ui` events or their JSON objects.
-To ask, it yields `Asked` and is sent the answers: `answers = yield Asked((Question(…),))`. To have the client's own
-tools called and go on with what they give, it yields the calls, then `Called`, and is sent the results likewise.
+It may yield text (`str`), the house's own events (`gateway.events`), official `ag_ui` events or their JSON objects. To
+ask, it yields `InterruptRequested` and is sent the answers: `answers = yield Asked((Question(…),))`. To have the
+client's own tools called and go on with what they give, it yields the calls, then `ClientToolsCalled`, and is sent the
+results likewise.
 """
 
 from __future__ import annotations
@@ -21,19 +22,27 @@ from pydantic import BaseModel
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
-from gateway.drivers.event_queue import Inbox, ThreadDoor
+from gateway.drivers.event_queue import EventQueue, ThreadProducer
 from gateway.drivers.probe import Availability
-from gateway.drivers.python.abandon import Leash
+from gateway.drivers.python.abandon import Abandonable
 from gateway.drivers.python.entry_point import load_entry
-from gateway.drivers.python.modes import Moded
+from gateway.drivers.python.modes import ModeControls
 from gateway.drivers.python.threads import in_thread
 from gateway.errors import AgentFault, ConfigError
-from gateway.events import Asked, Called, Event, Layer, Native, TextDelta, Written
+from gateway.events import (
+    AguiEvent,
+    ClientToolsCalled,
+    EncodedText,
+    Event,
+    InterruptRequested,
+    Layer,
+    TextMessageContent,
+)
 from gateway.turn import Answer, Turn
 
-EVENTS = frozenset(get_args(Event)) - {Written}
+EVENTS = frozenset(get_args(Event)) - {EncodedText}
 """What an author may yield: lines that are written already are taken unread, so only from a driver that has looked."""
-WAITING = (Asked, Called)
+WAITING = (InterruptRequested, ClientToolsCalled)
 """The agent goes on when it is sent what came of it."""
 CLOSE_LIMIT = 2.0
 """An agent that catches its cancellation and goes on is let go after this."""
@@ -59,8 +68,8 @@ class PythonDriver:
         if not callable(self._agent):
             raise ConfigError(f"{definition.source}: entry: {definition.entry!r} is not a function")
         self._said: Any = getattr(entry, "capabilities", None)
-        if definition.announces is not None:
-            self._said = load_entry(definition.announces, definition.source)
+        if definition.capabilities_entry is not None:
+            self._said = load_entry(definition.capabilities_entry, definition.source)
 
     async def announced(self) -> Mapping[str, Any]:
         said = self._said
@@ -86,7 +95,7 @@ class PythonDriver:
 
     async def open(self, opening: Opening) -> PythonSession:
         modes = self._definition.modes
-        return PythonSession(self._agent, Moded(modes, opening.session_id) if modes else None)
+        return PythonSession(self._agent, ModeControls(modes, opening.session_id) if modes else None)
 
     async def aclose(self) -> None:
         return None
@@ -97,7 +106,7 @@ class PythonSession:
 
     alive = True
 
-    def __init__(self, agent: Agent, controls: Moded | None = None) -> None:
+    def __init__(self, agent: Agent, controls: ModeControls | None = None) -> None:
         self._agent, self.controls = agent, controls
 
     @property
@@ -132,8 +141,8 @@ class PythonTurn:
 
     def __init__(self, agent: Agent, turn: Turn) -> None:
         self._agent, self._turn = agent, turn
-        self._inbox = Inbox()
-        self._leash = Leash(self._perform)
+        self._inbox = EventQueue()
+        self._leash = Abandonable(self._perform)
         self._done = anyio.Event()
         self._stopped = False
         self._error: AgentFault | None = None
@@ -184,7 +193,7 @@ class PythonTurn:
         if self._stopped and only_stopped(exc):
             return None
         log.warning("run %s: the agent raised", self._turn.run_id, exc_info=exc)
-        error = AgentFault(told(exc), code="AGENT_RAISED")
+        error = AgentFault(told(exc), code="AGENT_EXCEPTION")
         error.__cause__ = exc
         return error
 
@@ -226,18 +235,18 @@ class PythonTurn:
 
     async def _thread(self, made: Iterable[Any]) -> None:
         """A plain generator may block, so it runs in a thread; a cancelled one ends at its next yield."""
-        door = ThreadDoor(self._inbox)
+        producer = ThreadProducer(self._inbox)
 
         def iterate() -> None:
             for item in made:
                 if self._stopped:
                     return
-                door.put(statement(item))
+                producer.put(statement(item))
 
         try:
             await in_thread(iterate)
         finally:
-            door.carry()
+            producer.carry()
 
     async def _say(self, item: Any) -> None:
         if self._inbox.put(statement(item)):
@@ -253,7 +262,7 @@ def statement(item: Any) -> Event:
     """An event of an agent that cannot be sent an answer."""
     event = to_event(item)
     if type(event) in WAITING:
-        raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_RAISED")
+        raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_EXCEPTION")
     return event
 
 
@@ -278,10 +287,10 @@ def to_event(item: Any) -> Event:
         event: Event = item
         return event
     if isinstance(item, str):
-        return TextDelta(item)
+        return TextMessageContent(item)
     if isinstance(item, BaseModel | dict):
-        return Native(item)
+        return AguiEvent(item)
     raise AgentFault(
         f"the agent yielded a {type(item).__name__}; it may yield str, gateway.events, ag_ui events or their JSON",
-        code="AGENT_NONSENSE",
+        code="AGENT_PROTOCOL_ERROR",
     )

@@ -16,7 +16,7 @@ from gateway.events import Layer
 from gateway.wire.session_paths import MODE, MODES
 
 
-class Moded:
+class ModeControls:
     """Of one thread. Its methods are `drivers.base.Controls`."""
 
     def __init__(self, modes: Sequence[Mode], known: str | None) -> None:
@@ -52,4 +52,4 @@ class Moded:
 
 
 def _refuse(detail: str, capability: str) -> NoReturn:
-    raise NotCapable(detail, capability=capability, saidBy="profile")
+    raise NotCapable(detail, capability=capability, source="profile")

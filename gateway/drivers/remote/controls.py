@@ -21,7 +21,7 @@ class Ask(Protocol):
     def __call__(self, path: str, *, method: str = "GET", body: Any = None) -> Awaitable[Answer]: ...
 
 
-class FarControls:
+class RemoteControls:
     def __init__(self, thread_id: str, ask: Ask, agent: Callable[[], Mapping[str, Any]]) -> None:
         """`ask`: below the agent's address. `agent`: what it says of itself, whatever the thread."""
         self.thread_id = thread_id
@@ -51,7 +51,7 @@ class FarControls:
         match _told(await self._ask(f"{self._here}/fork", method="POST", body={})):
             case {"threadId": str(copy)}:
                 return copy
-        raise AgentFault("the other gateway forked the thread without an id", code="AGENT_NONSENSE")
+        raise AgentFault("the other gateway forked the thread without an id", code="AGENT_PROTOCOL_ERROR")
 
     async def delete(self) -> None:
         answer = await self._ask(self._here, method="DELETE")
@@ -80,4 +80,4 @@ def _refusal(answer: Answer) -> GatewayError:
     code = problem["code"] if isinstance(problem.get("code"), str) else None
     if answer.status == 409:
         return Conflict(detail, code=code)
-    return NotCapable(detail, code=code, capability=problem.get("capability"), saidBy=problem.get("saidBy"))
+    return NotCapable(detail, code=code, capability=problem.get("capability"), source=problem.get("source"))

@@ -15,7 +15,7 @@ import orjson
 from gateway.drivers.remote.fast_path import written
 from gateway.encode.protobuf.decoder import Frames
 from gateway.errors import AgentFault
-from gateway.events import Event, Native, Wire
+from gateway.events import AguiEvent, Event, Wire
 from gateway.wire.lines import TooLong
 from gateway.wire.sse import Events
 
@@ -52,13 +52,13 @@ class SseReader:
             return self._up_to_the_fault(messages)
         if not set(map(type, events)) <= {dict}:
             return self._up_to_the_fault(messages)
-        return [Native(event) for event in events]
+        return [AguiEvent(event) for event in events]
 
     def _up_to_the_fault(self, messages: Sequence[bytes | TooLong]) -> list[Event]:
         events: list[Event] = []
         try:
             for message in messages:
-                events.append(Native(_event(message)))
+                events.append(AguiEvent(_event(message)))
         except AgentFault as fault:
             self.fault = fault
         return events
@@ -79,7 +79,7 @@ class ProtobufReader:
             self._frames.feed(b"")  # a fault waits there until all before it was taken
         except AgentFault as fault:
             self.fault = fault
-        return [Native(event) for event in found]
+        return [AguiEvent(event) for event in found]
 
     def eof(self) -> None:
         self._frames.eof()
@@ -91,9 +91,9 @@ def _event(message: bytes | TooLong) -> Wire:
     try:
         event = orjson.loads(message)
     except orjson.JSONDecodeError as exc:
-        raise AgentFault(f"the agent sent an event that is not JSON: {exc}", code="AGENT_NONSENSE") from exc
+        raise AgentFault(f"the agent sent an event that is not JSON: {exc}", code="AGENT_PROTOCOL_ERROR") from exc
     if not isinstance(event, dict):
-        raise AgentFault("the agent sent an event that is no object", code="AGENT_NONSENSE")
+        raise AgentFault("the agent sent an event that is no object", code="AGENT_PROTOCOL_ERROR")
     return event
 
 
@@ -103,4 +103,6 @@ def reader_for(content_type: str) -> Reader:
         return ProtobufReader()
     if kind == "text/event-stream":
         return SseReader()
-    raise AgentFault(f"the agent answered with {kind or 'no content type'}, not with events", code="AGENT_NONSENSE")
+    raise AgentFault(
+        f"the agent answered with {kind or 'no content type'}, not with events", code="AGENT_PROTOCOL_ERROR"
+    )

@@ -16,10 +16,10 @@ from anyio import CancelScope
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.address_policy import Checked
+from gateway.drivers.address_policy import PinnedTransport
 from gateway.drivers.base import Opening
 from gateway.drivers.probe import Availability
-from gateway.drivers.remote.controls import FarControls
+from gateway.drivers.remote.controls import RemoteControls
 from gateway.drivers.remote.decoder import ACCEPT
 from gateway.drivers.remote.http import Answer, ask, read
 from gateway.drivers.remote.requests import far_availability, headers, of_the_agent, run_input, step
@@ -48,7 +48,7 @@ class RemoteDriver:
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(self._remote.connect_timeout, read=None, pool=None),
             headers=headers(self._remote, definition, os.environ),
-            transport=Checked(private=definition.private),
+            transport=PinnedTransport(private=definition.private),
             trust_env=False,
             follow_redirects=False,  # a redirect would take the token along to whoever it names
         )
@@ -60,7 +60,7 @@ class RemoteDriver:
         self._asking = False
         self._refreshing: CancelScope | None = None
         self._failures = 0
-        self._rested_until = 0.0
+        self._circuit_open_until = 0.0
         self._why = ""
         self.probed = False
 
@@ -139,7 +139,7 @@ class RemoteDriver:
         return answer.json()
 
     async def availability(self) -> Availability:
-        if time.monotonic() < self._rested_until:
+        if time.monotonic() < self._circuit_open_until:
             why = f"it failed {self._failures} times in a row: {self._why}"
             return Availability("broken", why, "it is tried again soon")
         return Availability("broken", self._why) if self._failures else self._far or Availability()
@@ -152,15 +152,15 @@ class RemoteDriver:
 
     async def open(self, opening: Opening) -> RemoteSession:
         thread_id = opening.session_id or opening.thread_id
-        controls = FarControls(thread_id, self.below, lambda: self._announced) if self._definition.via else None
+        controls = RemoteControls(thread_id, self.below, lambda: self._announced) if self._definition.via else None
         return RemoteSession(self, thread_id, controls)
 
-    def run(self, turn: Turn, controls: FarControls | None) -> RemoteTurn:
+    def run(self, turn: Turn, controls: RemoteControls | None) -> RemoteTurn:
         live = RemoteTurn(partial(self.respond, dumps(run_input(turn)), turn.hops))
         self._tasks.start_soon(self._play, live, controls)
         return live
 
-    async def _play(self, live: RemoteTurn, controls: FarControls | None) -> None:
+    async def _play(self, live: RemoteTurn, controls: RemoteControls | None) -> None:
         await live.play()
         if controls is not None and not self._client.is_closed:
             try:
@@ -170,10 +170,12 @@ class RemoteDriver:
 
     async def respond(self, body: bytes, hops: Sequence[str] = ()) -> httpx.Response:
         """Tried again only as long as nothing has come: then the agent has not begun, or nobody will ever know."""
-        left = self._rested_until - time.monotonic()
+        left = self._circuit_open_until - time.monotonic()
         if left > 0:
             times = f"the remote agent failed {self._failures} times in a row ({self._why})"
-            raise AgentFault(f"{times}: it is left alone for {left:.0f} s", code="AGENT_RESTS", retryAfter=round(left))
+            raise AgentFault(
+                f"{times}: it is left alone for {left:.0f} s", code="AGENT_CIRCUIT_OPEN", retryAfter=round(left)
+            )
         for attempt in range(self._remote.retries + 1):
             last = attempt == self._remote.retries
             try:
@@ -204,18 +206,19 @@ class RemoteDriver:
     def _open(self) -> httpx.AsyncClient:
         """The client, while there is one: whoever found the agent a moment ago may come when it has been replaced."""
         if self._client.is_closed:
-            raise AgentFault("the agent was replaced or removed meanwhile; ask again", code="AGENT_GONE")
+            raise AgentFault("the agent was replaced or removed meanwhile; ask again", code="AGENT_REMOVED")
         return self._client
 
     def _failed(self, exc: BaseException) -> AgentFault:
         self._failures += 1
         self._why = f"{type(exc).__name__}: {exc}".rstrip(": ")
-        if self._failures >= self._remote.trips_after:
-            self._rested_until = time.monotonic() + self._remote.rests
+        breaker = self._remote.circuit_breaker
+        if self._failures >= breaker.failures:
+            self._circuit_open_until = time.monotonic() + breaker.cooldown
         return AgentFault(f"the remote agent cannot be reached: {self._why}", code="AGENT_UNREACHABLE")
 
     def _worked(self) -> None:
-        self._failures, self._rested_until = 0, 0.0
+        self._failures, self._circuit_open_until = 0, 0.0
 
     async def aclose(self) -> None:
         if self._refreshing is not None:
@@ -229,7 +232,7 @@ class RemoteSession:
 
     alive = True
 
-    def __init__(self, driver: RemoteDriver, thread_id: str, controls: FarControls | None) -> None:
+    def __init__(self, driver: RemoteDriver, thread_id: str, controls: RemoteControls | None) -> None:
         self._driver, self._thread_id, self.controls = driver, thread_id, controls
 
     @property

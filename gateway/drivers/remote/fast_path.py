@@ -1,8 +1,8 @@
 """Which lines of a remote agent are, to the byte, what the gateway itself would write: those need not be read at all.
 
-In: the data of consecutive server-sent events. Out: `Written`, if all of it is plain text of one message; else None,
-and whoever asks reads them one by one. Nearly all events of a run are such, and to look at their bytes costs a quarter
-of what reading and writing them costs. Nothing is guessed: whatever does not match to the last byte is read.
+In: the data of consecutive server-sent events. Out: `EncodedText`, if all of it is plain text of one message; else
+None, and whoever asks reads them one by one. Nearly all events of a run are such, and to look at their bytes costs a
+quarter of what reading and writing them costs. Nothing is guessed: whatever does not match to the last byte is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gateway.events import Written
+from gateway.events import EncodedText
 
 LONGEST = 1_000_000
 """Bytes of them together: so no text among them is one that would have to be cut."""
@@ -22,7 +22,7 @@ _LINES = re.compile(rb"(?:%b)++" % (_LINE % (_PLAIN, _PLAIN, _PLAIN)))
 _HEAD = re.compile(rb'\{"type":"TEXT_MESSAGE_CONTENT","messageId":"([^"]+)","delta":"')
 
 
-def written(messages: Sequence[object]) -> Written | None:
+def written(messages: Sequence[object]) -> EncodedText | None:
     if not messages or set(map(type, messages)) != {bytes}:
         return None
     whole = b"%b\n" % b"\n".join(messages)  # type: ignore[arg-type]  # all are bytes, as was just seen
@@ -31,7 +31,7 @@ def written(messages: Sequence[object]) -> Written | None:
         return None
     if whole.count(b"\n") != len(messages) or _LINES.fullmatch(whole) is None or not _is_unicode(whole):
         return None
-    return Written(head[1].decode(), list(messages))  # type: ignore[arg-type]
+    return EncodedText(head[1].decode(), list(messages))  # type: ignore[arg-type]
 
 
 def _is_unicode(text: bytes) -> bool:

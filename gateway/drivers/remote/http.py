@@ -34,7 +34,7 @@ class Answer:
         try:
             return loads(self.content)
         except NotJson as exc:
-            raise AgentFault(f"what is at {self.url} is not JSON: {exc.detail}", code="AGENT_NONSENSE") from exc
+            raise AgentFault(f"what is at {self.url} is not JSON: {exc.detail}", code="AGENT_PROTOCOL_ERROR") from exc
 
     def problem(self) -> dict[str, Any]:
         """A problem document, empty where it is none."""
@@ -73,5 +73,5 @@ async def read(response: httpx.Response) -> Answer:
     async for part in response.aiter_bytes():
         content += part
         if len(content) > LARGEST:
-            raise AgentFault(f"what is at {response.url} is larger than {LARGEST} bytes", code="AGENT_NONSENSE")
+            raise AgentFault(f"what is at {response.url} is larger than {LARGEST} bytes", code="AGENT_PROTOCOL_ERROR")
     return Answer(response.status_code, response.headers, bytes(content), str(response.url))

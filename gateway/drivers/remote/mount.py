@@ -15,9 +15,9 @@ import httpx
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.field_types import OPTIONS
-from gateway.catalog.load import WrongDefinition, define
+from gateway.catalog.load import InvalidDefinition, define
 from gateway.catalog.sections import Remote
-from gateway.drivers.address_policy import Checked
+from gateway.drivers.address_policy import PinnedTransport
 from gateway.drivers.remote.http import ask
 from gateway.drivers.remote.requests import headers
 from gateway.errors import AgentFault
@@ -28,7 +28,7 @@ SHOWN = ("name", "description", "provider", "version")
 log = logging.getLogger(__name__)
 
 
-class Far:
+class MountedGateway:
     """One other gateway."""
 
     def __init__(self, definition: AgentDefinition, own_id: str) -> None:
@@ -38,7 +38,7 @@ class Far:
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(self._remote.connect_timeout, read=LIST_LIMIT),
             headers=headers(self._remote, definition, os.environ),
-            transport=Checked(private=definition.private),
+            transport=PinnedTransport(private=definition.private),
             trust_env=False,
             follow_redirects=False,
         )
@@ -64,7 +64,7 @@ def mounted(definition: AgentDefinition, remote: Remote, told: Any, own_id: str)
         case {"gateway": str(far_id), "agents": list(listed)}:
             pass
         case _:
-            raise AgentFault(f"what is at {remote.url} is no agui-gateway", code="AGENT_NONSENSE")
+            raise AgentFault(f"what is at {remote.url} is no agui-gateway", code="AGENT_PROTOCOL_ERROR")
     for one in listed:
         match one:
             case {"id": str(name)} if remote.agents == "*" or name in (remote.agents or ()):
@@ -90,7 +90,7 @@ def _define(
     }
     try:
         made = define({**table, "remote": {"url": remote.url}}, definition.source, private=definition.private)
-    except WrongDefinition as exc:
+    except InvalidDefinition as exc:
         log.warning("agent %s: the gateway's agent %r is left out: %s", definition.id, name, exc)
         return
     way = remote.model_copy(update={"url": f"{remote.url.rstrip('/')}/agents/{name}", "agents": None})

@@ -10,10 +10,10 @@ import anyio
 import httpx
 from anyio import CancelScope
 
-from gateway.drivers.event_queue import Inbox
+from gateway.drivers.event_queue import EventQueue
 from gateway.drivers.remote.decoder import reader_for
 from gateway.errors import AgentFault
-from gateway.events import Ended, Event, Native
+from gateway.events import AguiEvent, Event, TurnEnded
 from gateway.turn import Answer
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class _Answer:
 class RemoteTurn:
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
-        self._inbox = Inbox()
+        self._inbox = EventQueue()
         self._scope = CancelScope()
         self._done = anyio.Event()
         self._ended = False
@@ -94,10 +94,10 @@ class RemoteTurn:
             error = AgentFault(f"the agent's connection broke: {type(exc).__name__}: {exc}", code="AGENT_DIED")
         except Exception:  # a defect here must not take the whole gateway along
             log.exception("a remote turn failed inside the gateway")
-            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL")
+            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
         finally:
             if self._cancelled and not self._ended:
-                self._inbox.extend([Ended("cancelled")])
+                self._inbox.extend([TurnEnded("cancelled")])
                 error = None
             self._inbox.close(error)
             self._done.set()
@@ -124,4 +124,4 @@ class RemoteTurn:
 
 
 def _ends(event: Event) -> bool:
-    return type(event) is Native and event.event.get("type") in ENDS
+    return type(event) is AguiEvent and event.event.get("type") in ENDS

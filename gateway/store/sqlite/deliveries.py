@@ -27,7 +27,7 @@ class Doing(Protocol):
     def __call__(self, work: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
 
 
-class SqliteMail:
+class SqliteDeliveries:
     def __init__(self, write: Doing, ask: Doing) -> None:
         self._write, self._ask = write, ask
 

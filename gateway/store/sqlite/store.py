@@ -23,7 +23,7 @@ from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.pieces import gather, pack, weight
 from gateway.store.sqlite import lock, pruning, schema, statements
-from gateway.store.sqlite.deliveries import SqliteMail
+from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.transaction import Row
 from gateway.store.sqlite.writer import Writer
@@ -54,7 +54,7 @@ class SqliteStore:
         self._open: tuple[Writer, Readers, int] | None = None
         self._logs: dict[str, Log] = {}
         self._last_number = 0
-        self.mail = SqliteMail(lambda work: self._writer.do(work), self._ask)
+        self.mail = SqliteDeliveries(lambda work: self._writer.do(work), self._ask)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"

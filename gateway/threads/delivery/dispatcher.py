@@ -29,24 +29,24 @@ from uuid import uuid4
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.agui.message_input import Posted, as_turn
+from gateway.agui.message_input import MessageInput, as_turn
 from gateway.background import Tasks
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.admission import STOPPING
 from gateway.runs.engine import Engine
 from gateway.runs.history import read_history
-from gateway.runs.readiness import Calm
+from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
 from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord
-from gateway.threads.delivery.queue import Letter, Mailbox, content_of
-from gateway.threads.delivery.receipts import Gone, Receipts
-from gateway.threads.delivery.recovery import Arrived, Brought, arrived, brought_by, last_words
+from gateway.threads.delivery.queue import DeliveryQueue, QueuedDelivery, content_of
+from gateway.threads.delivery.receipts import Receipts, ThreadDeleted
+from gateway.threads.delivery.recovery import AlreadyInRun, Arrived, arrived, brought_by, last_words
 from gateway.threads.delivery.steering import Steering
-from gateway.threads.events import Feeds, moment
+from gateway.threads.events import ThreadEvents, moment
 from gateway.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -60,17 +60,17 @@ ABSENT = 5.0
 NOW = 0.0
 KNOWN = "MESSAGE_KNOWN"
 
-Begin = Callable[[Agent, Turn, str, Calm], Awaitable[Run]]
+Begin = Callable[[Agent, Turn, str, Precondition], Awaitable[Run]]
 
 
-class Delivering:
+class Dispatcher:
     def __init__(
-        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, feeds: Feeds
+        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, feeds: ThreadEvents
     ) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
         self._engine, self._agents, self._feeds = engine, agents, feeds
         self._receipts = Receipts(store, feeds)
-        self._boxes: dict[ThreadKey, Mailbox] = {}
+        self._boxes: dict[ThreadKey, DeliveryQueue] = {}
         self._steering = Steering(self._receipts, self._boxes, self._spawn, self._put)
         self._numbers = count()
         self._started = time.monotonic()
@@ -103,14 +103,14 @@ class Delivering:
 
     # -- accepting
 
-    async def accept(self, thread: ThreadKey, posted: Posted) -> DeliveryRecord:
+    async def accept(self, thread: ThreadKey, posted: MessageInput) -> DeliveryRecord:
         """What became of it so far. The same `deliveryId` again: of the first one. Raises before anything is kept."""
         digest = hashlib.sha256(posted.asked()).hexdigest()
         if posted.delivery_id is not None:
             known = await self._store.mail.delivery(thread, posted.delivery_id)
             if known is not None:
                 return _same(known, digest)
-        box = self._boxes.setdefault(thread, Mailbox())
+        box = self._boxes.setdefault(thread, DeliveryQueue())
         self._make_room(box, posted)
         try:
             kept = await self._keep(thread, posted, digest)
@@ -123,20 +123,23 @@ class Delivering:
             await kept.decided.wait()
         return kept.record
 
-    def _make_room(self, box: Mailbox, posted: Posted) -> None:
+    def _make_room(self, box: DeliveryQueue, posted: MessageInput) -> None:
         """Without awaiting, so that two cannot have the last place."""
         settings, waiting = self._settings, sum(map(len, self._boxes.values()))
         if self._closing or self._engine.draining:
             raise Busy("the gateway is shutting down; post the message again when it is back", code=STOPPING[0])
         if box.has(posted.message["id"]):
             raise _known_message(posted.message["id"])
-        if len(box) >= settings.max_deliveries:
-            raise _full(f"{len(box)} messages wait for this thread already (max_deliveries)", settings.max_deliveries)
-        if waiting >= settings.max_waiting:
-            raise _full(f"{waiting} messages wait for threads already (max_waiting)", settings.max_waiting)
+        if len(box) >= settings.max_queued_per_thread:
+            raise _full(
+                f"{len(box)} messages wait for this thread already (max_queued_per_thread)",
+                settings.max_queued_per_thread,
+            )
+        if waiting >= settings.max_queued:
+            raise _full(f"{waiting} messages wait for threads already (max_queued)", settings.max_queued)
         box.expect(posted.message["id"])
 
-    async def _keep(self, thread: ThreadKey, posted: Posted, digest: str) -> Letter | DeliveryRecord:
+    async def _keep(self, thread: ThreadKey, posted: MessageInput, digest: str) -> QueuedDelivery | DeliveryRecord:
         """The letter; or the record of another, that was quicker with the same id."""
         if posted.named and posted.message["id"] in (await self._engine.history(thread))[0].ids():
             raise _known_message(posted.message["id"])
@@ -146,20 +149,20 @@ class Delivering:
         kept = await self._receipts.accept(record)
         if kept is not record:
             return kept
-        letter = Letter(record, next(self._numbers))
+        letter = QueuedDelivery(record, next(self._numbers))
         self._put(thread, letter)
         return letter
 
     # -- the boundary
 
-    def _put(self, thread: ThreadKey, letter: Letter) -> None:
-        box = self._boxes.setdefault(thread, Mailbox())
+    def _put(self, thread: ThreadKey, letter: QueuedDelivery) -> None:
+        box = self._boxes.setdefault(thread, DeliveryQueue())
         box.put(letter)
         if not box.pumping and not self._closing:
             box.pumping = True
             self._spawn(self._pump, thread, box)
 
-    def _tidy(self, thread: ThreadKey, box: Mailbox) -> None:
+    def _tidy(self, thread: ThreadKey, box: DeliveryQueue) -> None:
         if not len(box) and not box.pumping and self._boxes.get(thread) is box:
             del self._boxes[thread]
 
@@ -179,7 +182,7 @@ class Delivering:
         self._working += 1
         self._tasks.start_soon(do)
 
-    async def _pump(self, thread: ThreadKey, box: Mailbox) -> None:
+    async def _pump(self, thread: ThreadKey, box: DeliveryQueue) -> None:
         """The thread's task, as long as something waits for it."""
         try:
             while box.waiting and not self._closing:
@@ -190,17 +193,17 @@ class Delivering:
             box.pumping = False
             self._tidy(thread, box)
 
-    async def _try(self, thread: ThreadKey, box: Mailbox) -> float:
+    async def _try(self, thread: ThreadKey, box: DeliveryQueue) -> float:
         try:
             return await self._step(thread, box)
-        except Gone:
+        except ThreadDeleted:
             return AGAIN
         except Exception as exc:  # whatever it was, the messages wait on, and somebody is told
             told = exc.detail if isinstance(exc, StoreError) else ""
             log.error("thread %s: nothing is delivered now: %s", thread.thread_id, told, exc_info=not told)
         return AGAIN
 
-    async def _step(self, thread: ThreadKey, box: Mailbox) -> float:
+    async def _step(self, thread: ThreadKey, box: DeliveryQueue) -> float:
         """As much as can be done now; then how long it may take until there is more to do, if nobody says so before."""
         if (first := box.interrupting()) is not None:
             return await self._interrupt(thread, box, first)
@@ -210,19 +213,19 @@ class Delivering:
                 await self._steering.steer(thread, box, letter, run)
         if not box.waiting:
             return NOW
-        found = await self._engine.obstacle(thread)
+        found = await self._engine.find_blocker(thread)
         if found is None:
             return await self._start_run(thread, box, box.waiting[0], goes_on=False)
         for letter in box.untold():
             await self._receipts.defer(letter, found.reason, None if found.until is None else moment(found.until))
         return math.inf if found.until is None else max(0.0, found.until - time.time()) + 0.001
 
-    async def _interrupt(self, thread: ThreadKey, box: Mailbox, letter: Letter) -> float:
+    async def _interrupt(self, thread: ThreadKey, box: DeliveryQueue, letter: QueuedDelivery) -> float:
         if (run := self._engine.live_run(thread)) is not None:
             await self._engine.stop(run)
             await run.over.wait()
             return NOW
-        found = await self._engine.obstacle(thread)
+        found = await self._engine.find_blocker(thread)
         if found is None or found.kind == "calls":
             return await self._start_run(thread, box, letter, goes_on=True)
         if found.kind == "question" and await self._engine.give_up(thread, found.run_id):
@@ -231,7 +234,9 @@ class Delivering:
 
     # -- by a run of its own
 
-    async def _start_run(self, thread: ThreadKey, box: Mailbox, letter: Letter, *, goes_on: bool) -> float:
+    async def _start_run(
+        self, thread: ThreadKey, box: DeliveryQueue, letter: QueuedDelivery, *, goes_on: bool
+    ) -> float:
         try:
             run = await self._begun(thread, letter, goes_on)
         except StoreError:
@@ -248,9 +253,9 @@ class Delivering:
             await self._receipts.fail(letter, exc.detail, exc.code)
         except GatewayError as exc:
             await self._receipts.fail(letter, exc.detail, exc.code)
-        except Gone:
+        except ThreadDeleted:
             letter.decided.set()
-        except Brought as exc:
+        except AlreadyInRun as exc:
             await self._receipts.deliver(letter, exc.run_id)
         else:
             box.take(letter)
@@ -259,22 +264,22 @@ class Delivering:
         box.take(letter)
         return NOW
 
-    async def _begun(self, thread: ThreadKey, letter: Letter, goes_on: bool) -> Run:
+    async def _begun(self, thread: ThreadKey, letter: QueuedDelivery, goes_on: bool) -> Run:
         assert self._begin is not None
         agent = self._agents[thread.agent]
         newest = await self._store.thread_runs(*thread, 1)
         history = await read_history(self._store, *thread)
         if letter.record.message_id in history.ids() and (run_id := await brought_by(self._store, letter.record)):
-            raise Brought(run_id)
+            raise AlreadyInRun(run_id)
         turn = as_turn(letter.message, letter.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
         before = [message for message in history.messages if message["id"] != letter.record.message_id]
         turn = replace(turn, messages=[*before, *turn.messages], state=history.state)
         await self._receipts.begin(letter, turn.run_id)
         handing = partial(self._receipts.hand, letter)
-        calm = Calm(newest[0].key if newest else None, goes_on, handing)
+        calm = Precondition(newest[0].key if newest else None, goes_on, handing)
         return await self._begin(agent, turn, thread.principal, calm)
 
-    async def _see_begun(self, letter: Letter, run: Run) -> None:
+    async def _see_begun(self, letter: QueuedDelivery, run: Run) -> None:
         """Until the agent has it, or the run is over without."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_end_after, run.over, tasks)
@@ -284,7 +289,7 @@ class Delivering:
                 await self._receipts.deliver(letter)
             else:
                 await self._receipts.fail(letter, await last_words(run))
-        except Gone:
+        except ThreadDeleted:
             pass
 
     # -- threads that go, gateways that come back
@@ -309,7 +314,7 @@ class Delivering:
 
     async def _take_up(self, record: DeliveryRecord) -> None:
         """What the last gateway did not get done."""
-        thread, letter = ThreadKey(*record.thread), Letter(record, next(self._numbers))
+        thread, letter = ThreadKey(*record.thread), QueuedDelivery(record, next(self._numbers))
         channel = self._feeds.observe(thread)
         match await arrived(self._store, record):
             case Arrived.YES:

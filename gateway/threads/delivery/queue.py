@@ -20,7 +20,7 @@ from gateway.turn import text_of
 
 
 @dataclass(slots=True, eq=False)
-class Letter:
+class QueuedDelivery:
     """One delivery that is not final yet."""
 
     record: DeliveryRecord
@@ -48,12 +48,12 @@ def content_of(message: Wire, forwarded_props: Json) -> bytes:
     return dumps(whole if forwarded_props is None else {**whole, "forwardedProps": forwarded_props})
 
 
-class Mailbox:
+class DeliveryQueue:
     """Of one thread."""
 
     def __init__(self) -> None:
-        self._waiting: list[Letter] = []
-        self._steered: dict[str, tuple[Letter, Run]] = {}
+        self._waiting: list[QueuedDelivery] = []
+        self._steered: dict[str, tuple[QueuedDelivery, Run]] = {}
         self._accepting: set[str] = set()
         """Messages that are being accepted."""
         self.pumping = False
@@ -63,7 +63,7 @@ class Mailbox:
         return len(self._waiting) + len(self._steered) + len(self._accepting)
 
     @property
-    def waiting(self) -> Sequence[Letter]:
+    def waiting(self) -> Sequence[QueuedDelivery]:
         return list(self._waiting)
 
     def has(self, message_id: str) -> bool:
@@ -76,45 +76,45 @@ class Mailbox:
     def expected(self, message_id: str) -> None:
         self._accepting.discard(message_id)
 
-    def put(self, letter: Letter) -> None:
+    def put(self, letter: QueuedDelivery) -> None:
         self._waiting.append(letter)
         self._waiting.sort(key=lambda letter: letter.number)
         self.woken.set()
 
-    def take(self, letter: Letter) -> None:
+    def take(self, letter: QueuedDelivery) -> None:
         if letter in self._waiting:
             self._waiting.remove(letter)
 
-    def take_all(self) -> list[Letter]:
+    def take_all(self) -> list[QueuedDelivery]:
         steered = [letter for letter, _ in self._steered.values()]
         found = sorted([*self._waiting, *steered], key=lambda letter: letter.number)
         self._waiting, self._steered = [], {}
         return found
 
-    def interrupting(self) -> Letter | None:
+    def interrupting(self) -> QueuedDelivery | None:
         return next((letter for letter in self._waiting if letter.record.mode == "immediate"), None)
 
-    def steerable(self) -> list[Letter]:
+    def steerable(self) -> list[QueuedDelivery]:
         return [letter for letter in self._waiting if letter.record.mode == "next-tool-call"]
 
-    def untold(self) -> list[Letter]:
+    def untold(self) -> list[QueuedDelivery]:
         """Those that nobody was told of that they wait."""
         return [letter for letter in self._waiting if letter.record.status == "accepted"]
 
     # -- messages that are with a turn under way, until it is seen whether it heard them
 
-    def steer(self, letter: Letter, run: Run) -> None:
+    def steer(self, letter: QueuedDelivery, run: Run) -> None:
         self.take(letter)
         self._steered[letter.record.message_id] = letter, run
 
-    def heard(self, message_id: str, run: Run) -> Letter | None:
+    def heard(self, message_id: str, run: Run) -> QueuedDelivery | None:
         letter, at = self._steered.get(message_id, (None, None))
         if letter is None or at is not run:
             return None
         del self._steered[message_id]
         return letter
 
-    def unheard(self, run: Run) -> list[Letter]:
+    def unheard(self, run: Run) -> list[QueuedDelivery]:
         """The run is over: what it did not hear."""
         left = [letter for letter, at in self._steered.values() if at is run]
         for letter in left:

@@ -10,18 +10,18 @@ from gateway.events import Wire
 from gateway.runs.thread_state import ThreadKey
 from gateway.store.base import Store
 from gateway.store.deliveries import WAITING, DeliveryRecord
-from gateway.threads.delivery.queue import Letter
-from gateway.threads.events import Feeds
+from gateway.threads.delivery.queue import QueuedDelivery
+from gateway.threads.events import ThreadEvents
 
 
-class Gone(Exception):
+class ThreadDeleted(Exception):
     """Its thread was deleted, and the delivery with it."""
 
 
 class Receipts:
-    """Every method may raise `StoreError`, or `Gone`; then nothing was told, and nothing is another."""
+    """Every method may raise `StoreError`, or `ThreadDeleted`; then nothing was told, and nothing is another."""
 
-    def __init__(self, store: Store, feeds: Feeds) -> None:
+    def __init__(self, store: Store, feeds: ThreadEvents) -> None:
         self._store, self._feeds = store, feeds
 
     async def accept(self, record: DeliveryRecord) -> DeliveryRecord:
@@ -34,15 +34,15 @@ class Receipts:
             self._feeds.grown(thread)
         return kept
 
-    async def begin(self, letter: Letter, run_id: str) -> None:
+    async def begin(self, letter: QueuedDelivery, run_id: str) -> None:
         """It is about to be delivered in this run: a gateway that dies now leaves word where to look."""
         await self._save(replace(letter.record, run_id=run_id, handed=False), letter)
 
-    async def hand(self, letter: Letter) -> None:
+    async def hand(self, letter: QueuedDelivery) -> None:
         """The agent is given it now: from here on it must not be given again."""
         await self._save(replace(letter.record, handed=True), letter)
 
-    async def defer(self, letter: Letter, reason: str, until: str | None = None) -> None:
+    async def defer(self, letter: QueuedDelivery, reason: str, until: str | None = None) -> None:
         """Told once, with the first reason."""
         if letter.record.status == "accepted":
             await self.defer_again(letter, letter.record.mode, reason, until)
@@ -50,23 +50,23 @@ class Receipts:
             await self._save(replace(letter.record, run_id=None), letter)
         letter.decided.set()
 
-    async def defer_again(self, letter: Letter, mode: str, reason: str, until: str | None = None) -> None:
+    async def defer_again(self, letter: QueuedDelivery, mode: str, reason: str, until: str | None = None) -> None:
         record = replace(letter.record, status="deferred", mode=mode, reason=reason, run_id=None)
         await self._save(record, letter, receipt(record, availableAt=until or "on-idle"))
         letter.decided.set()
 
-    async def deliver(self, letter: Letter, run_id: str | None = None) -> None:
+    async def deliver(self, letter: QueuedDelivery, run_id: str | None = None) -> None:
         record = replace(letter.record, status="delivered", reason=None, run_id=run_id or letter.record.run_id)
         await self._save(record, letter, receipt(record))
         letter.decided.set()
 
-    async def fail(self, letter: Letter, reason: str, code: str | None = None) -> None:
+    async def fail(self, letter: QueuedDelivery, reason: str, code: str | None = None) -> None:
         record = replace(letter.record, status="failed", reason=reason)
         await self._save(record, letter, receipt(record, code=code, retryable=True))
         self._feeds.observe(ThreadKey(*record.thread)).deliveries.pop(record.message_id, None)
         letter.decided.set()
 
-    async def fail_deleted(self, letter: Letter) -> None:
+    async def fail_deleted(self, letter: QueuedDelivery) -> None:
         """Its thread is gone, and the record with it: only the feed tells."""
         letter.record = replace(letter.record, status="failed", reason="the thread was deleted", content=b"")
         letter.decided.set()
@@ -74,10 +74,10 @@ class Receipts:
         await self._store.mail.note(thread, self._feeds.notes(receipt(letter.record, retryable=False)))
         self._feeds.grown(thread)
 
-    async def _save(self, record: DeliveryRecord, letter: Letter, *told: Wire) -> None:
+    async def _save(self, record: DeliveryRecord, letter: QueuedDelivery, *told: Wire) -> None:
         record = replace(record, at=time.time(), content=record.content if record.status in WAITING else b"")
         if not await self._store.mail.save(record, self._feeds.notes(*told)):
-            raise Gone(record.delivery_id)
+            raise ThreadDeleted(record.delivery_id)
         letter.record = record
         if told:
             self._feeds.grown(ThreadKey(*record.thread))

@@ -24,7 +24,7 @@ class Arrived(Enum):
     """The gateway died in the very moment when the agent was given it, and the agent had said nothing yet."""
 
 
-class Brought(Exception):
+class AlreadyInRun(Exception):
     """A run of somebody else's has the message in its input already."""
 
     def __init__(self, run_id: str) -> None:

@@ -16,8 +16,8 @@ import anyio
 from gateway.errors import GatewayError, StoreError
 from gateway.runs.run import Run
 from gateway.runs.thread_state import ThreadKey
-from gateway.threads.delivery.queue import Letter, Mailbox
-from gateway.threads.delivery.receipts import Gone, Receipts
+from gateway.threads.delivery.queue import DeliveryQueue, QueuedDelivery
+from gateway.threads.delivery.receipts import Receipts, ThreadDeleted
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +25,17 @@ STEER_LIMIT = 10.0
 """Of the agent's word on a message: past this only the run's log tells whether it was taken up."""
 
 Spawn = Callable[..., None]
-PutBack = Callable[[ThreadKey, Letter], None]
+PutBack = Callable[[ThreadKey, QueuedDelivery], None]
 
 
 class Steering:
-    def __init__(self, receipts: Receipts, boxes: dict[ThreadKey, Mailbox], spawn: Spawn, put_back: PutBack) -> None:
+    def __init__(
+        self, receipts: Receipts, boxes: dict[ThreadKey, DeliveryQueue], spawn: Spawn, put_back: PutBack
+    ) -> None:
         """`spawn`: begins a task; `put_back`: lets a letter wait again."""
         self._receipts, self._boxes, self._spawn, self._put_back = receipts, boxes, spawn, put_back
 
-    async def steer(self, thread: ThreadKey, box: Mailbox, letter: Letter, run: Run) -> None:
+    async def steer(self, thread: ThreadKey, box: DeliveryQueue, letter: QueuedDelivery, run: Run) -> None:
         await self._receipts.begin(letter, run.record.run_id)
         box.steer(letter, run)
         taken: bool | None = None
@@ -60,21 +62,21 @@ class Steering:
         for letter in [] if box is None else box.unheard(run):
             self._spawn(self._fall_back, thread, letter, "the turn ended before it took the message up")
 
-    async def _deliver(self, letter: Letter) -> None:
+    async def _deliver(self, letter: QueuedDelivery) -> None:
         await self._noted(self._receipts.deliver(letter), letter)
 
-    async def _fall_back(self, thread: ThreadKey, letter: Letter, reason: str) -> None:
+    async def _fall_back(self, thread: ThreadKey, letter: QueuedDelivery, reason: str) -> None:
         told = f"{reason}: it is delivered when the thread is idle"
         if await self._noted(self._receipts.defer_again(letter, "on-idle", told), letter):
             letter.record = replace(letter.record, mode="on-idle", run_id=None)
             self._put_back(thread, letter)
 
-    async def _noted(self, writing: Any, letter: Letter) -> bool:
+    async def _noted(self, writing: Any, letter: QueuedDelivery) -> bool:
         """False: there is no such delivery any more."""
         try:
             await writing
         except StoreError as exc:
             log.error("delivery %s: what became of it is not noted: %s", letter.record.delivery_id, exc)
-        except Gone:
+        except ThreadDeleted:
             return False
         return True

@@ -20,7 +20,7 @@ LEVEL = 5
 TYPES = ("application/json", "text/csv")
 
 
-class Packing:
+class GzipMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 

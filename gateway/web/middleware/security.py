@@ -30,7 +30,7 @@ PREFLIGHT_AGE = "600"
 BEARER = "bearer."
 
 
-class Guard:
+class SecurityMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
         self._app, self._tokens = app, tokens
         own = f"[{settings.host}]" if ":" in settings.host else settings.host

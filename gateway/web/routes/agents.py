@@ -11,12 +11,12 @@ from starlette.responses import JSONResponse, Response
 
 from gateway import __version__
 from gateway.registry.agents import Agent
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 
 
 async def index(request: Request) -> Response:
     """`GET /`: where to go from here."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     return JSONResponse(
         {
             "name": "agui-gateway",
@@ -37,7 +37,7 @@ async def index(request: Request) -> Response:
 
 
 async def list_agents(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in house.agents}
 
     async def fill(agent: Agent) -> None:
@@ -50,11 +50,11 @@ async def list_agents(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     return JSONResponse(await describe(house, house.agents[request.path_params["agent"]]))
 
 
-async def describe(house: House, agent: Agent) -> dict[str, Any]:
+async def describe(house: Gateway, agent: Agent) -> dict[str, Any]:
     found = await agent.look()
     tree = (await house.snapshots.current(agent)).snapshot.tree()
     own = f"/agents/{agent.definition.id}"

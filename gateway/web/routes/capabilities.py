@@ -9,11 +9,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from gateway.capabilities.merge import etag, to_json
-from gateway.capabilities.versions import Key, Shown
-from gateway.capabilities.views import Current, shown, view_named
+from gateway.capabilities.versions import Key, RenderedSnapshot
+from gateway.capabilities.views import SnapshotEntry, shown, view_named
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.service.snapshots import known_model
 from gateway.web.disconnect import while_there
 from gateway.web.forward import from_there
@@ -24,7 +24,7 @@ NOT_KEPT = {"cache-control": "no-store"}
 
 async def show(request: Request) -> ASGIApp:
     """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     if agent.driver is not None and not agent.driver.probed:
         await _probe(house, agent, request)
@@ -48,7 +48,7 @@ def _is_of_its_file(request: Request) -> bool:
     return "thread" not in query and ("model" in query or query.get("view") in ("acp", "mux"))
 
 
-def _feed(house: House, agent: Agent, request: Request) -> ASGIApp:
+def _feed(house: Gateway, agent: Agent, request: Request) -> ASGIApp:
     key = _key(agent, request)
     if request.method == "HEAD":
         return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
@@ -68,7 +68,7 @@ def _key(agent: Agent, request: Request) -> Key:
     )
 
 
-async def _probe(house: House, agent: Agent, request: Request) -> None:
+async def _probe(house: Gateway, agent: Agent, request: Request) -> None:
     if yes(request.query_params.get("probe")):
         await while_there(request, partial(house.agents.spoken, agent))
     else:
@@ -79,7 +79,7 @@ def yes(value: str | None) -> bool:
     return value not in (None, "", "0", "false")
 
 
-def answer(request: Request, what: Shown, media_type: str = "application/json") -> Response:
+def answer(request: Request, what: RenderedSnapshot, media_type: str = "application/json") -> Response:
     """What is shown, or 304 for whoever has it."""
     tag = f'"{what.version}"'
     asked = request.headers.get("if-none-match")
@@ -88,8 +88,8 @@ def answer(request: Request, what: Shown, media_type: str = "application/json") 
     return Response(what.body, headers={"etag": tag, **NOT_KEPT}, media_type=media_type)
 
 
-def _explained(request: Request, current: Current) -> Response:
+def _explained(request: Request, current: SnapshotEntry) -> Response:
     """Its tag is of the whole: who says something may become another while the value stays."""
     version = current.etag.strip('"')
     body = to_json({"capabilities": current.snapshot.tree(), "explain": current.snapshot.explain(), "version": version})
-    return answer(request, Shown(body, etag(body).strip('"')))
+    return answer(request, RenderedSnapshot(body, etag(body).strip('"')))

@@ -18,7 +18,7 @@ from gateway.capabilities.versions import Key
 from gateway.encode.negotiate import ENCODERS, names
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.runs.log import Chunk
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.web.event_stream import EventStream
 
 MOST_DIGITS = 15
@@ -37,7 +37,7 @@ def wants_feed(request: Request) -> bool:
 class Feeding:
     """An ASGI response that lasts as long as its client stays. Then the watcher is forgotten."""
 
-    def __init__(self, house: House, key: Key, request: Request) -> None:
+    def __init__(self, house: Gateway, key: Key, request: Request) -> None:
         self._house, self._key, self._after = house, key, _last_id(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

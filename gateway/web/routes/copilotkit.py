@@ -22,7 +22,7 @@ from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agent
 from gateway.runs.log import Chunk, Reader
 from gateway.runs.thread_state import ThreadKey
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.turn import Turn
 from gateway.web.event_stream import EventStream
 from gateway.web.request_body import read_body, read_json_body
@@ -34,7 +34,7 @@ STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPP
 
 
 async def info(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     agents = {agent.definition.id: await _describe(house, agent) for agent in house.agents}
     if (default := house.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])
@@ -52,7 +52,7 @@ async def info(request: Request) -> Response:
     )
 
 
-async def _describe(house: House, agent: Agent) -> dict[str, Any]:
+async def _describe(house: Gateway, agent: Agent) -> dict[str, Any]:
     tree = before_1_0((await house.snapshots.current(agent)).snapshot.tree())
     described = {"name": agent.definition.id, "className": "GatewayAgent", "capabilities": tree}
     if agent.definition.identity.description is not None:
@@ -62,7 +62,7 @@ async def _describe(house: House, agent: Agent) -> dict[str, Any]:
 
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     turn = inbound.read(await read_json_body(request, house.settings))
     started = await begin(house, _agent(house, request), turn, request.state.principal)
     leave = turn.options.on_disconnect or "continue"
@@ -71,7 +71,7 @@ async def run(request: Request) -> ASGIApp:
 
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     turn = inbound.read(await read_json_body(request, house.settings))
     agent = _agent(house, request)
     reader = await _thread_reader(house, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn)
@@ -79,7 +79,7 @@ async def connect(request: Request) -> ASGIApp:
     return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
 
 
-async def _thread_reader(house: House, thread: ThreadKey, turn: Turn) -> Reader:
+async def _thread_reader(house: Gateway, thread: ThreadKey, turn: Turn) -> Reader:
     history, live = await house.engine.history(thread)
     past: list[Wire] = []
     if history.messages or history.state:
@@ -113,7 +113,7 @@ class Connected:
 
 async def stop(request: Request) -> Response:
     """`POST /copilotkit/agent/{agent}/stop/{thread}`: the run's stream is finished, not cut."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     agent = _agent(house, request)
     thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
     only = _only_run(await read_body(request, house.settings))
@@ -135,7 +135,7 @@ def _only_run(body: bytes) -> str | None:
     return found
 
 
-def _agent(house: House, request: Request) -> Agent:
+def _agent(house: Gateway, request: Request) -> Agent:
     name = request.path_params["agent"]
     if name == DEFAULT and DEFAULT not in house.agents:
         default = house.default_agent()

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from gateway.errors import Busy, GatewayError
 from gateway.runs.admission import STOPPING
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.web.problems import problem
 
 
@@ -16,7 +16,7 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     if house.engine.draining:
         return problem(Busy(STOPPING[1], code=STOPPING[0]))
     try:

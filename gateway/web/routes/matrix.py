@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.capabilities.merge import Snapshot, etag, to_json
-from gateway.capabilities.versions import Shown
+from gateway.capabilities.versions import RenderedSnapshot
 from gateway.encode.negotiate import names
 from gateway.registry.agents import Agent
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.web.routes.capabilities import answer, yes
 
 CSV = "text/csv"
@@ -28,7 +28,7 @@ Leaves = dict[str, dict[str, Any]]
 
 
 async def show(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     explain = yes(request.query_params.get("explain"))
     snapshots = await _snapshots(house)
     leaves = _leaves(snapshots, explain=explain)
@@ -37,7 +37,7 @@ async def show(request: Request) -> Response:
     return _answer(request, to_json({"agents": list(snapshots), "leaves": leaves}), "application/json")
 
 
-async def _snapshots(house: House) -> Mapping[str, Snapshot]:
+async def _snapshots(house: Gateway) -> Mapping[str, Snapshot]:
     found: dict[str, Snapshot | None] = {agent.definition.id: None for agent in house.agents}
 
     async def fill(agent: Agent) -> None:
@@ -78,4 +78,4 @@ def _cells(cell: Any, *, explain: bool) -> tuple[str, ...]:
 
 
 def _answer(request: Request, body: bytes, media_type: str) -> Response:
-    return answer(request, Shown(body, etag(body).strip('"')), media_type)
+    return answer(request, RenderedSnapshot(body, etag(body).strip('"')), media_type)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.agui.message_input import Posted, as_turn, read
+from gateway.agui.message_input import MessageInput, as_turn, read
 from gateway.capabilities.check import DROPPED
 from gateway.capabilities.versions import Key
 from gateway.capabilities.views.relay import STEERING
@@ -21,10 +21,10 @@ from gateway.encode.negotiate import ENCODERS
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.errors import NotCapable
 from gateway.registry.agents import Agent
-from gateway.runs.readiness import Calm
+from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
 from gateway.runs.thread_state import ThreadKey
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.turn import Turn
 from gateway.web.event_stream import EventStream
 from gateway.web.request_body import read_json_body
@@ -33,10 +33,10 @@ from gateway.web.routes.runs import after_number, checked
 log = logging.getLogger(__name__)
 
 
-async def take_up(house: House) -> None:
+async def take_up(house: Gateway) -> None:
     """From here on messages are delivered: first those that the last gateway left."""
 
-    async def begin(agent: Agent, turn: Turn, principal: str, calm: Calm) -> Run:
+    async def begin(agent: Agent, turn: Turn, principal: str, calm: Precondition) -> Run:
         turn = replace(turn, hops=(house.id,))
         with agent.held():  # it may be replaced meanwhile
             return await house.engine.start(agent, await checked(house, agent, turn, principal), principal, calm)
@@ -62,13 +62,13 @@ async def post(request: Request) -> Response:
     return JSONResponse({key: value for key, value in told.items() if value is not None}, 202)
 
 
-def _places(request: Request) -> tuple[House, Agent, ThreadKey]:
-    house: House = request.app.state.house
+def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
+    house: Gateway = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     return house, agent, ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
 
 
-async def _hold(house: House, agent: Agent, thread: ThreadKey, posted: Posted) -> None:
+async def _hold(house: Gateway, agent: Agent, thread: ThreadKey, posted: MessageInput) -> None:
     """Against the snapshot, as a run is; but a message is taken whole or not at all. Raises `NotCapable`."""
     _ = agent.ready
     turn = as_turn(posted.message, posted.forwarded_props, thread.thread_id, "posted")
@@ -80,7 +80,7 @@ async def _hold(house: House, agent: Agent, thread: ThreadKey, posted: Posted) -
         await _hold_steering(house, thread, posted)
 
 
-async def _hold_steering(house: House, thread: ThreadKey, posted: Posted) -> None:
+async def _hold_steering(house: Gateway, thread: ThreadKey, posted: MessageInput) -> None:
     snapshot = (await house.eyes.current(Key(*thread))).snapshot
     instead = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
@@ -89,14 +89,14 @@ async def _hold_steering(house: House, thread: ThreadKey, posted: Posted) -> Non
             f"{thread.agent!r} takes no message while its turn is under way: {said}, said by {snapshot.who(STEERING)}. "
             + instead,
             capability=STEERING,
-            saidBy=snapshot.who(STEERING),
+            source=snapshot.who(STEERING),
             pointer="/delivery",
         )
     if not posted.plain:
         raise NotCapable(
             f"a turn under way takes text only, and this message has other parts. {instead}",
             capability=STEERING,
-            saidBy="gateway",
+            source="gateway",
             pointer="/message/content",
         )
 
@@ -113,7 +113,7 @@ async def events(request: Request) -> ASGIApp:
 class Reading:
     """An ASGI response that lasts as long as its client stays."""
 
-    def __init__(self, house: House, thread: ThreadKey, after: int) -> None:
+    def __init__(self, house: Gateway, thread: ThreadKey, after: int) -> None:
         self._house, self._thread, self._after = house, thread, after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from gateway.catalog.models.prices import Tokens, cost
 from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.registry.agents import Agent
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.service.snapshots import known_model
 from gateway.web.disconnect import while_there
 
@@ -22,7 +22,7 @@ MOST_DIGITS = 15
 
 
 def _agent(request: Request) -> Agent:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     return house.agents[request.path_params["agent"]]
 
 
@@ -73,10 +73,10 @@ async def refresh(request: Request) -> Response:
             f"Agent '{agent.definition.id}' cannot list its models, or not before it had a session. "
             f"GET /agents/{agent.definition.id}/models has those that its file knows.",
             capability="models",
-            saidBy=f"driver ({agent.definition.driver})",
+            source=f"driver ({agent.definition.driver})",
         )
     agent.models.refreshed(listed, datetime.now(UTC))
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     house.pulse.touch(agent.definition.id)
     return _listed(agent)
 

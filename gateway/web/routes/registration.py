@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from gateway.errors import BadInput, Forbidden, NotJson, WrongType
 from gateway.jsonio import loads
 from gateway.runs.thread_state import LOCAL
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.web.request_body import read_body
 from gateway.web.routes.agents import describe
 
@@ -30,7 +30,7 @@ A_PROXYS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 async def put(request: Request) -> Response:
     """201: it is new; 200: it replaces, or covers, another."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     _administrator(request)
     agent_id = request.path_params["agent"]
     new = await house.registering.put(agent_id, await _table(request, house), request.state.principal)
@@ -38,7 +38,7 @@ async def put(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     _administrator(request)
     await house.registering.delete(request.path_params["agent"], request.state.principal)
     return Response(status_code=204)
@@ -56,7 +56,9 @@ def _administrator(request: Request) -> None:
         wrong = f"it comes through a proxy ({found[0]})"
     if wrong is not None:
         way_out = "start the gateway with a --token-file and send a token with the scope `admin`"
-        raise Forbidden(f"a request without a token may not change agents when {wrong}: {way_out}", code="ADMIN_ONLY")
+        raise Forbidden(
+            f"a request without a token may not change agents when {wrong}: {way_out}", code="ADMIN_REQUIRED"
+        )
 
 
 def _on_loopback(request: Request) -> bool:
@@ -66,7 +68,7 @@ def _on_loopback(request: Request) -> bool:
         return False
 
 
-async def _table(request: Request, house: House) -> dict[str, Any]:
+async def _table(request: Request, house: Gateway) -> dict[str, Any]:
     """The format of an agent's file, as JSON or as it is."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, TOML):

@@ -18,7 +18,7 @@ from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
 from gateway.errors import BadInput, Conflict, Refused
 from gateway.registry.agents import Agent
 from gateway.runs.run import Run
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.turn import HOPS, Turn
 from gateway.web.event_stream import EventStream, Gone
 from gateway.web.request_body import read_json_body
@@ -29,7 +29,7 @@ MOST_HOPS = 8
 
 async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     turn = replace(inbound.read(await read_json_body(request, house.settings)), hops=hops(house, request))
     run = await begin(house, agent, turn, request.state.principal)
@@ -37,23 +37,23 @@ async def start(request: Request) -> ASGIApp:
     return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
 
 
-def hops(house: House, request: HTTPConnection) -> tuple[str, ...]:
+def hops(house: Gateway, request: HTTPConnection) -> tuple[str, ...]:
     """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
     told = request.headers.get(HOPS, "")
     before = tuple(name.strip() for name in told.split(",") if name.strip())
     if house.id in before or len(before) >= MOST_HOPS:
         way = " to ".join([*before, house.id])
-        raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="LOOP")
+        raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="GATEWAY_LOOP")
     return (*before, house.id)
 
 
-async def begin(house: House, agent: Agent, turn: Turn, principal: str) -> Run:
+async def begin(house: Gateway, agent: Agent, turn: Turn, principal: str) -> Run:
     turn = turn if turn.hops else replace(turn, hops=(house.id,))
     with agent.held():  # it may be replaced meanwhile
         return await house.engine.start(agent, await checked(house, agent, turn, principal), principal)
 
 
-async def checked(house: House, agent: Agent, turn: Turn, principal: str) -> Turn:
+async def checked(house: Gateway, agent: Agent, turn: Turn, principal: str) -> Turn:
     """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
     Raises `NotCapable`, with who said so and what to do."""
     await _there(agent)
@@ -77,17 +77,17 @@ async def _there(agent: Agent) -> None:
         return
     mend = f"Install it: {found.hint}" if found.hint else "Install it, or mend its definition"
     detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {mend}"
-    raise Refused(detail, code="AGENT_NOT_INSTALLED", saidBy="probe", availability=found.told())
+    raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.told())
 
 
-def stopper(house: House, run: Run) -> Gone:
+def stopper(house: Gateway, run: Run) -> Gone:
     async def stop() -> None:
         await house.engine.stop(run)
 
     return stop
 
 
-def stream_run(house: House, run: Run, request: Request, gone: Gone | None) -> EventStream:
+def stream_run(house: Gateway, run: Run, request: Request, gone: Gone | None) -> EventStream:
     legacy = run.turn.protocol_version is None
     return EventStream(run.log.follow(), choose(request, legacy), house.settings, legacy=legacy, gone=gone)
 
@@ -99,7 +99,7 @@ def choose(request: Request, legacy: bool) -> Encoder:
 
 async def attach(request: Request) -> ASGIApp:
     """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     after = after_number(request)
     record, reader = await house.engine.follow(request.path_params["run"], request.state.principal, after)
     legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
@@ -118,7 +118,7 @@ def after_number(request: Request) -> int:
 
 async def cancel(request: Request) -> Response:
     """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
-    house: House = request.app.state.house
+    house: Gateway = request.app.state.house
     run_id = request.path_params["run"]
     status = await house.engine.cancel(run_id, request.state.principal)
     return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)

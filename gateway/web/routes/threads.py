@@ -16,7 +16,7 @@ from gateway.errors import BadInput, NotCapable
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
 from gateway.runs.thread_state import ThreadKey
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.turn import Options, Turn
 from gateway.web.request_body import read_body, read_json_body
 from gateway.web.routes.runs import checked
@@ -28,8 +28,8 @@ WISHES: dict[str, Callable[[str], Options]] = {
 """What can be set that a run may ask for too."""
 
 
-def _places(request: Request) -> tuple[House, Agent, ThreadKey]:
-    house: House = request.app.state.house
+def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
+    house: Gateway = request.app.state.house
     agent = house.agents[request.path_params["agent"]]
     thread_id = request.path_params.get("thread", "")
     return house, agent, ThreadKey(agent.definition.id, thread_id, request.state.principal)
@@ -70,7 +70,7 @@ async def fork(request: Request) -> Response:
     return JSONResponse({"threadId": wish, "sessionId": session_id}, 201)
 
 
-async def _snapshot(house: House, thread: ThreadKey) -> Snapshot:
+async def _snapshot(house: Gateway, thread: ThreadKey) -> Snapshot:
     return (await house.eyes.current(Key(*thread))).snapshot
 
 
@@ -96,7 +96,7 @@ async def _set(request: Request, what: str) -> Response:
 
 
 async def _held(
-    house: House, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
+    house: Gateway, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """What a run could not ask for cannot be set either: the same check, with the same words."""
     wish = given.get(what)

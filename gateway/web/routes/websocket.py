@@ -22,7 +22,7 @@ from gateway.errors import BadInput, Busy, Conflict, GatewayError
 from gateway.jsonio import dumps, loads
 from gateway.runs.log import Chunk, Reader
 from gateway.runs.run import Run
-from gateway.service.gateway import House
+from gateway.service.gateway import Gateway
 from gateway.web.problems import problem
 from gateway.web.routes.runs import begin, hops
 
@@ -35,7 +35,7 @@ KINDS = "run, attach or cancel"
 
 async def socket(websocket: WebSocket) -> None:
     """Refused as any request is, before the connection is upgraded; then spoken as the client offers."""
-    house: House = websocket.app.state.house
+    house: Gateway = websocket.app.state.house
     try:
         agent = house.agents[websocket.path_params["agent"]].definition.id
     except GatewayError as exc:
@@ -48,7 +48,7 @@ async def socket(websocket: WebSocket) -> None:
 class Talk:
     """One connection."""
 
-    def __init__(self, house: House, agent: str, websocket: WebSocket, subprotocol: str) -> None:
+    def __init__(self, house: Gateway, agent: str, websocket: WebSocket, subprotocol: str) -> None:
         self._house, self._agent, self._socket = house, agent, websocket
         self._name, self._encode = f"socket/{subprotocol}", SUBPROTOCOLS[subprotocol]
         self._binary = subprotocol == "agui.protobuf"

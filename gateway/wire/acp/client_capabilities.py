@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class ClientOffer:
+class ClientCapabilities:
     """Each default is the safe one: agents write files and run commands themselves when nobody offers to."""
 
     fs_read: bool = False
@@ -27,7 +27,7 @@ class ClientOffer:
     version: str = "0"
 
 
-def initialize_params(version: int, client: ClientOffer) -> dict[str, Any]:
+def initialize_params(version: int, client: ClientCapabilities) -> dict[str, Any]:
     """For version 1 its own shape. To probe for 2, both shapes in one object: each side reads the one it knows, where
     an agent that speaks 2 refuses 2 in the old shape."""
     info = {"name": client.name, "title": client.title, "version": client.version}
@@ -37,12 +37,12 @@ def initialize_params(version: int, client: ClientOffer) -> dict[str, Any]:
     return params
 
 
-def _elicitation(client: ClientOffer) -> dict[str, Any]:
+def _elicitation(client: ClientCapabilities) -> dict[str, Any]:
     modes = {"form": client.elicitation_form, "url": client.elicitation_url}
     return {mode: {} for mode, offered in modes.items() if offered}
 
 
-def _first(client: ClientOffer) -> dict[str, Any]:
+def _first(client: ClientCapabilities) -> dict[str, Any]:
     offered: dict[str, Any] = {
         "fs": {"readTextFile": client.fs_read, "writeTextFile": client.fs_write},
         "terminal": client.terminal,
@@ -58,7 +58,7 @@ def _first(client: ClientOffer) -> dict[str, Any]:
     return offered
 
 
-def _second(client: ClientOffer) -> dict[str, Any]:
+def _second(client: ClientCapabilities) -> dict[str, Any]:
     """In version 2 plans, notices and compaction need no offer, and the client has neither files nor terminals."""
     offered: dict[str, Any] = {}
     if client.auth_terminal:

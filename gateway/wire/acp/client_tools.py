@@ -35,7 +35,7 @@ class Untold:
     agents_id: str | None
 
 
-class Hosted:
+class ClientToolCalls:
     """Of one session."""
 
     def __init__(self) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from gateway.errors import NotCapable
-from gateway.wire.acp.session_state import Facts
+from gateway.wire.acp.session_state import SessionState
 from gateway.wire.session_paths import CONFIG, MODELS, MODES
 
 Call = tuple[str, dict[str, Any]]
 
 
-def set_mode_request(facts: Facts, session_id: str, mode: str) -> Call:
+def set_mode_request(facts: SessionState, session_id: str, mode: str) -> Call:
     if (option := _holding(facts, "mode", mode)) is not None:
         return _config(facts, session_id, option, mode)
     if mode in _ids(facts.modes):
@@ -24,7 +24,7 @@ def set_mode_request(facts: Facts, session_id: str, mode: str) -> Call:
     raise _refusal("mode", mode, MODES, [*_of_category(facts, "mode"), *_ids(facts.modes)])
 
 
-def set_model_request(facts: Facts, session_id: str, model: str) -> Call:
+def set_model_request(facts: SessionState, session_id: str, model: str) -> Call:
     if (option := _holding(facts, "model", model)) is not None:
         return _config(facts, session_id, option, model)
     if model in _ids(facts.models):
@@ -32,7 +32,7 @@ def set_model_request(facts: Facts, session_id: str, model: str) -> Call:
     raise _refusal("model", model, MODELS, [*_of_category(facts, "model"), *_ids(facts.models)])
 
 
-def set_config_request(facts: Facts, session_id: str, config: str, value: str | bool) -> Call:
+def set_config_request(facts: SessionState, session_id: str, config: str, value: str | bool) -> Call:
     """`config`: an option's id, or its category where no id is called so (`thought_level`)."""
     named = [option for option in facts.options if option["id"] == config]
     option = next(iter(named or [option for option in facts.options if option.get("category") == config]), None)
@@ -52,7 +52,7 @@ def set_config_request(facts: Facts, session_id: str, config: str, value: str | 
     return _config(facts, session_id, option, value)
 
 
-def _config(facts: Facts, session_id: str, option: dict[str, Any], value: str | bool) -> Call:
+def _config(facts: SessionState, session_id: str, option: dict[str, Any], value: str | bool) -> Call:
     params: dict[str, Any] = {"sessionId": session_id, "configId": option["id"]}
     if isinstance(value, bool):
         params["type"] = "boolean"
@@ -61,7 +61,7 @@ def _config(facts: Facts, session_id: str, option: dict[str, Any], value: str | 
     return "session/set_config_option", params | {"value": value}
 
 
-def _holding(facts: Facts, category: str, value: str) -> dict[str, Any] | None:
+def _holding(facts: SessionState, category: str, value: str) -> dict[str, Any] | None:
     options = (option for option in facts.options if option.get("category") == category)
     return next((option for option in options if value in _values(option)), None)
 
@@ -70,7 +70,7 @@ def _values(option: dict[str, Any]) -> list[str]:
     return [value["value"] for value in option["options"]]
 
 
-def _of_category(facts: Facts, category: str) -> list[str]:
+def _of_category(facts: SessionState, category: str) -> list[str]:
     return [value for option in facts.options if option.get("category") == category for value in _values(option)]
 
 
@@ -82,5 +82,5 @@ def _refusal(noun: str, wish: object, capability: str, known: Iterable[str]) -> 
     values = list(dict.fromkeys(known))
     has = f"it has: {', '.join(values)}" if values else "it offers none"
     return NotCapable(
-        f"the session has no {noun} {wish!r}; {has}", capability=capability, saidBy="session (ACP)", known=values
+        f"the session has no {noun} {wish!r}; {has}", capability=capability, source="session (ACP)", known=values
     )

@@ -30,7 +30,7 @@ CODES = {
     INVALID_PARAMS: "INVALID_PARAMS",
 }
 
-SESSION_LOST = re.compile(
+SESSION_NOT_RESUMED = re.compile(
     r"(session\b.{0,80}\bnot found|unknown session|no such session|invalid session id)", re.IGNORECASE | re.DOTALL
 )
 WORDS_CHARS = 1_000
@@ -67,7 +67,7 @@ def _code(fault: Fault, method: str, words: str) -> str:
     if fault.code == AUTH_REQUIRED:
         return "AUTH_REQUIRED"
     of_session = method.startswith("session/") and method != "session/new"
-    if of_session and (SESSION_LOST.search(words) or _names_session(fault)):
+    if of_session and (SESSION_NOT_RESUMED.search(words) or _names_session(fault)):
         return "SESSION_NOT_FOUND"
     if 400 <= fault.code < 600:  # gemini-cli hands on the provider's status
         return "MODEL_ERROR"

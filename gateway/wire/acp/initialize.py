@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.wire.acp.client_capabilities import ClientOffer, initialize_params
 from gateway.wire.fields import items, marked, obj, present, word
 
-__all__ = ["AuthMethod", "ClientOffer", "Handshake", "acp_view", "agui_layer", "initialize_params", "read_handshake"]
+__all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Handshake:
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
-    mcp_stdio: bool = True
+    probe_mcp_stdio: bool = True
     mcp_http: bool = False
     mcp_sse: bool = False
     mcp_acp: bool = False
@@ -110,7 +109,7 @@ def _read_second(told: dict[str, Any]) -> dict[str, bool]:
         "image": marked(prompt.get("image")),
         "audio": marked(prompt.get("audio")),
         "embedded_context": marked(prompt.get("embeddedContext")),
-        "mcp_stdio": marked(mcp.get("stdio")),
+        "probe_mcp_stdio": marked(mcp.get("stdio")),
         "mcp_http": marked(mcp.get("http")),
         "mcp_acp": marked(mcp.get("acp")),
         "auth_status": marked(obj(told.get("auth")).get("status")),
@@ -188,7 +187,7 @@ def acp_view(handshake: Handshake) -> dict[str, Any]:
         "listSessions": handshake.list,
         "additionalDirectories": handshake.additional_directories,
         "mcp": {
-            "stdio": handshake.mcp_stdio,
+            "stdio": handshake.probe_mcp_stdio,
             "http": handshake.mcp_http,
             "sse": handshake.mcp_sse,
             "acp": handshake.mcp_acp,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from gateway.events import ActivitySet, Event, ReasoningDelta, TextDelta
+from gateway.events import ActivitySnapshot, Event, ReasoningMessageContent, TextMessageContent
 from gateway.wire.acp.content import inline, to_part
 from gateway.wire.fields import items, word
 
@@ -51,7 +51,7 @@ class Messages:
         self._results += 1
         self.break_off()
 
-    def go_on(self, update: dict[str, Any]) -> TextDelta | None:
+    def go_on(self, update: dict[str, Any]) -> TextMessageContent | None:
         """The short way: one more piece of the text that is open. None: anything else, for `chunk`."""
         block = update.get("content")
         if self._open_text != update.get("messageId") or type(block) is not dict or block.get("type") != "text":
@@ -62,7 +62,7 @@ class Messages:
         self._last.append(words)
         if self._words is not self._last:
             self._words.append(words)
-        return TextDelta(words, None, self._subagent)
+        return TextMessageContent(words, None, self._subagent)
 
     def goes_on(self, acp_id: object) -> bool:
         return self._open_text == acp_id
@@ -73,7 +73,7 @@ class Messages:
         self._last += texts
         if self._words is not self._last:
             self._words += texts
-        return [TextDelta(words, None, self._subagent) for words in texts]
+        return [TextMessageContent(words, None, self._subagent) for words in texts]
 
     def chunk(self, kind: Kind, update: dict[str, Any]) -> list[Event] | None:
         """None: no content that is known."""
@@ -92,10 +92,10 @@ class Messages:
         self.spoke = True
         self._words.append(words)
         if kind == "thought":
-            return [ReasoningDelta(words, message_id, self._subagent, metadata)]
+            return [ReasoningMessageContent(words, message_id, self._subagent, metadata)]
         if kind == "text" and self._words is not self._last:
             self._last.append(words)
-        return [TextDelta(words, message_id, self._subagent, "user" if kind == "user" else None, metadata)]
+        return [TextMessageContent(words, message_id, self._subagent, "user" if kind == "user" else None, metadata)]
 
     def _open(self, kind: Kind, acp_id: str | None) -> str:
         self._going_on = (kind, acp_id)
@@ -150,4 +150,4 @@ class Messages:
         self.spoke = True
         self._count += 1
         place = f"{self._prefix}:content{self._count}"
-        return [ActivitySet(place, "content", {"parts": [part]}, subagent=self._subagent)]
+        return [ActivitySnapshot(place, "content", {"parts": [part]}, subagent=self._subagent)]

@@ -15,7 +15,7 @@ from gateway.wire.fields import items, present, text, word
 PARTIES = ("messageId", "senderSessionId", "recipientSessionId", "senderMessageId", "recipientMessageId")
 
 
-class Asides:
+class Notices:
     def __init__(self) -> None:
         self._summaries: dict[str, str] = {}
 

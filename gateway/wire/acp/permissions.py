@@ -1,7 +1,7 @@
 """What an agent asks the user ↔ AG-UI's questions and answers.
 
 In: `session/request_permission` and `elicitation/create` of both versions, and the human's answer or a policy. Out: a
-`Question`, and the result to send back. An answer that is not clearly a yes is never sent as one, and "always" only
+`Interrupt`, and the result to send back. An answer that is not clearly a yes is never sent as one, and "always" only
 on the user's own word: agents keep it beyond the session.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.fields import items, json_text, obj, present, text, without_meta, word
 
@@ -29,7 +29,7 @@ def subject_call(params: dict[str, Any]) -> dict[str, Any]:
 
 def permission_question(
     question_id: str, params: Any, tool_call_id: str | None, *, subagent: str | None = None
-) -> Question:
+) -> Interrupt:
     """`tool_call_id`: AG-UI's id of the call, which the client has seen. Without one it is a plain confirmation."""
     told = obj(params)
     options = _options(told)
@@ -38,7 +38,7 @@ def permission_question(
     shown |= {key: _bounded(without_meta(call[key])) for key in SHOWN if key in call}
     lines = [text(told.get("title")), text(told.get("description")), text(call.get("title")), shown.get("command")]
     message = dict.fromkeys(line for line in lines if line)
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if tool_call_id is None else "tool_call",
         message="\n".join(message) or "The agent asks for permission.",
@@ -83,14 +83,14 @@ def told_outcome(params: Any, result: dict[str, Any]) -> str:
 
 def elicitation_question(
     question_id: str, params: Any, tool_call_id: str | None = None, *, subagent: str | None = None
-) -> Question:
+) -> Interrupt:
     """A form becomes the schema of the answer. A URL is shown whole, for the user to judge and open."""
     told = obj(params)
     message = text(told.get("message")) or "The agent asks for input."
     url = text(told.get("url"))
     schema = told.get("requestedSchema")
     shown = present({"mode": text(told.get("mode")), "url": url, "elicitationId": text(told.get("elicitationId"))})
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message=f"{message}\n{url}" if url else message,

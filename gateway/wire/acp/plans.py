@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import ActivityPatched, ActivitySet, Event
+from gateway.events import ActivityDelta, ActivitySnapshot, Event
 from gateway.wire.acp.json_patch import difference
 from gateway.wire.fields import items, obj, present, text, word
 
@@ -49,9 +49,9 @@ class Plans:
         before = self._shown.get(key)
         self._shown[key] = content
         if before is None:
-            return [ActivitySet(place, "plan", content, subagent=self._subagent)]
+            return [ActivitySnapshot(place, "plan", content, subagent=self._subagent)]
         patch = difference(before, content)
-        return [ActivityPatched(place, "plan", patch, subagent=self._subagent)] if patch else []
+        return [ActivityDelta(place, "plan", patch, subagent=self._subagent)] if patch else []
 
 
 def _entries(told: Any) -> list[dict[str, Any]]:

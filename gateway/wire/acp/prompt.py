@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from gateway.events import Warned
+from gateway.events import Warning
 from gateway.turn import Turn, text_of
 from gateway.wire.acp.content import Block, fenced, resource_block, text_block, to_block
 from gateway.wire.acp.initialize import Handshake
@@ -34,11 +34,11 @@ def new_messages(turn: Turn, known_ids: Collection[str]) -> list[dict[str, Any]]
 
 def prompt_blocks(
     turn: Turn, handshake: Handshake, *, new_messages: Sequence[dict[str, Any]], retell: bool
-) -> tuple[list[Block], list[Warned]]:
+) -> tuple[list[Block], list[Warning]]:
     """`retell`: only what stands from the newest user message on is the prompt; all before it is told as a story."""
     now = _latest(new_messages) if retell else list(new_messages)
     blocks: list[Block] = []
-    warned: list[Warned] = []
+    warned: list[Warning] = []
     if retell and (story := _story(turn, now)):
         blocks.append(text_block(story))
     for message in now:
@@ -52,7 +52,9 @@ def _latest(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(messages[users[-1] :]) if users else list(messages)
 
 
-def _tell(message: dict[str, Any], turn: Turn, handshake: Handshake, blocks: list[Block], warned: list[Warned]) -> None:
+def _tell(
+    message: dict[str, Any], turn: Turn, handshake: Handshake, blocks: list[Block], warned: list[Warning]
+) -> None:
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if (opening := _opening(message, turn)) is not None:
@@ -92,7 +94,7 @@ def _pointer(turn: Turn, message: dict[str, Any], number: int) -> str:
     return "" if at is None else f"/messages/{at}/content/{number}"
 
 
-def _dropped(part: dict[str, Any], pointer: str, handshake: Handshake) -> Warned:
+def _dropped(part: dict[str, Any], pointer: str, handshake: Handshake) -> Warning:
     kind = part.get("type")
     source = part.get("source", {}).get("type")
     need = {"image": "image", "audio": "audio", "document": "embeddedContext"}.get(str(kind))
@@ -102,7 +104,7 @@ def _dropped(part: dict[str, Any], pointer: str, handshake: Handshake) -> Warned
         why = f"ACP cannot carry a part of this kind ({kind})"
     else:
         why = f"{handshake.title or handshake.name or 'the agent'} does not offer promptCapabilities.{need}"
-    return Warned("PART_DROPPED", f"{pointer}: the {kind} was left out: {why}", {"pointer": pointer})
+    return Warning("CONTENT_DROPPED", f"{pointer}: the {kind} was left out: {why}", {"pointer": pointer})
 
 
 def _surroundings(turn: Turn, handshake: Handshake) -> list[Block]:

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Event, ReasoningDelta, TextDelta, ToolArgs, ToolResult, ToolStart
+from gateway.events import (
+    Event,
+    ReasoningMessageContent,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallResult,
+    ToolCallStart,
+)
 from gateway.wire.acp.content import Part
 
 Message = dict[str, Any]
@@ -38,15 +45,15 @@ class Replay:
     def feed(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case TextDelta():
+                case TextMessageContent():
                     self._said(event.message_id, event.role or "assistant", event.text, event.subagent)
-                case ReasoningDelta():
+                case ReasoningMessageContent():
                     self._said(event.message_id, "reasoning", event.text, event.subagent)
-                case ToolStart():
+                case ToolCallStart():
                     self._called(event)
-                case ToolArgs():
+                case ToolCallArgs():
                     self._calls[event.id]["function"]["arguments"] += event.delta
-                case ToolResult():
+                case ToolCallResult():
                     self._answered(event)
                 case _:
                     pass  # facts are kept where they are read; the rest was for the moment only
@@ -58,7 +65,7 @@ class Replay:
         message["content"] = message.get("content", "") + words
         self._caller = message if role == "assistant" else None
 
-    def _called(self, event: ToolStart) -> None:
+    def _called(self, event: ToolCallStart) -> None:
         call = {"id": event.id, "type": "function", "function": {"name": event.name, "arguments": ""}}
         if event.metadata is not None:
             call["metadata"] = event.metadata
@@ -67,7 +74,7 @@ class Replay:
         self._caller.setdefault("toolCalls", []).append(call)
         self._calls[event.id] = call
 
-    def _answered(self, event: ToolResult) -> None:
+    def _answered(self, event: ToolCallResult) -> None:
         message = self._message(f"{event.id}:result", "tool", event.subagent)
         message |= {"toolCallId": event.id, "content": event.content}
         if event.metadata is not None:

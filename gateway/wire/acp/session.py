@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Broke, ClientCall, Ended, Event, Question, Warned
-from gateway.wire.acp.client_tools import Hosted
+from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed, Warning
+from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.errors import agent_fault, ends_cancelled
 from gateway.wire.acp.permissions import elicitation_question, permission_question, subject_call
-from gateway.wire.acp.session_state import Facts
+from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
 from gateway.wire.fields import obj, text, word
@@ -32,12 +32,12 @@ class SessionReader:
 
     def __init__(
         self,
-        facts: Facts | None = None,
+        facts: SessionState | None = None,
         *,
         error_texts: Sequence[re.Pattern[str]] = (),
         usage_covers: Covers = "turn",
     ) -> None:
-        self.facts = facts if facts is not None else Facts()
+        self.facts = facts if facts is not None else SessionState()
         self._error_texts = error_texts
         self._updates = Updates(self.facts, usage_covers)
         self._lanes = self._updates.lanes
@@ -103,16 +103,16 @@ class SessionReader:
         used = self._updates.usage.read(usage, meta)
         if used is not None and not self._updates.counted:
             found.append(used)
-        return [*found, *self._doubts(reason), Ended(reason)]
+        return [*found, *self._doubts(reason), TurnEnded(reason)]
 
     def fail_turn(self, fault: Fault, *, cancelled: bool = False, method: str = PROMPT) -> list[Event]:
         """The prompt was answered with an error."""
         over = ends_cancelled(fault, method, asked=cancelled)
         found = self._close(cancelled=over)
         if over:
-            return [*found, Ended("cancelled")]
+            return [*found, TurnEnded("cancelled")]
         failure = agent_fault(fault, method)
-        return [*found, Broke(failure.detail, failure.code)]
+        return [*found, TurnFailed(failure.detail, failure.code)]
 
     def park(self) -> list[Event]:
         """The run ends here with a question, the turn goes on in another: told before `Asked`."""
@@ -128,12 +128,12 @@ class SessionReader:
     def _doubts(self, reason: str) -> list[Event]:
         main = self._lanes.main
         if reason == "end_turn" and not main.messages.spoke and not main.busy:
-            return [Warned("EMPTY_TURN", EMPTY)]
+            return [Warning("EMPTY_TURN", EMPTY)]
         if reason not in ("end_turn", "refusal"):
             return []
         words = main.messages.last_text if self._error_texts else ""
         if words and any(pattern.search(words) for pattern in self._error_texts):
-            return [Warned("MODEL_ERROR_AS_TEXT", ERROR_AS_TEXT)]
+            return [Warning("MODEL_ERROR_AS_TEXT", ERROR_AS_TEXT)]
         return []
 
     def _state(self, update: dict[str, Any]) -> list[Event]:
@@ -159,27 +159,27 @@ class SessionReader:
     # -- the client's own tools
 
     @property
-    def hosted(self) -> Hosted:
+    def hosted(self) -> ClientToolCalls:
         """To be told of what is offered."""
         return self._lanes.hosted
 
     def client_call(
         self, tool: str, arguments: dict[str, Any], agents_id: str | None = None
-    ) -> tuple[list[Event], ClientCall]:
+    ) -> tuple[list[Event], ClientToolCall]:
         """A call that has reached the server of the client's tools: what is still to be told of it, and the call as the
-        client knows it. `park()` follows, then `Called`. `agents_id`: the agent's own id of the call."""
+        client knows it. `park()` follows, then `ClientToolsCalled`. `agents_id`: the agent's own id of the call."""
         name = self.hosted.name(tool)
         for lane in self._lanes.all():
             if (known := lane.tools.arrived(tool, arguments, agents_id)) is not None:
                 self._updates.heard(lane, known[0])
-                return known[0], ClientCall(known[1], name, lane.subagent)
+                return known[0], ClientToolCall(known[1], name, lane.subagent)
         found, call_id = self._lanes.main.tools.arrived_untold(tool, arguments, agents_id)
         self._updates.heard(self._lanes.main, found)
-        return found, ClientCall(call_id, name)
+        return found, ClientToolCall(call_id, name)
 
     # -- questions
 
-    def permission(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Question]:
+    def permission(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Interrupt]:
         """What `session/request_permission` tells of its tool call, and the question. Whether it is asked, or answered
         by policy, is the caller's to decide: to ask, `park()` follows, then `Asked`."""
         told = obj(params)
@@ -200,7 +200,7 @@ class SessionReader:
         if call is not None:
             call.permission = outcome
 
-    def elicitation(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Question]:
+    def elicitation(self, request_id: Id, params: Any, session_id: str | None = None) -> tuple[list[Event], Interrupt]:
         """`elicitation/create`. A tool call that it names is linked if the client has seen it."""
         told = obj(params)
         lane, found = self._lanes.find(session_id or text(told.get("sessionId")))

@@ -18,7 +18,7 @@ Fact = tuple[str, Any]
 
 
 @dataclass(slots=True)
-class Facts:
+class SessionState:
     """Empty lists and None: nothing was said."""
 
     version: int = 1
@@ -93,7 +93,7 @@ class Facts:
         return next((option for option in found if option["id"] == "model"), found[0] if found else None)
 
 
-def layer(facts: Facts) -> dict[str, Any]:
+def layer(facts: SessionState) -> dict[str, Any]:
     """Under `custom.session`, by dotted path. Lists come from the config options where there are some."""
     modes = _offered(facts.mode_option, facts.modes, facts.mode)
     models = _offered(facts.model_option, facts.models, facts.model)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events import Custom, Event, SubagentBroke, SubagentEnd, SubagentStart
-from gateway.wire.acp.client_tools import Hosted
+from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
+from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.messages import Messages
 from gateway.wire.acp.plans import Plans
 from gateway.wire.acp.terminals import Terminals
@@ -19,11 +19,11 @@ from gateway.wire.acp.tool_calls import ToolCalls
 from gateway.wire.fields import obj, present, text, word
 
 
-class Lane:
+class Subagent:
     """One speaker in one turn. `prefix` starts all its ids."""
 
     def __init__(
-        self, prefix: str, hosted: Hosted, *, session_id: str | None = None, before: Lane | None = None
+        self, prefix: str, hosted: ClientToolCalls, *, session_id: str | None = None, before: Subagent | None = None
     ) -> None:
         """`session_id`: of a child; then the prefix is the subagent's id, too."""
         subagent = prefix if session_id is not None else None
@@ -55,16 +55,16 @@ class Child:
     title: str | None = None
     description: str | None = None
     state: str | None = None
-    lane: Lane | None = None
+    lane: Subagent | None = None
     """None: not at work, as far as the client knows."""
-    last: Lane | None = field(default=None, repr=False)
+    last: Subagent | None = field(default=None, repr=False)
 
 
-class Lanes:
+class Subagents:
     def __init__(self) -> None:
         self.turn_key = "t0"
-        self.hosted = Hosted()
-        self.main = Lane(self.turn_key, self.hosted)
+        self.hosted = ClientToolCalls()
+        self.main = Subagent(self.turn_key, self.hosted)
         self._children: dict[str, Child] = {}
         self._count = 0
 
@@ -77,17 +77,17 @@ class Lanes:
         """A new turn: everybody speaks under new ids."""
         self.turn_key = turn_key
         self.hosted.untold.clear()
-        self.main = Lane(turn_key, self.hosted, before=self.main)
+        self.main = Subagent(turn_key, self.hosted, before=self.main)
         for child in self._children.values():
             self._rest(child)
 
     def owns(self, session_id: str) -> bool:
         return session_id in self._children
 
-    def all(self) -> list[Lane]:
+    def all(self) -> list[Subagent]:
         return [self.main, *(child.lane for child in self._children.values() if child.lane is not None)]
 
-    def find(self, session_id: str | None) -> tuple[Lane, list[Event]]:
+    def find(self, session_id: str | None) -> tuple[Subagent, list[Event]]:
         """The lane of a session, and what must be told before it speaks. Whoever is no child is the session itself."""
         child = self._children.get(session_id or "")
         if child is None:
@@ -102,7 +102,7 @@ class Lanes:
         lane = None if child is None else child.lane or child.last
         return None if lane is None else lane.subagent
 
-    def update(self, update: dict[str, Any], owner: Lane) -> list[Event] | None:
+    def update(self, update: dict[str, Any], owner: Subagent) -> list[Event] | None:
         """`subagent_update`, sent in the lane of `owner`. None: it names no session."""
         session_id = word(update.get("sessionId"))
         if session_id is None:
@@ -132,7 +132,7 @@ class Lanes:
             case _:
                 return []
 
-    def _start(self, child: Child) -> tuple[Lane, list[Event]]:
+    def _start(self, child: Child) -> tuple[Subagent, list[Event]]:
         owner = self._children.get(child.parent or "")
         found: list[Event] = []
         above = None
@@ -141,18 +141,18 @@ class Lanes:
             above = lane.subagent
         self._count += 1
         subagent = f"{self.turn_key}/{self._count}"
-        child.lane = Lane(subagent, self.hosted, session_id=child.session_id, before=child.last)
+        child.lane = Subagent(subagent, self.hosted, session_id=child.session_id, before=child.last)
         name = child.title or child.description or "subagent"
-        return child.lane, [*found, SubagentStart(subagent, name, child.description, parent=above)]
+        return child.lane, [*found, SubagentStarted(subagent, name, child.description, parent=above)]
 
-    def _end(self, child: Child, lane: Lane, state: dict[str, Any]) -> list[Event]:
+    def _end(self, child: Child, lane: Subagent, state: dict[str, Any]) -> list[Event]:
         failed = state.get("stopReason") == "error" or isinstance(state.get("error"), dict)
         found = lane.tools.close(cancelled=state.get("stopReason") == "cancelled")
         self._rest(child)
         if failed:
             words = text(obj(state.get("error")).get("message")) or "the subagent failed"
-            return [*found, SubagentBroke(str(lane.subagent), words)]
-        return [*found, SubagentEnd(str(lane.subagent))]
+            return [*found, SubagentError(str(lane.subagent), words)]
+        return [*found, SubagentFinished(str(lane.subagent))]
 
     def _rest(self, child: Child) -> None:
         child.lane, child.last = None, child.lane or child.last

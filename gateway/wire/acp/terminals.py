@@ -11,7 +11,7 @@ from base64 import b64decode
 from codecs import getincrementaldecoder
 from typing import Any
 
-from gateway.events import ActivityPatched, ActivitySet, Event
+from gateway.events import ActivityDelta, ActivitySnapshot, Event
 from gateway.wire.acp.json_patch import difference
 from gateway.wire.fields import obj, present, text, word
 
@@ -59,8 +59,8 @@ class Output:
         if not self._shown:
             self._shown = True
             content = {**self.about, "output": [piece for piece in self._pieces if piece]}
-            return [ActivitySet(self._place, self._kind, content, subagent=self._subagent)]
-        return [ActivityPatched(self._place, self._kind, patch, subagent=self._subagent)] if patch else []
+            return [ActivitySnapshot(self._place, self._kind, content, subagent=self._subagent)]
+        return [ActivityDelta(self._place, self._kind, patch, subagent=self._subagent)] if patch else []
 
     def _keep(self, words: str) -> None:
         self._pieces.append(words)

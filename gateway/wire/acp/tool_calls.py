@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.errors import NotJson
-from gateway.events import Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.jsonio import loads
 from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.arguments import Arguments
-from gateway.wire.acp.client_tools import Hosted, Untold
+from gateway.wire.acp.client_tools import ClientToolCalls, Untold
 from gateway.wire.acp.results import live_text, outcome
 from gateway.wire.acp.terminals import Output, Terminals
 from gateway.wire.fields import items, json_text, obj, present, word
@@ -69,9 +69,11 @@ class Call:
 
 
 class ToolCalls:
-    def __init__(self, prefix: str, subagent: str | None, terminals: Terminals, hosted: Hosted | None = None) -> None:
+    def __init__(
+        self, prefix: str, subagent: str | None, terminals: Terminals, hosted: ClientToolCalls | None = None
+    ) -> None:
         self._prefix, self._subagent, self._terminals = prefix, subagent, terminals
-        self._hosted = hosted if hosted is not None else Hosted()
+        self._hosted = hosted if hosted is not None else ClientToolCalls()
         self._calls: dict[str, Call] = {}
 
     def known(self, acp_id: Any) -> Call | None:
@@ -139,8 +141,8 @@ class ToolCalls:
         """…if it is none of them: the whole of it."""
         call_id = self._hosted.new_id(self._prefix)
         self._hosted.came(Untold(call_id, tool, arguments, agents_id))
-        start = ToolStart(call_id, self._hosted.name(tool), subagent=self._subagent)
-        return [start, ToolArgs(call_id, json_text(arguments)), ToolEnd(call_id)], call_id
+        start = ToolCallStart(call_id, self._hosted.name(tool), subagent=self._subagent)
+        return [start, ToolCallArgs(call_id, json_text(arguments)), ToolCallEnd(call_id)], call_id
 
     def close(self, *, cancelled: bool) -> list[Event]:
         """The turn is over. What became of a call that is still open, nobody said."""
@@ -155,7 +157,7 @@ class ToolCalls:
                 words += f" Permission: {call.permission}."
             state = {"status": "cancelled" if cancelled else "unknown", "lastStatus": call.status}
             metadata = {"acp": self._showing(call) | state}
-            found.append(ToolResult(call.id, words, subagent=self._subagent, metadata=metadata))
+            found.append(ToolCallResult(call.id, words, subagent=self._subagent, metadata=metadata))
         return found
 
     # -- one call
@@ -211,18 +213,18 @@ class ToolCalls:
 
     # -- telling
 
-    def _start(self, call: Call) -> ToolStart:
+    def _start(self, call: Call) -> ToolCallStart:
         call.started = True
         if call.tool is not None:
             name = self._hosted.name(call.tool)
-            return ToolStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
+            return ToolCallStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
         name = call.name or (call.kind if call.kind not in (None, "other") else None) or "tool"
-        return ToolStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
+        return ToolCallStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
 
     def _input(self, call: Call, update: dict[str, Any]) -> Iterator[Event]:
         news = update.get("rawInput") is not None and not call.ended and call.tool is None
         if news and (delta := call.arguments.grow(call.raw_input)):
-            yield ToolArgs(call.id, delta)
+            yield ToolCallArgs(call.id, delta)
         if call.status in INPUT_FINAL:
             yield from self._end(call)
 
@@ -237,13 +239,13 @@ class ToolCalls:
         call.ended, call.told_input = True, call.raw_input
         rest, right = call.arguments.finish()
         if rest:
-            yield ToolArgs(call.id, rest)
+            yield ToolCallArgs(call.id, rest)
         before = call.told
         shown = self._tell(call)
         if not right:
             # What was streamed cannot be taken back; who wants the truth finds it here.
             shown = shown | {"rawInput": call.raw_input}
-        yield ToolEnd(call.id, {"acp": shown} if shown != before else None)
+        yield ToolCallEnd(call.id, {"acp": shown} if shown != before else None)
 
     def _live(self, call: Call) -> list[Event]:
         words = live_text(call.content)
@@ -254,7 +256,7 @@ class ToolCalls:
             call.live = Output(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
         return call.live.replace(words)
 
-    def _result(self, call: Call) -> ToolResult:
+    def _result(self, call: Call) -> ToolCallResult:
         call.answered = True
         given = outcome(call.content, call.raw_output, self._terminals)
         content, call.result = given.content, given.text
@@ -263,7 +265,7 @@ class ToolCalls:
         extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)}) | given.exit
         if call.raw_input != call.told_input:
             extra["rawInput"] = _small(call.raw_input)
-        return ToolResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})
+        return ToolCallResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})
 
     def _shown(self, call: Call) -> list[Event]:
         before, late = call.told, self._late(call)

@@ -1,7 +1,7 @@
 """Every variant of `session/update`, protocol versions 1 and 2 → events: one handler each, found by a table.
 
 In: an update and whose it is. Out: events; while a replay is on, none, for then they are history. What has no handler,
-or lacks what makes sense of it, is handed on as `Unread`. `state_update` is not here: it moves turns (`session`).
+or lacks what makes sense of it, is handed on as `Raw`. `state_update` is not here: it moves turns (`session`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gateway.events import Custom, Event, TextDelta, ToolResult, Unread, Used
+from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult
 from gateway.wire.acp.content import inline, to_part
 from gateway.wire.acp.messages import Kind
-from gateway.wire.acp.notices import Asides
+from gateway.wire.acp.notices import Notices
 from gateway.wire.acp.replay import Replay
-from gateway.wire.acp.session_state import READERS, Facts
-from gateway.wire.acp.subagents import Lane, Lanes
+from gateway.wire.acp.session_state import READERS, SessionState
+from gateway.wire.acp.subagents import Subagent, Subagents
 from gateway.wire.acp.usage import Covers, UsageBook
 from gateway.wire.fields import items, obj, without_meta, word
 
@@ -25,18 +25,18 @@ Found = list[Event] | None
 
 
 class Updates:
-    def __init__(self, facts: Facts, covers: Covers) -> None:
+    def __init__(self, facts: SessionState, covers: Covers) -> None:
         self.facts = facts
-        self.lanes = Lanes()
+        self.lanes = Subagents()
         self.usage = UsageBook(covers)
         self.counted = False
         """Tokens of this turn were told call by call, so its own count would be one too many."""
         self.replay: Replay | None = None
-        self._asides = Asides()
+        self._asides = Notices()
         self._user: str | None = None
         self._turns = 0
 
-    def short_way(self) -> Callable[[dict[str, Any]], TextDelta | None] | None:
+    def short_way(self) -> Callable[[dict[str, Any]], TextMessageContent | None] | None:
         """For text chunks without more to them, as long as nothing else is read. None: there is none now."""
         return self.lanes.main.messages.go_on if self.replay is None and self.lanes.alone else None
 
@@ -57,10 +57,10 @@ class Updates:
     def begin_replay(self) -> None:
         self.replay, self._user = Replay(), None
 
-    def heard(self, lane: Lane, found: list[Event]) -> None:
+    def heard(self, lane: Subagent, found: list[Event]) -> None:
         """After a tool's word, or a plan's, the next chunk opens its message again; after a result, a new one."""
         lane.busy = True
-        if any(isinstance(event, ToolResult) for event in found):
+        if any(isinstance(event, ToolCallResult) for event in found):
             lane.messages.answered()
         else:
             lane.messages.break_off()
@@ -81,7 +81,7 @@ class Updates:
     def _fact(self, update: Update, session_id: str | None) -> list[Event]:
         """A child's facts are its own: told in its name, and not kept."""
         child = session_id is not None and self.lanes.owns(session_id)
-        facts = Facts() if child else self.facts
+        facts = SessionState() if child else self.facts
         fact = facts.read_update(update)
         if fact is None:
             return []
@@ -91,34 +91,34 @@ class Updates:
 
     # -- messages
 
-    def _text(self, lane: Lane, update: Update) -> Found:
+    def _text(self, lane: Subagent, update: Update) -> Found:
         found = lane.messages.chunk("text", update)
         if "_meta" in update and (used := self._model_call(update)) is not None:
             return [*(found or []), used]
         return found
 
-    def _model_call(self, update: Update) -> Used | None:
+    def _model_call(self, update: Update) -> TokenUsage | None:
         """qwen-code counts every call of its model, on an empty chunk."""
         used = self.usage.read(obj(update.get("_meta")).get("usage"))
         self.counted = self.counted or used is not None
         return used
 
-    def _thought(self, lane: Lane, update: Update) -> Found:
+    def _thought(self, lane: Subagent, update: Update) -> Found:
         return lane.messages.chunk("thought", update)
 
-    def _whole_text(self, lane: Lane, update: Update) -> Found:
+    def _whole_text(self, lane: Subagent, update: Update) -> Found:
         return lane.messages.whole("text", update)
 
-    def _whole_thought(self, lane: Lane, update: Update) -> Found:
+    def _whole_thought(self, lane: Subagent, update: Update) -> Found:
         return lane.messages.whole("thought", update)
 
-    def _user_chunk(self, lane: Lane, update: Update) -> Found:
+    def _user_chunk(self, lane: Subagent, update: Update) -> Found:
         return self._of_user(lane, update, [update.get("content")])
 
-    def _whole_user(self, lane: Lane, update: Update) -> Found:
+    def _whole_user(self, lane: Subagent, update: Update) -> Found:
         return self._of_user(lane, update, items(update.get("content")))
 
-    def _of_user(self, lane: Lane, update: Update, blocks: list[Any]) -> Found:
+    def _of_user(self, lane: Subagent, update: Update, blocks: list[Any]) -> Found:
         """The client has its own words already; only a replay needs them. There each of them begins a turn, with ids
         of its own, unless it goes on with the same message."""
         if self.replay is None or lane is not self.lanes.main:
@@ -136,50 +136,50 @@ class Updates:
 
     # -- work
 
-    def _tool(self, lane: Lane, update: Update) -> Found:
+    def _tool(self, lane: Subagent, update: Update) -> Found:
         found = lane.tools_of(update).update(update)
         self.heard(lane, found or [])
         return found
 
-    def _tool_chunk(self, lane: Lane, update: Update) -> Found:
+    def _tool_chunk(self, lane: Subagent, update: Update) -> Found:
         found = lane.tools.content_chunk(update)
         self.heard(lane, found or [])
         return found
 
-    def _terminal(self, lane: Lane, update: Update) -> Found:
+    def _terminal(self, lane: Subagent, update: Update) -> Found:
         return lane.terminals.update(update)
 
-    def _terminal_chunk(self, lane: Lane, update: Update) -> Found:
+    def _terminal_chunk(self, lane: Subagent, update: Update) -> Found:
         return lane.terminals.chunk(update)
 
-    def _plan(self, lane: Lane, update: Update) -> Found:
+    def _plan(self, lane: Subagent, update: Update) -> Found:
         self.heard(lane, [])
         return lane.plans.entries(update)
 
-    def _plan_update(self, lane: Lane, update: Update) -> Found:
+    def _plan_update(self, lane: Subagent, update: Update) -> Found:
         self.heard(lane, [])
         return lane.plans.update(update)
 
-    def _plan_removed(self, lane: Lane, update: Update) -> Found:
+    def _plan_removed(self, lane: Subagent, update: Update) -> Found:
         return lane.plans.removed(update)
 
-    def _subagent(self, lane: Lane, update: Update) -> Found:
+    def _subagent(self, lane: Subagent, update: Update) -> Found:
         lane.busy = True
         return self.lanes.update(update, lane)
 
     # -- asides
 
-    def _notice(self, lane: Lane, update: Update) -> Found:
+    def _notice(self, lane: Subagent, update: Update) -> Found:
         return _one(self._asides.notice(update, lane.subagent))
 
-    def _compaction(self, lane: Lane, update: Update) -> Found:
+    def _compaction(self, lane: Subagent, update: Update) -> Found:
         lane.busy = True
         return _one(self._asides.compaction(update, lane.subagent))
 
-    def _compaction_chunk(self, lane: Lane, update: Update) -> Found:
+    def _compaction_chunk(self, lane: Subagent, update: Update) -> Found:
         return _one(self._asides.compaction_chunk(update, lane.subagent))
 
-    def _session_message(self, lane: Lane, update: Update) -> Found:
+    def _session_message(self, lane: Subagent, update: Update) -> Found:
         """In a child's own lane it is what the child was told, or says. On the session itself it is told aside: what
         the agent wants its user to see it says in messages of its own."""
         if lane.subagent is None:
@@ -187,21 +187,21 @@ class Updates:
         voice: Kind = "text" if update.get("senderSessionId") == lane.session_id else "user"
         return lane.messages.whole(voice, update)
 
-    def _session_message_chunk(self, lane: Lane, update: Update) -> Found:
+    def _session_message_chunk(self, lane: Subagent, update: Update) -> Found:
         if lane.subagent is None:
             return _one(self._asides.session_message_chunk(update))
         return lane.messages.say("user", word(update.get("messageId")), inline(update.get("content")) or "")
 
 
 def _unread(update: Any) -> list[Event]:
-    return [Unread(without_meta(update), "acp")]
+    return [Raw(without_meta(update), "acp")]
 
 
 def _one(event: Custom | None) -> Found:
     return None if event is None else [event]
 
 
-HANDLERS: dict[str, Callable[[Updates, Lane, Update], Found]] = {
+HANDLERS: dict[str, Callable[[Updates, Subagent, Update], Found]] = {
     "agent_message_chunk": Updates._text,
     "agent_thought_chunk": Updates._thought,
     "user_message_chunk": Updates._user_chunk,

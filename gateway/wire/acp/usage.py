@@ -1,6 +1,6 @@
 """Token counts as agents report them → AG-UI's accounting, where totals include their parts.
 
-In: `usage` of a prompt's answer (or of version 2's idle state), and two vendors' own places for it. Out: `Used`.
+In: `usage` of a prompt's answer (or of version 2's idle state), and two vendors' own places for it. Out: `TokenUsage`.
 
 ACP names the parts and does not say whether cached and thought tokens stand *inside* the input and output or *beside*
 them, and agents follow their providers: codex-acp counts thoughts inside (11 + 20 = 31, of which 5 are thoughts), an
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from gateway.events import Used
+from gateway.events import TokenUsage
 from gateway.wire.fields import count, items, obj, word
 
 Covers = Literal["turn", "session"]
@@ -27,9 +27,9 @@ class UsageBook:
 
     def __init__(self, covers: Covers = "turn") -> None:
         self._covers = covers
-        self._before = Used()
+        self._before = TokenUsage()
 
-    def read(self, usage: Any, meta: Any = None) -> Used | None:
+    def read(self, usage: Any, meta: Any = None) -> TokenUsage | None:
         """None: nothing was counted. A zero is how some agents say that they do not know."""
         quota = obj(obj(meta).get("quota"))
         now = accounted(obj(usage)) or _quota(obj(quota.get("token_count")))
@@ -41,12 +41,12 @@ class UsageBook:
         models = [word(entry.get("model")) for entry in items(quota.get("model_usage"))]
         return replace(told, model=models[0]) if len(models) == 1 else told
 
-    def _since(self, now: Used) -> Used:
+    def _since(self, now: TokenUsage) -> TokenUsage:
         before, self._before = self._before, now
         # A smaller count is a new process that began to count afresh.
         if (now.total_tokens or 0) < (before.total_tokens or 0):
             return now
-        return Used(
+        return TokenUsage(
             input_tokens=_more(now.input_tokens, before.input_tokens),
             output_tokens=_more(now.output_tokens, before.output_tokens),
             total_tokens=_more(now.total_tokens, before.total_tokens),
@@ -60,7 +60,7 @@ def _more(now: int | None, before: int | None) -> int | None:
     return None if now is None else max(0, now - (before or 0))
 
 
-def accounted(usage: dict[str, Any]) -> Used | None:
+def accounted(usage: dict[str, Any]) -> TokenUsage | None:
     given, made = count(usage.get("inputTokens")), count(usage.get("outputTokens"))
     if given is None and made is None:
         return None
@@ -69,7 +69,7 @@ def accounted(usage: dict[str, Any]) -> Used | None:
     cache = (cached or 0) + (written or 0)
     beside_input, beside_output = _beside(given or 0, made or 0, cache, thought or 0, count(usage.get("totalTokens")))
     given, made = (given or 0) + beside_input, (made or 0) + beside_output
-    return Used(
+    return TokenUsage(
         input_tokens=given,
         output_tokens=made,
         total_tokens=given + made,
@@ -87,9 +87,9 @@ def _beside(given: int, made: int, cache: int, thought: int, total: int | None) 
     return (cache if cache > given else 0), (thought if thought > made else 0)
 
 
-def _quota(told: dict[str, Any]) -> Used | None:
+def _quota(told: dict[str, Any]) -> TokenUsage | None:
     """gemini-cli's, in `_meta`."""
     given, made = count(told.get("input_tokens")), count(told.get("output_tokens"))
     if given is None or made is None:
         return None
-    return Used(input_tokens=given, output_tokens=made, total_tokens=given + made)
+    return TokenUsage(input_tokens=given, output_tokens=made, total_tokens=given + made)

@@ -3,11 +3,11 @@
 In: whole messages as the agent sent them, however they were framed (a line of stdout, a Content-Length frame, a
 WebSocket message, an answer or an event over HTTP), and what the gateway wants. Out: events, and messages for the agent
 in `outbox`, which whoever drives takes after every call. A dialect never waits, never fails on what it does not
-understand (`Unread`), and never sends a yes that nobody gave.
+understand (`Raw`), and never sends a yes that nobody gave.
 
 Its life: `begin` once for a process; when `ready`, `prompt` and then `read` until `busy` is over, with `answer` for
-what was `Asked` or `Called`, and `cancel` at any moment; `closed` when the process is gone. One object serves a thread
-for good: it is begun again with every new process, and keeps what it knows of the conversation.
+what was `Asked` or `ClientToolsCalled`, and `cancel` at any moment; `closed` when the process is gone. One object
+serves a thread for good: it is begun again with every new process, and keeps what it knows of the conversation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Ended, Event, Unread, Warned
+from gateway.events import Event, Raw, TurnEnded, Warning
 from gateway.turn import Answer, Approvals
 from gateway.wire.session_paths import CWD
 
@@ -93,8 +93,8 @@ class Dialect:
     """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
     serves_tools: ClassVar[bool] = False
-    """Its agent can be offered the client's own tools: a call of one is told by `Called`, and waits for `answer`. What
-    came of it is told as any result; whoever has it from the client drops it."""
+    """Its agent can be offered the client's own tools: a call of one is told by `ClientToolsCalled`, and waits for
+    `answer`. What came of it is told as any result; whoever has it from the client drops it."""
 
     steers: ClassVar[bool] = False
     """A message can be put into the turn under way: `steer`."""
@@ -138,22 +138,23 @@ class Dialect:
         raise NotImplementedError
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        """What these mean; one call for all that came together. A turn's end is `Ended` or `Broke`, and clears
+        """What these mean; one call for all that came together. A turn's end is `TurnEnded` or `TurnFailed`, and clears
         `busy`; what comes after it belongs to the next turn."""
         raise NotImplementedError
 
     def answer(self, question_id: str, answer: Answer) -> None:
-        """To one question of an `Asked`, or with what one call of a `Called` gave back: AG-UI's `tool` message is the
-        payload then. `cancelled` approves of nothing, and is no result."""
+        """To one question of an `Asked`, or with what one call of a `ClientToolsCalled` gave back: AG-UI's `tool`
+        message is the payload then. `cancelled` approves of nothing, and is no result."""
 
     def steer(self, message_id: str, text: str) -> bool:
-        """Words of the user's for the turn under way. `Heard` is read once the agent has taken them up; a turn must not
-        end with words that its agent still holds and would act upon later. False: not now, and nothing was sent."""
+        """Words of the user's for the turn under way. `UserMessageAccepted` is read once the agent has taken them up; a
+        turn must not end with words that its agent still holds and would act upon later. False: not now, and nothing
+        was sent."""
         return False
 
     def cancel(self) -> bool:
         """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends
-        like any other, by `read` or `closed`, with `Ended("cancelled")`."""
+        like any other, by `read` or `closed`, with `TurnEnded("cancelled")`."""
         self.cancelled = True
         return False
 
@@ -190,13 +191,13 @@ class Dialect:
 
     def end(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
         self.busy = False
-        return [Ended("cancelled" if self.cancelled else stop_reason, result)]
+        return [TurnEnded("cancelled" if self.cancelled else stop_reason, result)]
 
-    def unread(self, message: Any) -> Unread:
-        return Unread(message, self.name)
+    def unread(self, message: Any) -> Raw:
+        return Raw(message, self.name)
 
-    def warned(self, code: str, message: str, **detail: Any) -> Warned:
-        return Warned(code, message, detail)
+    def warned(self, code: str, message: str, **detail: Any) -> Warning:
+        return Warning(code, message, detail)
 
 
 def parsed(message: bytes) -> Any:

@@ -15,16 +15,16 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.events import (
-    Broke,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    TurnFailed,
 )
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
@@ -44,7 +44,7 @@ OUTPUTS = ("content", "output", "stdout", "message", "error", "reason", "clientV
 SECRETIVE = ("toolCallId",)
 """Of arguments, what is no argument."""
 NOT_SIGNED_IN = re.compile(r"not (logged|signed) in|authenticat|unauthori[sz]ed|CURSOR_API_KEY|agent login", re.I)
-SESSION_LOST = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
+SESSION_NOT_RESUMED = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
 LIMIT = re.compile(r"usage limit|rate limit|plan\b.{0,40}\b(limit|only)|named models unavailable|quota", re.I | re.S)
 WORDS_CHARS = 1_000
 
@@ -105,8 +105,8 @@ class CursorDialect(Dialect):
         errors = [line for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("{")]
         words = "\n".join(errors or self._plain).strip()[-WORDS_CHARS:]
         if not words:
-            return [Broke(f"the agent ended with exit code {exit_code} before its result", "AGENT_DIED")]
-        return [Broke(words, _code(words))]
+            return [TurnFailed(f"the agent ended with exit code {exit_code} before its result", "AGENT_DIED")]
+        return [TurnFailed(words, _code(words))]
 
     # -- lines
 
@@ -161,13 +161,13 @@ class CursorDialect(Dialect):
     def _say(self, words: str) -> list[Event]:
         closed = self._open_as("text")
         self._told = self._since_call = True
-        return [*closed, TextDelta(words, self._id)]
+        return [*closed, TextMessageContent(words, self._id)]
 
     def _thought(self, words: str) -> list[Event]:
         if not words:
             return []
         closed = self._open_as("thought")
-        return [*closed, ReasoningDelta(words, self._id)]
+        return [*closed, ReasoningMessageContent(words, self._id)]
 
     def _open_as(self, kind: str) -> list[Event]:
         if self._open == kind:
@@ -181,7 +181,7 @@ class CursorDialect(Dialect):
         kind, self._open = self._open, None
         if kind is None:
             return []
-        return [TextEnd(self._id) if kind == "text" else ReasoningEnd(self._id)]
+        return [TextMessageEnd(self._id) if kind == "text" else ReasoningMessageEnd(self._id)]
 
     # -- tools
 
@@ -197,7 +197,7 @@ class CursorDialect(Dialect):
         arguments = told.get("args", told.get("arguments"))
         shown = self.own(call)
         closed = self._close()
-        return [*closed, ToolStart(shown, name), ToolArgs(shown, _arguments(arguments)), ToolEnd(shown)]
+        return [*closed, ToolCallStart(shown, name), ToolCallArgs(shown, _arguments(arguments)), ToolCallEnd(shown)]
 
     def _completed(self, line: Data) -> list[Event] | None:
         call = _call_id(line)
@@ -209,7 +209,7 @@ class CursorDialect(Dialect):
         self._calls[call] = True
         outcome, words, about = _outcome(_tool(line)[1].get("result"))
         metadata = {"cursor": present({"outcome": outcome, **about})}
-        return [*found, *self._close(), ToolResult(self.own(call), words, metadata=metadata)]
+        return [*found, *self._close(), ToolCallResult(self.own(call), words, metadata=metadata)]
 
     # -- the end
 
@@ -222,7 +222,7 @@ class CursorDialect(Dialect):
         failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
         if failed and not self.cancelled:
             self.busy = False
-            return [*found, Broke(words or "the agent gave no reason", _code(words))]
+            return [*found, TurnFailed(words or "the agent gave no reason", _code(words))]
         if words and not self._told and not failed:
             found += [*self._say(words), *self._close()]
         return found + self.end()
@@ -282,7 +282,7 @@ def _used(line: Data, model: Any) -> list[Event]:
 
 
 def _code(words: str) -> str:
-    if SESSION_LOST.search(words):
+    if SESSION_NOT_RESUMED.search(words):
         return "SESSION_NOT_FOUND"
     if NOT_SIGNED_IN.search(words):
         return "AUTH_REQUIRED"

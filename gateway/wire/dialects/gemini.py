@@ -14,7 +14,17 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Broke, Event, TextDelta, TextEnd, ToolArgs, ToolEnd, ToolResult, ToolStart, Used
+from gateway.events import (
+    Event,
+    TextMessageContent,
+    TextMessageEnd,
+    TokenUsage,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    TurnFailed,
+)
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.fields import count, json_text, obj, present, text, word
 from gateway.wire.session_paths import MODEL
@@ -59,7 +69,7 @@ class GeminiStream(Dialect):
         self._messages, self._message, self._calls, self._complaint = 0, None, set(), None
         kinds = sorted({str(block.get("type")) for block in prompt.blocks} - {"text"})
         words = f"only text can be said this way; left out: {', '.join(kinds)}"
-        self._left_out = [self.warned("CONTENT_LEFT_OUT", words)] if kinds else []
+        self._left_out = [self.warned("CONTENT_DROPPED", words)] if kinds else []
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
@@ -83,9 +93,9 @@ class GeminiStream(Dialect):
         self.busy = False
         words = self._complaint or stderr.strip()[-STDERR_CHARS:] or "it said nothing"
         if exit_code == 42 and LOST.search(words):
-            return [Broke(words, "SESSION_NOT_FOUND")]
+            return [TurnFailed(words, "SESSION_NOT_FOUND")]
         code = CODES.get(exit_code, "AGENT_DIED") if exit_code is not None else "AGENT_DIED"
-        return [Broke(f"gemini ended with {exit_code} and no result: {words}", code)]
+        return [TurnFailed(f"gemini ended with {exit_code} and no result: {words}", code)]
 
     # -- its lines
 
@@ -104,11 +114,11 @@ class GeminiStream(Dialect):
         if self._message is None:
             self._messages += 1
             self._message = self.own(f"m{self._messages}")
-        return [TextDelta(words, self._message)]
+        return [TextMessageContent(words, self._message)]
 
     def _ended(self) -> list[Event]:
         message, self._message = self._message, None
-        return [] if message is None else [TextEnd(message)]
+        return [] if message is None else [TextMessageEnd(message)]
 
     def _tool(self, told: dict[str, Any]) -> list[Event] | None:
         tool_id, name = word(told.get("tool_id")), word(told.get("tool_name"))
@@ -116,7 +126,7 @@ class GeminiStream(Dialect):
             return None
         self._calls.add(tool_id)
         call_id, arguments = self.own(tool_id), json_text(obj(told.get("parameters")))
-        return [*self._ended(), ToolStart(call_id, name), ToolArgs(call_id, arguments), ToolEnd(call_id)]
+        return [*self._ended(), ToolCallStart(call_id, name), ToolCallArgs(call_id, arguments), ToolCallEnd(call_id)]
 
     def _result(self, told: dict[str, Any]) -> list[Event] | None:
         """An edit has no output."""
@@ -125,7 +135,7 @@ class GeminiStream(Dialect):
             return None
         words = text(told.get("output")) or text(error.get("message")) or ""
         shown = present({"status": text(told.get("status")), "errorType": text(error.get("type"))})
-        return [*self._ended(), ToolResult(self.own(tool_id), words, metadata={"gemini": shown})]
+        return [*self._ended(), ToolCallResult(self.own(tool_id), words, metadata={"gemini": shown})]
 
     def _complained(self, told: dict[str, Any]) -> list[Event] | None:
         words = word(told.get("message"))
@@ -149,14 +159,14 @@ class GeminiStream(Dialect):
         return [*found, _broke(obj(told.get("error")), self._complaint)]
 
 
-def _broke(error: dict[str, Any], complaint: str | None) -> Broke:
+def _broke(error: dict[str, Any], complaint: str | None) -> TurnFailed:
     kind, words = word(error.get("type")), word(error.get("message")) or complaint or "gemini gave no reason"
     if kind in TYPES:
-        return Broke(words, TYPES[kind])
+        return TurnFailed(words, TYPES[kind])
     if complaint == TURNS:
-        return Broke(words, "TURN_LIMIT")
+        return TurnFailed(words, "TURN_LIMIT")
     plain, status = _unpacked(words)
-    return Broke(plain, "AUTH_REQUIRED" if status in (401, 403) else "MODEL_ERROR")
+    return TurnFailed(plain, "AUTH_REQUIRED" if status in (401, 403) else "MODEL_ERROR")
 
 
 def _unpacked(words: str) -> tuple[str, int | None]:
@@ -180,7 +190,7 @@ def _used(stats: dict[str, Any]) -> list[Event]:
         if not taken and not given:  # it was asked, and failed
             continue
         found.append(
-            Used(
+            TokenUsage(
                 provider="google",
                 model=model,
                 input_tokens=taken,

@@ -1,8 +1,9 @@
 """What a program of one's own may speak without learning anything: plain text, or AG-UI's events, one a line.
 
 Both get the prompt's text on stdin and are over when the process is: exit code 0 ends the turn well, any other fails it
-with the end of stderr. `text` (door `raw`): stdout is the answer, as it comes. `ag-ui` (door `lines`): each line is one
-AG-UI event as JSON; the run's own frame (RUN_STARTED, RUN_FINISHED) may be left out. A line that is no JSON is text.
+with the end of stderr. `text` (transport `raw`): stdout is the answer, as it comes. `ag-ui` (transport `lines`): each
+line is one AG-UI event as JSON; the run's own frame (RUN_STARTED, RUN_FINISHED) may be left out. A line that is no JSON
+is text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Broke, Event, Native, TextDelta
+from gateway.events import AguiEvent, Event, TextMessageContent, TurnFailed
 from gateway.wire.dialects.base import Dialect, Prompt, parsed
 
 STDERR_CHARS = 2_000
@@ -34,7 +35,7 @@ class PlainText(Dialect):
 
     @staticmethod
     def _said(text: str) -> list[Event]:
-        return [TextDelta(text)] if text else []
+        return [TextMessageContent(text)] if text else []
 
 
 class AguiLines(Dialect):
@@ -59,11 +60,11 @@ class AguiLines(Dialect):
             case {"type": "RUN_ERROR", "message": str(words)}:
                 self.busy = False
                 code = told.get("code")
-                return [Broke(words, code if isinstance(code, str) else "AGENT_ERROR")]
+                return [TurnFailed(words, code if isinstance(code, str) else "AGENT_ERROR")]
             case {"type": str()}:
-                return [Native(told)]
+                return [AguiEvent(told)]
             case None:
-                return [TextDelta(message.decode("utf-8", "replace") + "\n")]
+                return [TextMessageContent(message.decode("utf-8", "replace") + "\n")]
         return [self.unread(told)]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
@@ -78,4 +79,4 @@ def _over(dialect: Dialect, exit_code: int | None, stderr: str) -> list[Event]:
         return dialect.end()
     dialect.busy = False
     words = stderr.strip()[-STDERR_CHARS:] or "it said nothing on stderr"
-    return [Broke(f"the program ended with exit code {exit_code}: {words}", "AGENT_DIED")]
+    return [TurnFailed(f"the program ended with exit code {exit_code}: {words}", "AGENT_DIED")]

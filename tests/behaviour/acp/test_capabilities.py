@@ -64,7 +64,7 @@ def test_an_image_for_an_agent_that_takes_none_is_left_out_or_refused(stage: Sta
     talk, strict = Talk(stage, "bare"), Talk(stage, "bare", strict=True)
     assert text_of(talk.say("", messages=[message])) == "You said: look"
     refusal = answered(stage.post("bare", strict.input("", messages=[message])), 422)
-    assert (refusal["capability"], refusal["saidBy"].split()[0]) == ("multimodal.input.image", "handshake")
+    assert (refusal["capability"], refusal["source"].split()[0]) == ("multimodal.input.image", "handshake")
 
 
 def test_a_threads_view_has_what_its_session_has_and_is_set_to(stage: Stage) -> None:

@@ -273,7 +273,7 @@ def test_an_agent_that_cannot_come_back_says_once_that_they_are_too_late(
     page = Page(stage, agent, *first)
     page.say("hello")
     page.tools = [CARD]
-    assert warnings_of(page.say("list")) == ["CLIENT_TOOLS_LATE"]
+    assert warnings_of(page.say("list")) == ["CLIENT_TOOLS_DEFERRED"]
     assert warnings_of(page.say("list")) == []
 
 

@@ -253,14 +253,14 @@ def test_a_terminal_sees_nothing_of_the_gateways_own_settings(place: Place) -> N
 
 @pytest.mark.parametrize("wish", ["..", "/", "/etc", "sub/../../.."])
 def test_a_run_cannot_choose_a_folder_outside(stage: Stage, wish: str) -> None:
-    assert outcome_of(Talk(stage, cwd=wish).say("hello")) == "OUTSIDE"
-    assert outcome_of(Talk(stage, additionalDirectories=[wish]).say("hello")) == "OUTSIDE"
+    assert outcome_of(Talk(stage, cwd=wish).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
+    assert outcome_of(Talk(stage, additionalDirectories=[wish]).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
 
 
 def test_a_run_cannot_choose_what_is_no_folder(place: Place, stage: Stage) -> None:
-    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/a.txt").say("hello")) == "NO_FOLDER"
+    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/a.txt").say("hello")) == "DIRECTORY_NOT_FOUND"
 
 
 def test_a_link_that_leads_outside_is_no_folder_to_work_in(place: Place, stage: Stage) -> None:
     link(place, place.outside)
-    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/link").say("hello")) == "OUTSIDE"
+    assert outcome_of(Talk(stage, cwd=f"{place.inside.name}/link").say("hello")) == "PATH_OUTSIDE_WORKSPACE"

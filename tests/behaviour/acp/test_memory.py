@@ -20,7 +20,7 @@ SESSION_KB = 36.0
 
 @pytest.fixture
 def lean(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with Stage(tmp_path_factory.mktemp("lean")).agent("plain", acp={"late": 0}) as stage:
+    with Stage(tmp_path_factory.mktemp("lean")).agent("plain", acp={"drain_seconds": 0}) as stage:
         yield stage
 
 

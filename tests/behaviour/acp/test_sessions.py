@@ -21,7 +21,7 @@ GRACE = 0.5
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Idle sessions are closed at once, and stubborn turns are given up soon."""
-    stage = Stage(tmp_path_factory.mktemp("hasty"), session_idle=0.2, cancel_grace=GRACE)
+    stage = Stage(tmp_path_factory.mktemp("hasty"), session_idle_timeout=0.2, cancel_grace=GRACE)
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full").agent("alone", acp={"sessions": "one"})
     with stage:
         yield stage
@@ -115,7 +115,7 @@ def test_a_session_that_cannot_come_back_is_a_new_one_and_is_told_the_conversati
     session = talk.session
     closed(talk)
     events = talk.say("who am I?")
-    assert (warnings_of(events), talk.session != session) == (["RETOLD"], True)
+    assert (warnings_of(events), talk.session != session) == (["HISTORY_REPLAYED"], True)
     (prompt,) = talk.prompts
     assert "user: my name is Ann" in prompt and "assistant: You said: my name is Ann" in prompt
     assert prompt.endswith("who am I?")
@@ -127,7 +127,7 @@ def test_a_session_that_is_gone_is_told_even_if_there_is_nothing_to_retell(hasty
     talk.say("hello")
     closed(talk)
     only = [{"id": "new", "role": "user", "content": "and now"}]
-    assert warnings_of(talk.say("", messages=only)) == ["SESSION_LOST"]
+    assert warnings_of(talk.say("", messages=only)) == ["SESSION_NOT_RESUMED"]
 
 
 def test_a_session_is_idle_too_when_its_question_was_given_up_or_its_run_refused(hasty: Stage) -> None:
@@ -160,7 +160,7 @@ def test_a_process_for_one_session_ends_with_it(hasty: Stage) -> None:
 def test_a_session_that_the_agent_has_forgotten_fails_one_run_only(stage: Stage) -> None:
     talk = Talk(stage)
     assert outcome_of(talk.say("forget")) == "SESSION_NOT_FOUND"
-    assert warnings_of(talk.say("hello")) == ["RETOLD"]
+    assert warnings_of(talk.say("hello")) == ["HISTORY_REPLAYED"]
     assert text_of(talk.say("hello")) == "You said: hello"
 
 
@@ -279,7 +279,7 @@ def test_a_turn_that_will_not_end_is_given_up_within_the_grace_and_the_thread_go
         assert outcome_of(list(events)) == "cancelled"
         assert time.monotonic() - began < GRACE + 5
         again = talk.say("turns")
-        assert warnings_of(again) == ["RETOLD"]
+        assert warnings_of(again) == ["HISTORY_REPLAYED"]
         assert pid_of(talk.session) != pid_of(stuck)
         until(others, "TEXT_MESSAGE_CONTENT")  # its process has another session, so it lives
         assert alive(pid_of(stuck))

@@ -36,14 +36,14 @@ def test_a_thread_shows_its_conversation_and_its_session(stage: Stage) -> None:
     assert [message["content"] for message in shown["messages"]] == ["hello", "You said: hello"]
     assert (shown["session"]["open"], shown["session"]["id"]) == (True, shown["sessionId"])
     assert shown["session"]["modes"]["current"] == "ask"
-    assert (shown["runId"], shown["waiting"], shown["interrupts"]) == (None, None, [])
+    assert (shown["runId"], shown["pendingRunId"], shown["interrupts"]) == (None, None, [])
 
 
 def test_a_thread_that_waits_shows_what_for(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("tool"))
     shown = stage.asks(talk.path)
-    assert (shown["waiting"], shown["interrupts"]) == (talk.runs[-1], [interrupt])
+    assert (shown["pendingRunId"], shown["interrupts"]) == (talk.runs[-1], [interrupt])
 
 
 @pytest.mark.parametrize(("way", "method"), [("", "GET"), ("", "DELETE"), ("/close", "POST"), ("/fork", "POST")])
@@ -101,7 +101,7 @@ def test_what_the_agent_does_not_offer_is_refused_by_name(stage: Stage, what: st
     before = stage.heard("bare")
     refusal = stage.asks(f"{talk.path}/{what}", body, status=422)
     assert (refusal["code"], refusal["capability"]) == ("CAPABILITY_ERROR", capability)
-    assert refusal["saidBy"].split()[0] in ("handshake", "session")
+    assert refusal["source"].split()[0] in ("handshake", "session")
     assert stage.heard("bare") == before
 
 

@@ -16,12 +16,12 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
 from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
-from gateway.events import Ended, Event, Heard, TextDelta, Wire
+from gateway.events import Event, TextMessageContent, TurnEnded, UserMessageAccepted, Wire
 from gateway.jsonio import dumps, loads
-from gateway.registry.overlays import Shelf
+from gateway.registry.overlays import Overlay
 from gateway.runs.run import Run
 from gateway.runs.thread_state import ThreadKey
-from gateway.service.gateway import House, open_house
+from gateway.service.gateway import Gateway, open_gateway
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord
@@ -52,10 +52,10 @@ class Played:
         self._more.set()
 
     def end(self) -> None:
-        self.say(Ended())
+        self.say(TurnEnded())
 
     def hear(self, message_id: str, text: str = "words") -> None:
-        self.say(Heard(message_id, text), TextDelta("I heard. "))
+        self.say(UserMessageAccepted(message_id, text), TextMessageContent("I heard. "))
 
     async def next(self) -> list[Event]:
         while not self._batches:
@@ -113,7 +113,7 @@ class PlayedSession(PythonSession):
 
 @dataclass
 class Scene:
-    house: House
+    house: Gateway
     driver: PlayedDriver
     thread: ThreadKey
 
@@ -171,8 +171,8 @@ async def scene(store: Store | None = None, **settings: Any) -> AsyncIterator[Sc
     )
     given = Settings(store="memory:", cancel_grace=1, shutdown_grace=0, **settings)
     with anyio.fail_after(60):
-        async with open_house(
-            given, store or MemoryStore(), [Shelf("test", {"played": definition})], relay.LAYER
+        async with open_gateway(
+            given, store or MemoryStore(), [Overlay("test", {"played": definition})], relay.LAYER
         ) as it:
             driver = PlayedDriver()
             it.agents["played"].driver = driver

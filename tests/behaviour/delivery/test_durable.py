@@ -180,7 +180,7 @@ def test_a_thread_that_is_deleted_fails_what_waits_for_it(tmp_path: Path) -> Non
         thread.run("ask")
         thread.named("patient")
         refused = stage.client.delete(thread.path)
-        assert (refused.status_code, refused.json()["code"]) == (409, "RUN_LIVE")
+        assert (refused.status_code, refused.json()["code"]) == (409, "RUN_IN_PROGRESS")
         stage.kill()
         stage.start()  # the turn is gone, the question is not
         with thread.feed() as events:

@@ -152,7 +152,7 @@ def test_a_silent_feed_is_kept_alive(tmp_path: Path) -> None:
 
 
 def test_only_so_many_events_are_kept_and_the_numbers_go_on(tmp_path: Path) -> None:
-    with Stage(tmp_path, feed_events=5) as stage:
+    with Stage(tmp_path, retain_thread_events=5) as stage:
         thread = stage.thread()
         for number in range(4):
             attached(stage, thread.post(f"message {number}")["runId"])
@@ -170,7 +170,7 @@ def test_readers_are_bounded(tmp_path: Path) -> None:
     with Stage(tmp_path, max_watchers=1) as stage:
         thread = stage.thread()
         with thread.feed():
-            problem_in(stage.client.get(f"{thread.path}/events"), 503, "BUSY")
+            problem_in(stage.client.get(f"{thread.path}/events"), 503, "GATEWAY_BUSY")
         assert eventually(lambda: opens(thread)), "when the first has left"
 
 

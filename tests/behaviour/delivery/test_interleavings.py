@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import Conflict
-from gateway.events import Heard, TextDelta
+from gateway.events import TextMessageContent, UserMessageAccepted
 from tests.behaviour.delivery.in_process import Played, Scene, scene
 
 MODES = ("on-idle", "immediate", "next-tool-call")
@@ -64,12 +64,12 @@ class Player:
             case "end":
                 turn.end()
             case "talk":
-                turn.say(TextDelta("word "))
+                turn.say(TextMessageContent("word "))
             case "deafen":
                 turn.takes = False
             case "hear" if left := [name for name in turn.steered if name not in self.heard]:
                 self.heard.append(left[0])
-                turn.say(Heard(left[0], "words"))
+                turn.say(UserMessageAccepted(left[0], "words"))
 
     async def _end_all(self) -> None:
         """Until every message has its fate."""

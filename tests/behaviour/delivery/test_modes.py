@@ -147,7 +147,7 @@ def test_the_wishes_of_a_message_are_its_run_s(stage: Stage) -> None:
 def test_a_run_that_fails_after_it_began_has_delivered_its_message(thread: Thread) -> None:
     told = thread.post("raise")
     assert thread.receipts(told["deliveryId"])[-1] == "delivered"
-    assert attached(thread.gateway, told["runId"])[-1]["code"] == "AGENT_RAISED"
+    assert attached(thread.gateway, told["runId"])[-1]["code"] == "AGENT_EXCEPTION"
 
 
 @pytest.mark.parametrize("delivery", ["on-idle", "immediate"])

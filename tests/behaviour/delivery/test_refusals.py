@@ -18,7 +18,7 @@ from tests.web.problem import problem_in
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """With room for two on a thread, four in all, and two runs."""
-    with Stage(tmp_path_factory.mktemp("small"), max_deliveries=2, max_waiting=4, max_runs=2) as running:
+    with Stage(tmp_path_factory.mktemp("small"), max_queued_per_thread=2, max_queued=4, max_runs=2) as running:
         yield running
 
 
@@ -48,7 +48,7 @@ def test_an_image_for_an_agent_that_takes_none(thread: Thread) -> None:
         "/message/content/1: the agent takes no such input: multimodal.input.image is false, "
         "said by profile (doer.toml). Remove the part, or choose an agent that takes it."
     )
-    assert (problem["capability"], problem["saidBy"]) == ("multimodal.input.image", "profile (doer.toml)")
+    assert (problem["capability"], problem["source"]) == ("multimodal.input.image", "profile (doer.toml)")
     assert problem["pointer"] == "/message/content/1"
     nothing_is_kept(thread)
 
@@ -86,7 +86,7 @@ def test_what_is_not_json_and_an_agent_that_is_not_there(stage: Stage, thread: T
     client = stage.client
     typed = {"content-type": "application/json"}
     problem_in(client.post(f"{thread.path}/messages", content=b"{", headers=typed), 400, "NOT_JSON")
-    problem_in(client.post(f"{thread.path}/messages", content=b"{}"), 415, "WRONG_CONTENT_TYPE")
+    problem_in(client.post(f"{thread.path}/messages", content=b"{}"), 415, "UNSUPPORTED_CONTENT_TYPE")
     problem_in(stage.thread("nobody").send("hello"), 404, "UNKNOWN_AGENT")
     problem_in(client.get("/agents/nobody/threads/t/events"), 404, "UNKNOWN_AGENT")
 
@@ -143,7 +143,9 @@ def test_a_thread_s_queue_that_is_full_takes_no_more_and_says_so(small: Stage) -
         thread.named("one")
         thread.named("two")
         problem = problem_in(thread.send("three"), 503, "QUEUE_FULL")
-        assert problem["detail"].startswith("2 messages wait for this thread already (max_deliveries): post it again")
+        assert problem["detail"].startswith(
+            "2 messages wait for this thread already (max_queued_per_thread): post it again"
+        )
         assert thread.named("two")["status"] == "deferred"  # that one is there already
     (small.folder / gate).touch()
     thread.fate("two")
@@ -157,7 +159,7 @@ def test_all_queues_together_are_bounded_too(small: Stage) -> None:
             thread.named("a")
             thread.named("b")
         problem = problem_in(small.thread().send("hello"), 503, "QUEUE_FULL")
-        assert "max_waiting" in problem["detail"]
+        assert "max_queued" in problem["detail"]
     (small.folder / gate).touch()
     assert one.fate("b")["type"] == two.fate("b")["type"] == "delivery.delivered"
 

@@ -42,7 +42,7 @@ def test_a_message_reaches_it_at_its_next_step_and_stands_in_the_conversation(ac
     stream = attached(acp, first["runId"])
     assert "meanwhile you said: and be careful" in text_of(stream)
     assert thread.said() == ["work", "and be careful"]
-    eventually(lambda: acp.client.get(thread.path).json()["waiting"] is None)
+    eventually(lambda: acp.client.get(thread.path).json()["pendingRunId"] is None)
     assert thread.receipts(told["deliveryId"]) == ["accepted", "delivered"]
 
 

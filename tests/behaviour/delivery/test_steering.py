@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import AgentFault
-from gateway.events import TextDelta
+from gateway.events import TextMessageContent
 from gateway.store.deliveries import DeliveryRecord, Notes
 from gateway.store.memory import MemoryStore
 from tests.behaviour.delivery.in_process import Played, scene, soon
@@ -121,10 +121,10 @@ async def test_while_the_turn_speaks_nothing_else_of_it_is_disturbed() -> None:
     async with scene() as on:
         run = await on.run("live")
         turn = await on.turn(0)
-        turn.say(TextDelta("one "))
+        turn.say(TextMessageContent("one "))
         await on.post("m", "next-tool-call")
         turn.hear("m")
-        turn.say(TextDelta("two"))
+        turn.say(TextMessageContent("two"))
         turn.end()
         await run.over.wait()
         history, _ = await on.house.engine.history(on.thread)

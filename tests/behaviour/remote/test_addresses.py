@@ -13,7 +13,7 @@ import anyio
 import httpx
 import pytest
 
-from gateway.drivers.address_policy import Checked, NotConnected, refusal
+from gateway.drivers.address_policy import NotConnected, PinnedTransport, refusal
 from tests.support.gateway import Gateway
 
 NEVER = ["169.254.169.254", "169.254.0.1", "fe80::1", "fe80::1%eth0", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"]
@@ -49,7 +49,7 @@ def test_a_name_counts_as_what_it_means_now(monkeypatch: pytest.MonkeyPatch) -> 
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("8.8.8.8", "169.254.169.254")]
 
     async def ask() -> None:
-        async with httpx.AsyncClient(transport=Checked(private=True)) as client:
+        async with httpx.AsyncClient(transport=PinnedTransport(private=True)) as client:
             await client.get("http://innocent.example/")
 
     monkeypatch.setattr(anyio, "getaddrinfo", lookup)
@@ -64,7 +64,7 @@ def test_a_name_with_an_address_that_nobody_listens_at_is_reached_at_the_other(
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("127.0.0.9", "127.0.0.1")]
 
     async def ask() -> httpx.Response:
-        async with httpx.AsyncClient(transport=Checked(private=True)) as client:
+        async with httpx.AsyncClient(transport=PinnedTransport(private=True)) as client:
             return await client.get(gateway.url.replace("127.0.0.1", "localhost") + "/agents")
 
     monkeypatch.setattr(anyio, "getaddrinfo", lookup)
@@ -76,7 +76,7 @@ def test_a_registered_agent_may_not_be_on_loopback_unless_that_is_set(gateway: G
     remote = {"url": f"{gateway.url}/agents/echo", "retries": 0}
     body = {"driver": "remote", "identity": {"name": "Near"}, "remote": remote}
     for allowed, ends in (("false", "RUN_ERROR"), ("true", "RUN_FINISHED")):
-        env = {"AGUI_GATEWAY_ALLOW_PRIVATE": allowed}
+        env = {"AGUI_GATEWAY_ALLOW_PRIVATE_ADDRESSES": allowed}
         with Gateway(tmp_path / allowed, env=env) as near:
             assert near.client.put("/agents/inner", json=body).status_code == 201
             last = near.run("inner")[-1]

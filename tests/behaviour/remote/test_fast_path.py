@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gateway.agui.validate import validate
 from gateway.drivers.remote.decoder import SseReader
 from gateway.drivers.remote.fast_path import LONGEST, written
-from gateway.events import Native, Written
+from gateway.events import AguiEvent, EncodedText
 from gateway.jsonio import dumps
 from gateway.wire.lines import TooLong
 
@@ -62,7 +62,7 @@ def test_plain_text_passes_whoever_wrote_it(texts: list[str]) -> None:
     events = [content(f'{text}\n\t"\\') for text in texts]
     ours = [dumps(event) for event in events]
     theirs = [json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() for event in events]
-    assert written(ours) == written(theirs) == Written("m", ours)
+    assert written(ours) == written(theirs) == EncodedText("m", ours)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_however_the_bytes_are_cut_the_events_are_the_same(texts: list[str], siz
     reader, found = SseReader(), list[object]()
     for at in range(0, len(body), size):
         for item in reader.feed(body[at : at + size]):
-            found += map(orjson.loads, item.lines) if isinstance(item, Written) else [_native(item)]
+            found += map(orjson.loads, item.lines) if isinstance(item, EncodedText) else [_native(item)]
     assert found == events
 
 
 def _native(item: object) -> object:
-    assert isinstance(item, Native)
+    assert isinstance(item, AguiEvent)
     return item.event

@@ -70,13 +70,13 @@ BROKEN: dict[str, tuple[Scene, str, str]] = {
     "an end in the middle": (says(BEGUN), "AGENT_DIED", "without RUN_FINISHED"),
     "half an event": (says(BEGUN, HALF), "AGENT_DIED", "without RUN_FINISHED"),
     "half a frame": (says(frames([STARTED, OPENED, WORD])[:-3], kind=PROTOBUF), "AGENT_ERROR", "inside a frame"),
-    "no JSON": (says(BEGUN, b"data: {nonsense\n\n"), "AGENT_NONSENSE", "not JSON"),
-    "no object": (says(BEGUN, b"data: [1]\n\n"), "AGENT_NONSENSE", "no object"),
-    "no UTF-8": (says(BEGUN, lines(WORD).replace(b"word", b"\xff\xfe")), "AGENT_NONSENSE", "not JSON"),
+    "no JSON": (says(BEGUN, b"data: {nonsense\n\n"), "AGENT_PROTOCOL_ERROR", "not JSON"),
+    "no object": (says(BEGUN, b"data: [1]\n\n"), "AGENT_PROTOCOL_ERROR", "no object"),
+    "no UTF-8": (says(BEGUN, lines(WORD).replace(b"word", b"\xff\xfe")), "AGENT_PROTOCOL_ERROR", "not JSON"),
     "an event that is none": (says(BEGUN, lines({**WORD, "delta": 7})), "AGENT_ERROR", "/delta"),
     "no frames": (says(b"\x00\x00\x00\x03abc", kind=PROTOBUF), "AGENT_ERROR", "cannot be decoded"),
     "a frame of four gigabytes": (says(b"\xff\xff\xff\xff", kind=PROTOBUF), "EVENT_TOO_LARGE", "4294967299"),
-    "a page": (says(b"<html>", kind=b"text/html"), "AGENT_NONSENSE", "text/html"),
+    "a page": (says(b"<html>", kind=b"text/html"), "AGENT_PROTOCOL_ERROR", "text/html"),
     "no HTTP": (lambda connection: connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n"), "AGENT_UNREACHABLE", "Protocol"),
     "a chunk that breaks off": (
         lambda connection: connection.sendall(
@@ -125,7 +125,7 @@ def test_a_request_that_was_heard_and_not_answered_is_not_sent_again(tmp_path: P
 
 
 def test_the_breaker_opens_is_shown_and_closes_again(tmp_path: Path) -> None:
-    told = ("trips_after = 2", "rests = 1", 'capabilities = ""')
+    told = ("circuit_breaker = { failures = 2, cooldown = 1 }", 'capabilities = ""')
     with Wretch(closes, closes, says(lines(*WHOLE))) as wretch, near(tmp_path, wretch.url, *told) as gateway:
 
         def availability() -> dict[str, str]:
@@ -133,7 +133,7 @@ def test_the_breaker_opens_is_shown_and_closes_again(tmp_path: Path) -> None:
             return found
 
         assert availability()["status"] == "ready"
-        assert [ended(gateway)["code"] for _ in range(3)] == ["AGENT_UNREACHABLE"] * 2 + ["AGENT_RESTS"]
+        assert [ended(gateway)["code"] for _ in range(3)] == ["AGENT_UNREACHABLE"] * 2 + ["AGENT_CIRCUIT_OPEN"]
         assert wretch.runs == 2, "it is left alone"
         assert availability()["status"] == "broken"
         assert "2 times in a row" in availability()["reason"]
@@ -158,7 +158,7 @@ def test_bytes_that_come_one_by_one_are_the_same_events(tmp_path: Path) -> None:
 
 def test_a_flood_ends_at_the_bound_of_a_run_and_holds_up_nobody(tmp_path: Path) -> None:
     scene = floods(lambda: wretch, [lines(STARTED, OPENED)], lines(WORD) * 1000)
-    with Wretch(scene) as wretch, near(tmp_path, wretch.url, run_bytes=20 * MEGABYTE) as gateway:
+    with Wretch(scene) as wretch, near(tmp_path, wretch.url, max_run_log_bytes=20 * MEGABYTE) as gateway:
         with gateway.stream("far") as events:
             next(events)
             assert text_of(gateway.run("echo", "meanwhile")) == "meanwhile "
@@ -201,7 +201,7 @@ NONSENSE: dict[str, Scene] = {
 
 @pytest.mark.parametrize("what", NONSENSE)
 def test_capabilities_that_are_none_are_left_out_and_harm_nobody(tmp_path: Path, what: str) -> None:
-    often = ("refresh = 0.01", "trips_after = 1000")
+    often = ("refresh = 0.01", "circuit_breaker = { failures = 1000 }")
     scenes = Wretch(says(lines(*WHOLE)), asked=NONSENSE[what])
     with scenes as wretch, near(tmp_path, wretch.url, *often) as gateway:
         for probe in ("1", "0", "0", "1"):

@@ -89,4 +89,4 @@ def test_a_circle_of_three_ends(tmp_path: Path) -> None:
             eventually(lambda gateway=gateway, name=name, names=names: ids(gateway) == whole(name, names), 60)  # type: ignore[misc]
         assert text_of(a.run("b.c.echo", "two on")) == "two on "
         once_around = ", ".join(gateway.client.get("/agents").json()["gateway"] for gateway in (a, b, c))
-        problem_in(a.post("b.echo", run_input(), **{"agui-gateway-hops": once_around}), 409, "LOOP")
+        problem_in(a.post("b.echo", run_input(), **{"agui-gateway-hops": once_around}), 409, "GATEWAY_LOOP")

@@ -87,7 +87,7 @@ def test_a_folder_is_the_far_side_s_and_is_not_looked_for_here(pair: Pair) -> No
     opened = pair.far.heard("worker", method="session/new")[-1]["params"]
     assert opened["cwd"] == str(pair.far.workspace / "inner")
     outside = pair.near.run("far.worker", "hello", forwardedProps={"gateway": {"cwd": "/etc"}})[-1]
-    assert (outside["type"], outside["code"]) == ("RUN_ERROR", "OUTSIDE")
+    assert (outside["type"], outside["code"]) == ("RUN_ERROR", "PATH_OUTSIDE_WORKSPACE")
     refused = pair.near.post("far.worker", run_input(forwardedProps={"gateway": {"mode": "plan"}}))
     problem_in(refused, 422, "CAPABILITY_ERROR")
 
@@ -113,7 +113,9 @@ def test_a_new_agent_there_is_a_new_agent_here(pair: Pair) -> None:
 
 def test_one_that_goes_down_keeps_its_agents_which_are_broken_and_comes_back(tmp_path: Path) -> None:
     with Gateway(tmp_path / "far") as far:
-        mount(tmp_path / "agents", "far", far.url, 'agents = "*"', "retries = 0", "rests = 0.2")
+        mount(
+            tmp_path / "agents", "far", far.url, 'agents = "*"', "retries = 0", "circuit_breaker = { cooldown = 0.2 }"
+        )
         with Gateway(tmp_path / "near", "--agents", str(tmp_path / "agents")) as near:
 
             def status() -> Any:
@@ -127,7 +129,7 @@ def test_one_that_goes_down_keeps_its_agents_which_are_broken_and_comes_back(tmp
             mine = [one["availability"] for one in listed if one["id"].startswith("far.")]
             assert {one["status"] for one in mine} == {"broken"}, "all of them, though nobody has asked for them"
             assert all("cannot be reached" in one["reason"] for one in mine)
-            assert near.run("far.echo")[-1]["code"] in ("AGENT_UNREACHABLE", "AGENT_RESTS")
+            assert near.run("far.echo")[-1]["code"] in ("AGENT_UNREACHABLE", "AGENT_CIRCUIT_OPEN")
             with Gateway(tmp_path / "again", "--port", port) as again:
                 eventually(lambda: status() == "ready")
                 assert text_of(near.run("far.echo", "back")) == text_of(again.run("echo", "back"))
@@ -163,8 +165,8 @@ def test_gateways_that_are_mounted_in_each_other_go_in_no_circle(tmp_path: Path)
 
 def test_a_run_that_was_here_before_is_refused(pair: Pair) -> None:
     own = pair.far.client.get("/agents").json()["gateway"]
-    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": f"x, {own}"}), 409, "LOOP")
-    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": ", ".join("abcdefgh")}), 409, "LOOP")
+    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": f"x, {own}"}), 409, "GATEWAY_LOOP")
+    problem_in(pair.far.post("echo", run_input(), **{"agui-gateway-hops": ", ".join("abcdefgh")}), 409, "GATEWAY_LOOP")
     assert pair.far.post("echo", run_input(), **{"agui-gateway-hops": "x"}).status_code == 200
 
 
@@ -207,7 +209,9 @@ def test_what_the_far_side_refuses_is_refused_here_in_its_words(pair: Pair) -> N
     assert "no option 'depth'" in problem_in(refused, 422, "CAPABILITY_ERROR")["detail"]
     with pair.far.stream("demo", "slow 50", threadId="busy") as events:
         next(events)
-        problem_in(pair.near.client.post("/agents/far.demo/threads/busy/mode", json={"mode": "ask"}), 409, "RUN_LIVE")
+        problem_in(
+            pair.near.client.post("/agents/far.demo/threads/busy/mode", json={"mode": "ask"}), 409, "RUN_IN_PROGRESS"
+        )
 
 
 def test_a_thread_is_forked_and_deleted_on_both_sides(pair: Pair) -> None:

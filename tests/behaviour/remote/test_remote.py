@@ -33,7 +33,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     with Gateway(home / "far") as far:
         definition(home / "agents", "binary", f"{far.url}/agents/demo", 'format = "protobuf"')
         definition(home / "agents", "lines", f"{far.url}/agents/demo", 'format = "sse"')
-        definition(home / "agents", "nowhere", "http://127.0.0.1:9/agents/x", "retries = 0", "trips_after = 2")
+        definition(
+            home / "agents",
+            "nowhere",
+            "http://127.0.0.1:9/agents/x",
+            "retries = 0",
+            "circuit_breaker = { failures = 2 }",
+        )
         definition(home / "agents", "missing", f"{far.url}/agents/nobody")
         with Gateway(home / "near", "--agents", str(home / "agents")) as near:
             for name in ("binary", "lines"):  # what it learns in a run, it tells in that run
@@ -97,8 +103,8 @@ def test_a_run_is_stopped_at_the_remote_when_it_is_stopped_here(pair: Pair) -> N
 
 def test_an_endpoint_that_cannot_be_reached_is_told_and_then_left_alone(pair: Pair) -> None:
     codes = [pair.near.run("nowhere", "hello")[-1]["code"] for _ in range(3)]
-    assert codes[-1] == "AGENT_RESTS"
-    assert set(codes) <= {"AGENT_UNREACHABLE", "AGENT_RESTS"}
+    assert codes[-1] == "AGENT_CIRCUIT_OPEN"
+    assert set(codes) <= {"AGENT_UNREACHABLE", "AGENT_CIRCUIT_OPEN"}
     agents = {agent["id"]: agent for agent in pair.near.client.get("/agents").json()["agents"]}
     assert agents["nowhere"]["availability"]["status"] == "broken"
     assert "in a row" in agents["nowhere"]["availability"]["reason"]

@@ -2,19 +2,19 @@
 
 from collections.abc import AsyncIterator
 
-from gateway.events import TextDelta, TextEnd
+from gateway.events import TextMessageContent, TextMessageEnd
 from gateway.turn import Turn
 
 PARAGRAPH = 20
 """Pieces of one."""
 
 
-async def markdown(turn: Turn) -> AsyncIterator[TextDelta | TextEnd]:
+async def markdown(turn: Turn) -> AsyncIterator[TextMessageContent | TextMessageEnd]:
     kind, size = turn.text.split()
     for number in range(int(size)):
         if kind == "deltas":
-            yield TextDelta(f"w{number:05d} **b** " + ("\n\n" if number % PARAGRAPH == 0 else ""))
+            yield TextMessageContent(f"w{number:05d} **b** " + ("\n\n" if number % PARAGRAPH == 0 else ""))
         else:
             told = f"m-{turn.run_id}-{number}"
-            yield TextDelta(f"m{number:05d} **b** and `code`\n\n- one\n- two\n", message_id=told)
-            yield TextEnd(told)
+            yield TextMessageContent(f"m{number:05d} **b** and `code`\n\n- one\n- two\n", message_id=told)
+            yield TextMessageEnd(told)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from itertools import cycle, islice
 
-from gateway.events import TextDelta
+from gateway.events import TextMessageContent
 from gateway.turn import Turn
 
 WORDS = tuple(f"{number:05d} " for number in range(64))
@@ -21,13 +21,13 @@ def deltas(size: int) -> Iterator[str]:
     return islice(cycle(WORDS), size)
 
 
-async def words(turn: Turn) -> AsyncIterator[TextDelta]:
+async def words(turn: Turn) -> AsyncIterator[TextMessageContent]:
     for word in deltas(int(turn.text)):
-        yield TextDelta(word)
+        yield TextMessageContent(word)
 
 
-async def apart(turn: Turn) -> AsyncIterator[TextDelta]:
+async def apart(turn: Turn) -> AsyncIterator[TextMessageContent]:
     for word in deltas(int(turn.text)):
-        yield TextDelta(word)
+        yield TextMessageContent(word)
         for _ in range(TURNS):
             await asyncio.sleep(0)  # anyio's does more, and that would be measured too

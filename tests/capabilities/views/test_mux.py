@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.layers import Said, model_layer, profile_layer
+from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.views import mux
 from gateway.capabilities.views.mux_lookup import fact
@@ -163,7 +163,7 @@ def test_with_a_model_its_limits_are_in_it() -> None:
 
 def test_who_does_not_think_has_no_levels() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
-    told = mux.view(merge([Said("handshake", "x", {"reasoning.supported": False})]), agent)
+    told = mux.view(merge([LayerStatement("handshake", "x", {"reasoning.supported": False})]), agent)
     assert (told["thinkingEffortLevels"], told["supportsThinkingBudgetTokens"]) == ([], False)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.layers import Said
+from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.capabilities.views import relay
-from gateway.capabilities.views.relay import AVAILABILITY, Standing, status
+from gateway.capabilities.views.relay import AVAILABILITY, ThreadStatus, status
 from gateway.capability_paths import unflatten
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.layer_builders import snapshot
@@ -41,7 +41,7 @@ EVENTS = {
 # fmt: on
 
 CATALOG = load_catalog([bundled()])
-READY = Said("probe", "a look", {AVAILABILITY: "ready"})
+READY = LayerStatement("probe", "a look", {AVAILABILITY: "ready"})
 
 
 def held_against_the_interface(told: dict[str, Any]) -> None:
@@ -60,12 +60,14 @@ def held_against_the_interface(told: dict[str, Any]) -> None:
 
 def saying(**values: Any) -> Snapshot:
     """A snapshot with these leaves: `tools__supported=True`."""
-    return merge([Said("handshake", "a test", {path.replace("__", "."): value for path, value in values.items()})])
+    return merge(
+        [LayerStatement("handshake", "a test", {path.replace("__", "."): value for path, value in values.items()})]
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_every_agent_is_told_in_the_interface_s_own_names(name: str) -> None:
-    held_against_the_interface(relay.view(snapshot(CATALOG[name], READY), Standing()))
+    held_against_the_interface(relay.view(snapshot(CATALOG[name], READY), ThreadStatus()))
     held_against_the_interface(relay.view(snapshot(CATALOG[name])))
 
 
@@ -121,7 +123,7 @@ def test_how_a_session_comes_back_is_the_agent_s_own_ability() -> None:
 
 def test_what_is_so_for_every_session_is_the_gateway_s_own_word() -> None:
     assert unflatten(relay.LAYER) == {"custom": {"relay": relay.CARRIED}}
-    told = relay.view(merge([Said("gateway", "what it carries", relay.LAYER)]))
+    told = relay.view(merge([LayerStatement("gateway", "what it carries", relay.LAYER)]))
     assert all(fields.items() <= told[part].items() for part, fields in relay.CARRIED.items())
 
 
@@ -131,12 +133,12 @@ def test_a_call_of_the_client_s_own_tools_is_told_of_whoever_takes_them() -> Non
 
 # -- under `custom.relay`
 
-CARRIES = Said("gateway", "what it carries", relay.LAYER)
+CARRIES = LayerStatement("gateway", "what it carries", relay.LAYER)
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
-    for more in ((), (READY,), (Said("handshake", "it steers", {relay.STEERING: True}),)):
+    for more in ((), (READY,), (LayerStatement("handshake", "it steers", {relay.STEERING: True}),)):
         plain = relay.told_in(snapshot(CATALOG[name], CARRIES, *more))
         view = relay.view(plain)
         view.pop("status", None)
@@ -145,7 +147,7 @@ def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_sta
 
 def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
     told = {"custom.acp.loadSession": True, relay.STEERING: True}
-    explained = relay.told_in(merge([CARRIES, Said("handshake", "initialize", told)])).explain()
+    explained = relay.told_in(merge([CARRIES, LayerStatement("handshake", "initialize", told)])).explain()
     relays = {path: told for path, told in explained.items() if path.startswith(relay.PLACE)}
     assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}
     sources = {path.removeprefix(relay.PLACE): leaf["source"] for path, leaf in relays.items()}
@@ -158,9 +160,9 @@ def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
 
 @pytest.mark.parametrize("said", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
 def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(said: dict[str, Any]) -> None:
-    far = Said("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
+    far = LayerStatement("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
     assert relay.told_in(merge([CARRIES, far])).tree() == relay.told_in(merge([CARRIES])).tree()
-    odd = Said("handshake", "nonsense", {"custom.relay": "no"})
+    odd = LayerStatement("handshake", "nonsense", {"custom.relay": "no"})
     assert relay.told_in(merge([CARRIES, odd])).tree() == relay.told_in(merge([CARRIES])).tree()
 
 
@@ -176,23 +178,23 @@ def test_asking_changes_nothing_for_the_next_who_asks() -> None:
 @pytest.mark.parametrize(
     ("standing", "expected"),
     [
-        (Standing(live=True, starting=True), "starting"),
-        (Standing(live=True), "active"),
-        (Standing(live=True, known=False), "active"),
-        (Standing(parked=True, asked=True), "blocked"),
-        (Standing(asked=True), "blocked"),
-        (Standing(parked=True), "waiting"),
-        (Standing(), "idle"),
-        (Standing(known=False), "offline"),
-        (Standing(left="failed"), "failed"),
-        (Standing(left="waiting"), "waiting"),
-        (Standing(left="released"), "released"),
-        (Standing(left="released", live=True), "active"),
-        (Standing(left="failed", asked=True), "blocked"),
-        (Standing(left="released", known=False), "offline"),
+        (ThreadStatus(live=True, starting=True), "starting"),
+        (ThreadStatus(live=True), "active"),
+        (ThreadStatus(live=True, known=False), "active"),
+        (ThreadStatus(parked=True, asked=True), "blocked"),
+        (ThreadStatus(asked=True), "blocked"),
+        (ThreadStatus(parked=True), "waiting"),
+        (ThreadStatus(), "idle"),
+        (ThreadStatus(known=False), "offline"),
+        (ThreadStatus(left="failed"), "failed"),
+        (ThreadStatus(left="waiting"), "waiting"),
+        (ThreadStatus(left="released"), "released"),
+        (ThreadStatus(left="released", live=True), "active"),
+        (ThreadStatus(left="failed", asked=True), "blocked"),
+        (ThreadStatus(left="released", known=False), "offline"),
     ],
 )
-def test_the_status_is_where_the_thread_is(standing: Standing, expected: str) -> None:
+def test_the_status_is_where_the_thread_is(standing: ThreadStatus, expected: str) -> None:
     assert status(standing, "ready") == expected
     assert status(standing, None) == expected
 
@@ -211,12 +213,12 @@ def test_without_a_thread_the_status_is_the_agent_s(availability: str | None, ex
 def test_an_agent_that_cannot_run_has_no_idle_thread_but_what_is_under_way_goes_on(
     availability: str, expected: str
 ) -> None:
-    assert status(Standing(), availability) == expected
-    assert status(Standing(live=True), availability) == "active"
-    assert status(Standing(asked=True), availability) == "blocked"
+    assert status(ThreadStatus(), availability) == expected
+    assert status(ThreadStatus(live=True), availability) == "active"
+    assert status(ThreadStatus(asked=True), availability) == "blocked"
 
 
 def test_no_thread_is_without_a_status_of_the_interface() -> None:
     for flags, seen in product(product((False, True), repeat=5), ("ready", "needs-auth", "broken", None)):
         known, live, starting, parked, asked = flags
-        assert status(Standing(known, live, starting, parked, asked), seen) in STATUSES
+        assert status(ThreadStatus(known, live, starting, parked, asked), seen) in STATUSES

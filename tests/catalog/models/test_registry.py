@@ -211,7 +211,7 @@ def test_where_the_model_is_silent_the_agent_speaks() -> None:
 
 
 def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
-    told = ModelRegistry(otter(models=({"id": "m"},), effort={}, checked=None)).catalog()[0]
+    told = ModelRegistry(otter(models=({"id": "m"},), effort={}, verified=None)).catalog()[0]
     known = {"agent", "modelId", "displayName", "deprecated", "cliArgKey", "cliArgValue", "source"}
     assert set(told) == known | {"thinkingEffortLevels", "isDefault", "unknown"}
     assert set(told["unknown"]) == REQUIRED - known
@@ -238,7 +238,7 @@ def test_a_model_that_does_not_think_streams_no_thoughts() -> None:
     ],
 )
 def test_how_the_agent_is_told_of_its_model(flag: Any, key: str, value: str) -> None:
-    otters = registry(cli={"dialect": "otter-json", "wishes": {"model": flag}})
+    otters = registry(cli={"dialect": "otter-json", "flags": {"model": flag}})
     told = otters.describe(model(otters, "small"))
     assert (told["cliArgKey"], told["cliArgValue"]) == (key, value)
 
@@ -253,7 +253,7 @@ def test_a_model_was_held_against_the_world_when_it_or_its_file_was() -> None:
     assert otters.describe(model(otters, "large"))["lastUpdated"] == "2026-02-03T00:00:00Z"
     assert otters.describe(model(otters, "small"))["lastUpdated"] == "2026-01-15T00:00:00Z"
     assert otters.last_updated == "2026-02-03T00:00:00Z"
-    assert registry(checked=None, models=()).last_updated is None
+    assert registry(verified=None, models=()).last_updated is None
 
 
 @pytest.mark.parametrize("definition", load_catalog([bundled()]).values(), ids=lambda definition: str(definition.id))

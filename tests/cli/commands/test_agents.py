@@ -17,7 +17,7 @@ from tests.drivers.programs import BASE, npm_package, script
 from tests.web.agent_folder import write_agent
 
 KEYS = [
-    *("id", "name", "driver", "status", "version", "reason", "hint", "program", "door"),
+    *("id", "name", "driver", "status", "version", "reason", "hint", "program", "transport"),
     *("platform", "prerequisites", "signedIn"),
 ]
 NEVER_NEEDED = ("starlette", "uvicorn", "httpx", "ag_ui", "google.protobuf", "jsonschema", "rich", "gateway.web.app")

@@ -68,7 +68,7 @@ def test_a_screen_without_the_signs_gets_words(tmp_path: Path) -> None:
 
 def test_explained_each_value_has_who_said_it_and_when(tmp_path: Path) -> None:
     heading, *rows = shown(tmp_path, "demo", "--explain")
-    assert heading == ["category", "capability", "value", "said by", "at", "overruled"]
+    assert heading == ["category", "capability", "value", "source", "since", "overridden"]
     [supported] = [row for row in rows if row[:2] == ["tools", "supported"]]
     assert supported[2:4] == ["✓", "profile (demo.toml)"] and WHEN.fullmatch(supported[4])
     assert any(row[3].startswith("gateway (") for row in rows if row[0] == "transport")

@@ -273,4 +273,4 @@ def test_a_signal_to_end_stops_it_in_order_too(stage: Stage) -> None:
         terminal.until("w1 ")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.end() == 130
-    assert stage.asks("/agents/plain/threads/ended")["waiting"] is None
+    assert stage.asks("/agents/plain/threads/ended")["pendingRunId"] is None

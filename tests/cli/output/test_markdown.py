@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli.output.markdown import Flow, Piece
+from gateway.cli.output.markdown import Piece, StreamingMarkdown
 
 SAMPLE = """\
 # Title
@@ -42,7 +42,7 @@ def joined(pieces: list[Piece]) -> list[Piece]:
 
 
 def played(text: str, *cuts: int) -> list[Piece]:
-    flow, places = Flow(), sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    flow, places = StreamingMarkdown(), sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     pieces = [piece for start, end in zip(places, places[1:], strict=False) for piece in flow.feed(text[start:end])]
     return joined([*pieces, *flow.close()])
 
@@ -95,6 +95,6 @@ def test_whatever_it_is_no_word_is_lost_and_no_cut_matters(text: str, cuts: list
 
 
 def test_words_are_not_held_back_until_their_line_ends() -> None:
-    flow = Flow()
+    flow = StreamingMarkdown()
     assert flow.feed("Hello wor") == [("Hello wor", "")]
     assert flow.feed("ld, **bo") == [("ld, ", ""), ("", ""), ("bo", "bold")]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from gateway.cli.chat.tool_calls import Calls
-from gateway.cli.output.rich_view import Show
+from gateway.cli.output.rich_view import RichView
 from gateway.cli.output.terminal import aligned, harmless
 
 Event = dict[str, Any]
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 def shown(*events: Event, whole: bool = False, width: int = 80) -> list[str]:
     """The lines, without the last: what it took."""
     out, calls = StringIO(), Calls()
-    show = Show(Console(file=out, width=width, soft_wrap=True, color_system=None), calls, whole=whole)
+    show = RichView(Console(file=out, width=width, soft_wrap=True, color_system=None), calls, whole=whole)
     for event in events:
         calls.feed(event)
         show.feed(event)
@@ -28,7 +28,7 @@ def shown(*events: Event, whole: bool = False, width: int = 80) -> list[str]:
 
 def bill(*events: Event) -> str:
     out = StringIO()
-    show = Show(Console(file=out, width=80), Calls())
+    show = RichView(Console(file=out, width=80), Calls())
     for event in events:
         show.feed(event)
     show.close()

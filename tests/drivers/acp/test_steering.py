@@ -10,10 +10,10 @@ import pytest
 
 from gateway.drivers.acp.steering import METHOD, Steering
 from gateway.errors import AgentFault
-from gateway.events import Ended, Event, Heard, TextDelta, ToolResult, ToolStart
+from gateway.events import Event, TextMessageContent, ToolCallResult, ToolCallStart, TurnEnded, UserMessageAccepted
 from gateway.wire.acp.initialize import agui_layer, read_handshake
 
-WORDS = Heard("m1", "mind the gap")
+WORDS = UserMessageAccepted("m1", "mind the gap")
 INJECTED = {"outcome": "injected"}
 
 
@@ -42,7 +42,11 @@ def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
         assert method == METHOD
         assert params["prompt"] == [{"type": "text", "text": "mind the gap"}]
         assert params["_meta"] == {"steering": {"idleBehavior": "promptRequired"}}, "they are never a turn of their own"
-        result, of_a_subagent, answer = ToolResult("c1", "slept"), TextDelta("hm", subagent="s"), TextDelta("well")
+        result, of_a_subagent, answer = (
+            ToolCallResult("c1", "slept"),
+            TextMessageContent("hm", subagent="s"),
+            TextMessageContent("well"),
+        )
         assert words.placed([result, of_a_subagent], cancelled=False) == [result, of_a_subagent]
         assert words.placed([answer], cancelled=False) == [WORDS, answer]
         assert words.placed([answer], cancelled=False) == [answer], "once"
@@ -50,7 +54,7 @@ def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
     steering(INJECTED, play)
 
 
-@pytest.mark.parametrize("event", [ToolStart("c2", "bash"), Ended()])
+@pytest.mark.parametrize("event", [ToolCallStart("c2", "bash"), TurnEnded()])
 def test_a_call_or_the_end_shows_it_too(event: Event) -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
         await words.say("s1", WORDS)
@@ -59,8 +63,8 @@ def test_a_call_or_the_end_shows_it_too(event: Event) -> None:
     steering(INJECTED, play)
 
 
-@pytest.mark.parametrize(("last", "cancelled"), [(Ended("cancelled"), False), (Ended(), True)])
-def test_a_turn_that_is_cancelled_takes_them_along(last: Ended, cancelled: bool) -> None:
+@pytest.mark.parametrize(("last", "cancelled"), [(TurnEnded("cancelled"), False), (TurnEnded(), True)])
+def test_a_turn_that_is_cancelled_takes_them_along(last: TurnEnded, cancelled: bool) -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
         await words.say("s1", WORDS)
         assert words.placed([last], cancelled=cancelled) == [last]

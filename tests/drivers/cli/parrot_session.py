@@ -16,17 +16,17 @@ from gateway.drivers import make_driver
 from gateway.drivers.base import Driver, LiveTurn, Opening, Session
 from gateway.errors import AgentFault
 from gateway.events import (
-    Asked,
-    Broke,
-    Called,
-    ClientCall,
-    Ended,
+    ClientToolCall,
+    ClientToolsCalled,
     Event,
-    Question,
-    TextDelta,
-    ToolArgs,
-    ToolEnd,
-    ToolStart,
+    Interrupt,
+    InterruptRequested,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
 )
 from gateway.turn import Answer, Options, Turn
 from gateway.wire.dialects import Begin, Dialect, Prompt, Reply
@@ -64,16 +64,21 @@ class ParrotDialect(Dialect):
             case {"refused": str(code)}:
                 self.failure = AgentFault("the parrot refuses", code=code)
             case {"text": str(text)}:
-                return [TextDelta(text)]
+                return [TextMessageContent(text)]
             case {"ask": str(question)}:
-                return [Asked((Question(question, "confirmation"),))]
+                return [InterruptRequested((Interrupt(question, "confirmation"),))]
             case {"call": str(call)}:
                 name = self.own(call)
-                start = ToolStart(name, "show_card")
-                return [start, ToolArgs(name, "{}"), ToolEnd(name), Called((ClientCall(name, "show_card"),))]
+                start = ToolCallStart(name, "show_card")
+                return [
+                    start,
+                    ToolCallArgs(name, "{}"),
+                    ToolCallEnd(name),
+                    ClientToolsCalled((ClientToolCall(name, "show_card"),)),
+                ]
             case {"broke": str(code)}:
                 self.busy = False
-                return [Broke("the parrot broke", code)]
+                return [TurnFailed("the parrot broke", code)]
             case {"end": str(reason)}:
                 return self.end(reason)
             case {"ticket": str(ticket), "value": value}:
@@ -120,27 +125,36 @@ class PlainDialect(Dialect):
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        return [TextDelta(message.decode()) for message in messages]
+        return [TextMessageContent(message.decode()) for message in messages]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         return self.end() if self.busy and exit_code == 0 else super().closed(exit_code, stderr)
 
 
-def definition(door: str = "lines", process: str = "session", *flags: str, **cli: Any) -> AgentDefinition:
-    run = [sys.executable, "-m", "tests.fakes.parrot", door, *flags]
+def definition(transport: str = "lines", process: str = "session", *flags: str, **cli: Any) -> AgentDefinition:
+    run = [sys.executable, "-m", "tests.fakes.parrot", transport, *flags]
     net: dict[str, Any] = {}
-    if door in ("http", "websocket"):
+    if transport in ("http", "websocket"):
         run[4:4] = ["{port}"]
-        scheme = "http" if door == "http" else "ws"
+        scheme = "http" if transport == "http" else "ws"
         net = {
-            "url": f"{scheme}://parrot:{{token}}@127.0.0.1:{{port}}" if door == "http" else "ws://127.0.0.1:{port}/",
+            "url": f"{scheme}://parrot:{{token}}@127.0.0.1:{{port}}"
+            if transport == "http"
+            else "ws://127.0.0.1:{port}/",
             "health": "http://127.0.0.1:{port}/health",
-            "events": "/events?directory={cwd}" if door == "http" else None,
-            "params": {"over_http": True} if door == "http" else {},
+            "events": "/events?directory={cwd}" if transport == "http" else None,
+            "params": {"over_http": True} if transport == "http" else {},
         }
-    dialect = "parrot-plain" if door == "whole" else "parrot"
+    dialect = "parrot-plain" if transport == "whole" else "parrot"
     wishes = {"model": ["--model", "{model}"], "resume": ["--resume", "{session}"]}
-    told = {"dialect": dialect, "process": process, "door": door, "wishes": wishes, **net, **cli}
+    told = {
+        "dialect": dialect,
+        "process": process,
+        "transport": transport if net else f"stdio-{transport}",
+        "flags": wishes,
+        **net,
+        **cli,
+    }
     return AgentDefinition.model_validate(
         {
             "id": "parrot",
@@ -199,8 +213,8 @@ async def until(live: LiveTurn, kind: type[Event]) -> list[Event]:
 async def say(session: Session, text: str, *before: str, **options: Any) -> str:
     """A whole turn; its text."""
     events = await to_end(await session.start(turn(text, *before, **options)))
-    assert isinstance(events[-1], Ended), events
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert isinstance(events[-1], TurnEnded), events
+    return "".join(event.text for event in events if isinstance(event, TextMessageContent))
 
 
 async def ask(session: Session, text: str, **options: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The driver of command-line agents, with a real process behind every door."""
+"""The driver of command-line agents, with a real process behind every transport."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gateway.drivers.cli import turn as turns
 from gateway.errors import AgentFault, NotCapable
-from gateway.events import Asked, Broke, Ended, TextDelta, Warned
+from gateway.events import InterruptRequested, TextMessageContent, TurnEnded, TurnFailed, Warning
 from gateway.turn import Answer
 from gateway.wire.dialects import DIALECTS
 from tests.drivers.cli.parrot_session import (
@@ -43,10 +43,12 @@ def running(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("door", ["lines", "frames", "http", "websocket"])
+@pytest.mark.parametrize("transport", ["lines", "frames", "http", "websocket"])
 @pytest.mark.parametrize("process", ["session", "agent"])
-async def test_a_prompt_goes_in_and_its_answer_comes_out_by_every_door(door: str, process: str, tmp_path: Path) -> None:
-    async with driving(definition(door, process)) as driver:
+async def test_a_prompt_goes_in_and_its_answer_comes_out_by_every_door(
+    transport: str, process: str, tmp_path: Path
+) -> None:
+    async with driving(definition(transport, process)) as driver:
         session = await driver.open(opening(tmp_path))
         assert session.id is not None and session.id.startswith("parrot-")
         told = await ask(session, "hello")
@@ -103,12 +105,12 @@ async def test_two_threads_share_a_process_and_hear_only_what_is_theirs(tmp_path
     async with driving(definition("lines", "agent")) as driver:
         one, two = await driver.open(opening(tmp_path)), await driver.open(opening(tmp_path))
         waiting = await one.start(turn("ASK"))
-        await until(waiting, Asked)
+        await until(waiting, InterruptRequested)
         told = await ask(two, "hello")
         assert told["said"] == "hello", "a turn that waits holds up nobody else"
         await waiting.answer({"q1": Answer("q1", "resolved", {"approved": True})})
         events = await to_end(waiting)
-        assert "".join(event.text for event in events if isinstance(event, TextDelta)).startswith("answered")
+        assert "".join(event.text for event in events if isinstance(event, TextMessageContent)).startswith("answered")
         assert (await ask(one, "who?"))["pid"] == told["pid"]
         await one.aclose()
         assert (await ask(two, "still?"))["pid"] == told["pid"]
@@ -118,12 +120,12 @@ async def test_a_question_waits_for_its_answer(tmp_path: Path) -> None:
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path))
         live = await session.start(turn("ASK"))
-        asked = await until(live, Asked)
-        assert isinstance(asked[-1], Asked)
+        asked = await until(live, InterruptRequested)
+        assert isinstance(asked[-1], InterruptRequested)
         await live.answer({"q1": Answer("q1", "resolved", {"approved": True})})
         events = await to_end(live)
-        assert events[0] == TextDelta('answered ["resolved", {"approved": true}]')
-        assert events[-1] == Ended()
+        assert events[0] == TextMessageContent('answered ["resolved", {"approved": true}]')
+        assert events[-1] == TurnEnded()
 
 
 async def test_a_turn_is_stopped_in_the_agents_own_way_and_the_process_goes_on(tmp_path: Path) -> None:
@@ -131,9 +133,9 @@ async def test_a_turn_is_stopped_in_the_agents_own_way_and_the_process_goes_on(t
         session = await driver.open(opening(tmp_path))
         before = await ask(session, "hello")
         live = await session.start(turn("HANG"))
-        await until(live, TextDelta)
+        await until(live, TextMessageContent)
         await live.cancel()
-        assert (await to_end(live))[-1] == Ended("cancelled")
+        assert (await to_end(live))[-1] == TurnEnded("cancelled")
         assert (await ask(session, "hello"))["pid"] == before["pid"]
 
 
@@ -141,9 +143,9 @@ async def test_an_agent_without_a_word_for_stop_gets_a_signal(tmp_path: Path) ->
     async with driving(definition(params={"own_cancel": False})) as driver:
         session = await driver.open(opening(tmp_path))
         live = await session.start(turn("HANG"))
-        await until(live, TextDelta)
+        await until(live, TextMessageContent)
         await live.cancel()
-        assert (await to_end(live))[-1] == Ended("cancelled")
+        assert (await to_end(live))[-1] == TurnEnded("cancelled")
         assert (await ask(session, "hello"))["args"] == ["--resume", session.id]
 
 
@@ -152,7 +154,7 @@ async def test_an_agent_that_does_not_stop_is_killed_and_the_next_turn_comes_bac
         session = await driver.open(opening(tmp_path))
         pid = (await ask(session, "hello"))["pid"]
         live = await session.start(turn("HANG"))
-        await until(live, TextDelta)
+        await until(live, TextMessageContent)
         await live.cancel()
         await live.aclose()
         told = await ask(session, "hello")
@@ -175,8 +177,8 @@ async def test_a_session_that_is_gone_at_the_agent_is_told_anew(tmp_path: Path) 
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path, session_id="gone", known=frozenset()))
         events = await to_end(await session.start(turn("and now", "once upon a time")))
-        assert [event.code for event in events if isinstance(event, Warned)] == ["RETOLD"]
-        text = "".join(event.text for event in events if isinstance(event, TextDelta))
+        assert [event.code for event in events if isinstance(event, Warning)] == ["HISTORY_REPLAYED"]
+        text = "".join(event.text for event in events if isinstance(event, TextMessageContent))
         assert "once upon a time" in text
         assert session.id != "gone"
 
@@ -187,9 +189,9 @@ async def test_a_session_that_turns_out_to_be_gone_when_prompted_is_told_anew(tm
         known = frozenset([asked.messages[0]["id"]])
         session = await driver.open(opening(tmp_path, session_id="old", known=known))
         events = await to_end(await session.start(asked))
-        assert [event.code for event in events if isinstance(event, Warned)] == ["RETOLD"]
-        assert "long ago" in "".join(event.text for event in events if isinstance(event, TextDelta))
-        assert isinstance(events[-1], Ended)
+        assert [event.code for event in events if isinstance(event, Warning)] == ["HISTORY_REPLAYED"]
+        assert "long ago" in "".join(event.text for event in events if isinstance(event, TextMessageContent))
+        assert isinstance(events[-1], TurnEnded)
 
 
 async def test_an_agent_that_never_gets_ready_is_not_waited_for(tmp_path: Path) -> None:
@@ -217,18 +219,18 @@ async def test_a_flood_that_nobody_reads_is_held_up(tmp_path: Path) -> None:
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path))
         live = await session.start(turn("FLOOD 100000"))
-        await until(live, TextDelta)
+        await until(live, TextMessageContent)
         await anyio.sleep(0.5)  # the agent has time to send it all; what is kept is bounded
         kept = len(live._inbox)  # type: ignore[attr-defined]  # the bound is what this test is about
         assert kept < turns.FULL * 4
         events = await to_end(live)
-        assert isinstance(events[-1], Ended)
+        assert isinstance(events[-1], TurnEnded)
 
 
 async def test_an_image_is_written_to_a_file_for_an_agent_that_takes_files_and_is_gone_with_the_session(
     tmp_path: Path,
 ) -> None:
-    told = definition("lines", "turn", wishes={"media": ["--image", "{path}"]})
+    told = definition("lines", "turn", flags={"media": ["--image", "{path}"]})
     async with driving(told) as driver:
         session = await driver.open(opening(tmp_path))
         image = {"type": "image", "source": {"type": "data", "value": "aGVsbG8=", "mimeType": "image/png"}}
@@ -236,7 +238,7 @@ async def test_an_image_is_written_to_a_file_for_an_agent_that_takes_files_and_i
         asked = turn("look")
         asked.messages[-1]["content"] = parts
         events = await to_end(await session.start(asked))
-        args = "".join(event.text for event in events if isinstance(event, TextDelta))
+        args = "".join(event.text for event in events if isinstance(event, TextMessageContent))
         path = anyio.Path(args.split('"--image", "')[1].split('"')[0])
         assert await path.read_bytes() == b"hello" and path.suffix == ".png"
         await session.aclose()
@@ -245,8 +247,8 @@ async def test_an_image_is_written_to_a_file_for_an_agent_that_takes_files_and_i
 
 async def test_a_way_in_that_cannot_be_had_gives_way_to_the_next(tmp_path: Path) -> None:
     first, second = definition("lines", "session", "--unknown-flag"), definition("frames")
-    door = {"name": "frames", "driver": "cli", "command": second.command, "cli": second.cli}
-    both = first.model_validate({**dict(first), "otherwise": [door]})
+    transport = {"name": "frames", "driver": "cli", "command": second.command, "cli": second.cli}
+    both = first.model_validate({**dict(first), "fallback": [transport]})
     async with driving(both) as driver:
         session = await driver.open(opening(tmp_path))
         assert (await ask(session, "hello"))["said"] == "hello"
@@ -258,7 +260,7 @@ async def test_a_broken_turn_leaves_the_session_usable(tmp_path: Path) -> None:
     async with driving(definition("lines", "session", "--resume", "x")) as driver:
         session = await driver.open(opening(tmp_path))
         events = await to_end(await session.start(turn("FLOOD 1")))
-        assert isinstance(events[-1], Ended)
+        assert isinstance(events[-1], TurnEnded)
         broken = await to_end(await session.start(turn("LOST it")))
-        assert isinstance(broken[-1], Broke | Ended)
+        assert isinstance(broken[-1], TurnFailed | TurnEnded)
         assert (await ask(session, "hello"))["said"] == "hello"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Called, Event, TextDelta, Warned
+from gateway.events import ClientToolsCalled, Event, TextMessageContent, Warning
 from gateway.turn import Answer, Turn
 from gateway.wire.dialects import DIALECTS, Begin
 from tests.drivers.cli.parrot_session import (
@@ -48,11 +48,11 @@ def offering(text: str, *tools: dict[str, Any]) -> Turn:
 
 
 def said(events: list[Event]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+    return "".join(event.text for event in events if isinstance(event, TextMessageContent))
 
 
 def called(events: list[Event]) -> str:
-    [call] = [call for event in events if isinstance(event, Called) for call in event.calls]
+    [call] = [call for event in events if isinstance(event, ClientToolsCalled) for call in event.calls]
     return call.id
 
 
@@ -64,7 +64,7 @@ async def test_a_call_waits_for_what_the_client_gives(tmp_path: Path) -> None:
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path, tools=(CARD,)))
         live = await session.start(offering("CALL c1"))
-        call = called(await until(live, Called))
+        call = called(await until(live, ClientToolsCalled))
         await live.answer({call: Answer(call, "resolved", message(call, "shown"))})
         assert '"shown"' in said(await to_end(live))
         await session.aclose()
@@ -75,7 +75,7 @@ async def test_a_result_that_comes_after_its_turn_is_told_as_a_message(tmp_path:
         session = await driver.open(opening(tmp_path))
         asked = offering("CALL c1")
         live = await session.start(asked)
-        call = called(await until(live, Called))
+        call = called(await until(live, ClientToolsCalled))
         await live.answer({call: Answer(call, "cancelled")})
         await to_end(live)
         late = replace(asked, messages=[*asked.messages, message(call, "shown at last")])
@@ -104,6 +104,6 @@ async def test_an_agent_that_cannot_call_them_says_so_once(tmp_path: Path) -> No
         warned = []
         for text in ("one", "two"):
             events = await to_end(await session.start(offering(text)))
-            warned += [event.code for event in events if isinstance(event, Warned)]
+            warned += [event.code for event in events if isinstance(event, Warning)]
         assert warned == ["TOOLS_DROPPED"]
         await session.aclose()

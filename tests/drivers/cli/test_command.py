@@ -17,7 +17,7 @@ HTTP = {"name": "web", "type": "http", "url": "http://localhost/mcp", "headers":
 
 
 def cli(**wishes: Any) -> Cli:
-    return Cli.model_validate({"dialect": "x", "wishes": wishes})
+    return Cli.model_validate({"dialect": "x", "flags": wishes})
 
 
 def saved(name: str, content: bytes) -> str:

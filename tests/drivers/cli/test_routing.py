@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.drivers.cli.connection import Link
+from gateway.drivers.cli.connection import Connection
 from gateway.errors import AgentFault
 from gateway.wire.dialects import Dialect
 
@@ -40,7 +40,7 @@ class Session:
 def routed(dialect: type[Dialect], *owners: str | None) -> list[list[Any]]:
     """Who of two sessions gets which."""
     nobody: Any = None
-    link = Link(cast(Any, nobody), dialect, cast(Any, nobody))
+    link = Connection(cast(Any, nobody), dialect, cast(Any, nobody))
     sessions = [Session(dialect, number) for number in (1, 2)]
     for session in sessions:
         link.attach(session)

@@ -18,7 +18,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp import types as mcp
 
-from gateway.drivers.client_tools import Door, Folder, is_own, server
+from gateway.drivers.client_tools import ClientToolServer, SocketDirectory, is_own, server
 from gateway.drivers.client_tools.socket_dir import PREFIX
 from gateway.turn import Answer
 from gateway.wire.mcp_server import SERVER, ToolCall
@@ -51,10 +51,10 @@ class Page:
 
 
 @asynccontextmanager
-async def opened(page: Page) -> AsyncIterator[Door]:
+async def opened(page: Page) -> AsyncIterator[ClientToolServer]:
     with TemporaryDirectory() as parent, anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            one = await Door.opened(Folder(Path(parent)), page.called, tasks)
+            one = await ClientToolServer.opened(SocketDirectory(Path(parent)), page.called, tasks)
             await one.offer([CARD], 0)
             yield one
             await one.aclose()
@@ -68,7 +68,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def client(one: Door, heard: Heard | None = None) -> AsyncIterator[ClientSession]:
+async def client(one: ClientToolServer, heard: Heard | None = None) -> AsyncIterator[ClientSession]:
     """As an agent reaches it."""
     entry = one.entry(SERVER, typed=False)
     env = {each["name"]: each["value"] for each in entry["env"]}
@@ -159,7 +159,7 @@ async def test_the_gateways_own_server_can_be_told_from_others() -> None:
 
 
 def test_a_folder_that_is_in_use_is_not_swept_and_one_that_was_left_is(tmp_path: Path) -> None:
-    mine, other = Folder(tmp_path), Folder(tmp_path)
+    mine, other = SocketDirectory(tmp_path), SocketDirectory(tmp_path)
     path = mine.take()
     (tmp_path / f"{PREFIX}left").mkdir()
     (tmp_path / "foreign").mkdir()

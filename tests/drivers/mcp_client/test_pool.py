@@ -164,7 +164,7 @@ async def test_no_server_is_started_where_the_operator_does_not_want_it(tmp_path
     async with anyio.create_task_group() as tasks:
         desk = Desk(McpServers(tasks, private=False, stdio=False), tmp_path)
         state = (await desk.settled(desk.use(stdio("calc", f"--note={note}"))))["calc"]
-    assert "mcp_stdio is off" in str(state.reason)
+    assert "probe_mcp_stdio is off" in str(state.reason)
     assert pids(note) == []
 
 

@@ -34,7 +34,7 @@ def staged(home: Path, **settings: Any) -> Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(tmp_path_factory.mktemp("mcp"), allow_private=True) as running_one:
+    with staged(tmp_path_factory.mktemp("mcp"), allow_private_addresses=True) as running_one:
         yield running_one
 
 
@@ -141,7 +141,7 @@ def test_a_server_that_hangs_keeps_neither_a_run_nor_a_snapshot_waiting(stage: S
     talk = Talk(stage, "plain", mcpServers=[stdio("calc", "--hang")])
     talk.say("hello")
     talk.say("hello again")
-    assert servers(talk)["calc"] == {"status": "connecting", "transport": "stdio", "saidBy": "gateway"}
+    assert servers(talk)["calc"] == {"status": "connecting", "transport": "stdio", "source": "gateway"}
     assert "items" not in snapshot(talk).get("tools", {})
 
 
@@ -151,7 +151,7 @@ def test_a_secret_is_neither_shown_nor_logged(tmp_path: Path) -> None:
         remote("web", f"http://127.0.0.1:9/mcp?key={SECRET}", authorization=f"Bearer {SECRET}"),
         remote("odd", "http://127.0.0.1:9/mcp", x_key=f"{SECRET}\n"),
     ]
-    with staged(tmp_path, allow_private=True) as stage:
+    with staged(tmp_path, allow_private_addresses=True) as stage:
         stage.asks("/agents/plain/capabilities?probe=1")
         talk = Talk(stage, "plain", mcpServers=given)
         talk.say("hello")

@@ -57,9 +57,9 @@ async def test_an_agent_without_a_program_is_always_there() -> None:
 async def test_any_of_its_ways_in_will_do(tmp_path: Path) -> None:
     script(tmp_path / "otter-acp", "exit 0")
     door = {"name": "acp", "driver": "acp", "command": {"run": ["otter-acp"], "env": {"PATH": str(tmp_path)}}}
-    found = await see(agent("otter", path=tmp_path, otherwise=[door]))
-    assert (found.status, found.door) == ("ready", "acp")
-    missing = await see(agent("otter", path=tmp_path / "empty", otherwise=[door | {"command": {"run": ["no-otter"]}}]))
+    found = await see(agent("otter", path=tmp_path, fallback=[door]))
+    assert (found.status, found.transport) == ("ready", "acp")
+    missing = await see(agent("otter", path=tmp_path / "empty", fallback=[door | {"command": {"run": ["no-otter"]}}]))
     assert missing.reason == "'otter' and 'no-otter' are not on the PATH"
 
 
@@ -160,7 +160,7 @@ async def test_what_it_needs_before_is_looked_for_and_called_by_who_wants_to_kno
 
 async def signed_in(tmp_path: Path, *auth: dict[str, Any], **environ: str) -> Availability:
     script(tmp_path / "otter", "exit 0")
-    return await see(agent("otter", path=tmp_path, auth=auth, command={"inherit": ["OTTER_*"]}), **environ)
+    return await see(agent("otter", path=tmp_path, auth=auth, command={"inherit_env": ["OTTER_*"]}), **environ)
 
 
 async def test_a_variable_is_a_sign(tmp_path: Path) -> None:

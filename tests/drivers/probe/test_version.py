@@ -126,7 +126,7 @@ async def test_a_program_that_cannot_be_executed_is_broken(tmp_path: Path) -> No
 
 async def test_a_secret_in_its_last_words_is_not_shown(tmp_path: Path) -> None:
     script(tmp_path / "otter", 'echo "the key $OTTER_KEY is wrong" >&2; exit 3')
-    definition = agent("otter", path=tmp_path, version=VERSION, command={"inherit": ["OTTER_*"]})
+    definition = agent("otter", path=tmp_path, version=VERSION, command={"inherit_env": ["OTTER_*"]})
     found = await look(definition.model_copy(), {"OTTER_KEY": "sk-otter-123456", "PATH": "/usr/bin:/bin"})
     assert "sk-otter-123456" not in repr(found)
 

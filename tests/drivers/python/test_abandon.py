@@ -15,7 +15,7 @@ import pytest
 
 from gateway.drivers.python import driver
 from gateway.errors import AgentFault
-from gateway.events import TextDelta
+from gateway.events import TextMessageContent
 from gateway.turn import Turn
 from tests.drivers.scripted import ASKED, LIMIT, live, rest
 
@@ -37,9 +37,9 @@ async def test_a_cancelled_agent_may_clean_up_and_say_a_last_word() -> None:
             raise
 
     async with live(agent) as turn:
-        assert await turn.next() == [TextDelta("a")]
+        assert await turn.next() == [TextMessageContent("a")]
         await turn.cancel()
-        assert await rest(turn) == [TextDelta("goodbye")]
+        assert await rest(turn) == [TextMessageContent("goodbye")]
 
 
 async def test_a_turn_that_is_stopped_before_it_began_never_begins() -> None:
@@ -93,7 +93,7 @@ async def test_a_task_of_the_agents_own_that_fails_is_told() -> None:
             await forever()
 
     async with live(agent) as turn:
-        assert await turn.next() == [TextDelta("a")]
+        assert await turn.next() == [TextMessageContent("a")]
         with pytest.raises(AgentFault, match="ExceptionGroup"):
             await turn.next()
 
@@ -149,7 +149,7 @@ async def test_an_agent_that_goes_on_though_it_was_cancelled_is_let_go(
     before = asyncio.all_tasks()
     async with live(agent) as turn:
         if inspect.isasyncgenfunction(agent):
-            assert await turn.next() == [TextDelta("a")]
+            assert await turn.next() == [TextMessageContent("a")]
         await anyio.wait_all_tasks_blocked()
         await turn.aclose()
         assert await turn.next() == []
@@ -166,7 +166,7 @@ async def test_a_thread_that_blocks_for_ever_is_left_behind_and_keeps_nobody() -
         yield "never heard"
 
     async with live(agent) as turn:
-        assert await turn.next() == [TextDelta("a")]
+        assert await turn.next() == [TextMessageContent("a")]
         await turn.cancel()
         assert await rest(turn) == []
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "agent")

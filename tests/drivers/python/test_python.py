@@ -13,7 +13,7 @@ from ag_ui.core import CustomEvent, EventType
 
 from gateway.drivers.python.driver import PythonTurn
 from gateway.errors import AgentFault
-from gateway.events import Event, Native, TextDelta
+from gateway.events import AguiEvent, Event, TextMessageContent
 from gateway.turn import Answer, Turn
 from tests.drivers.scripted import ASKED, LIMIT, TURN, live, played, rest
 
@@ -39,16 +39,16 @@ class Iterates:
 
 async def an_async_generator(turn: Turn) -> AsyncIterator[Any]:
     yield "a"
-    yield TextDelta("b")
+    yield TextMessageContent("b")
 
 
 def a_generator(turn: Turn) -> Iterator[Any]:
     yield "a"
-    yield TextDelta("b")
+    yield TextMessageContent("b")
 
 
 async def a_coroutine_of_a_list(turn: Turn) -> list[Any]:
-    return ["a", TextDelta("b")]
+    return ["a", TextMessageContent("b")]
 
 
 async def a_coroutine_of_a_generator(turn: Turn) -> Any:
@@ -76,12 +76,17 @@ def a_plain_function(turn: Turn) -> Any:
     ids=lambda agent: agent.__name__,
 )
 async def test_an_agent_may_be_any_function_that_gives_a_row_of_events(agent: Any) -> None:
-    assert await played(agent) == [TextDelta("a"), TextDelta("b")]
+    assert await played(agent) == [TextMessageContent("a"), TextMessageContent("b")]
 
 
 @pytest.mark.parametrize(
     ("given", "event"),
-    [("a", TextDelta("a")), (TextDelta("b"), TextDelta("b")), (CUSTOM, Native(CUSTOM)), (JSON, Native(JSON))],
+    [
+        ("a", TextMessageContent("a")),
+        (TextMessageContent("b"), TextMessageContent("b")),
+        (CUSTOM, AguiEvent(CUSTOM)),
+        (JSON, AguiEvent(JSON)),
+    ],
     ids=["text", "event", "object", "JSON"],
 )
 async def test_an_agent_may_return_just_one(given: Any, event: Event) -> None:
@@ -115,9 +120,9 @@ async def test_a_plain_generator_may_block_without_holding_anybody_up() -> None:
         yield "after"
 
     async with live(agent) as turn:
-        assert await turn.next() == [TextDelta("before")]
+        assert await turn.next() == [TextMessageContent("before")]
         go_on.set()
-        assert await rest(turn) == [TextDelta("after")]
+        assert await rest(turn) == [TextMessageContent("after")]
 
 
 async def test_more_plain_generators_than_worker_threads_may_block_at_once() -> None:
@@ -130,7 +135,7 @@ async def test_more_plain_generators_than_worker_threads_may_block_at_once() -> 
     turns = [PythonTurn(agent, TURN).start() for _ in range(60)]
     with anyio.fail_after(LIMIT):
         for turn in turns:
-            assert await turn.next() == [TextDelta("before")]
+            assert await turn.next() == [TextMessageContent("before")]
         go_on.set()
         for turn in turns:
             assert await rest(turn) == []
@@ -177,11 +182,11 @@ async def test_whatever_an_agent_raises_is_told_after_what_it_said_and_goes_no_f
         raise error
 
     async with live(sync_agent if threaded else agent) as turn:
-        assert await turn.next() == [TextDelta("a")]
+        assert await turn.next() == [TextMessageContent("a")]
         with pytest.raises(AgentFault) as raised:
             await turn.next()
         assert await turn.next() == []
-    assert raised.value.code == "AGENT_RAISED"
+    assert raised.value.code == "AGENT_EXCEPTION"
     assert raised.value.detail.startswith(says)
     (logged,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert "run r: the agent raised" in logged.getMessage()
@@ -210,10 +215,10 @@ async def test_nonsense_is_the_agents_fault_and_names_what_may_be_yielded(nonsen
         yield nonsense
 
     async with live((lambda turn: iter(["a", nonsense])) if threaded else agent) as turn:
-        assert await turn.next() == [TextDelta("a")]
+        assert await turn.next() == [TextMessageContent("a")]
         with pytest.raises(AgentFault, match=f"yielded a {type(nonsense).__name__}; it may yield str") as raised:
             await turn.next()
-    assert raised.value.code == "AGENT_NONSENSE"
+    assert raised.value.code == "AGENT_PROTOCOL_ERROR"
 
 
 async def test_after_nonsense_the_agent_is_closed() -> None:
@@ -244,7 +249,7 @@ async def test_an_agent_that_asks_is_sent_the_answers_and_goes_on() -> None:
             assert (await turn.next())[-1] == ASKED
             await turn.answer({"q": Answer("q", "resolved", "yes" * number)})
             if number:
-                assert await rest(turn) == [TextDelta("1: yes")]
+                assert await rest(turn) == [TextMessageContent("1: yes")]
 
 
 async def test_an_answer_may_be_the_last_that_an_agent_waits_for() -> None:

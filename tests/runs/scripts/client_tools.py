@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from gateway.events import (
-    Called,
-    ClientCall,
+    ClientToolCall,
+    ClientToolsCalled,
     Event,
-    SubagentEnd,
-    SubagentStart,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.turn import Answer, Turn
 
@@ -23,9 +23,9 @@ SOON = 0.2
 
 
 def _call(name: str, tool: str = "show_card", subagent: str | None = None) -> Iterator[Event]:
-    yield ToolStart(name, tool, subagent=subagent)
-    yield ToolArgs(name, "{}")
-    yield ToolEnd(name)
+    yield ToolCallStart(name, tool, subagent=subagent)
+    yield ToolCallArgs(name, "{}")
+    yield ToolCallEnd(name)
 
 
 def _said(answers: Mapping[str, Answer]) -> str:
@@ -45,8 +45,8 @@ async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield "Look: "
     for event in _call(name):
         yield event
-    answers = yield Called((ClientCall(name, "show_card"),))
-    yield ToolResult(name, "as the agent tells it")
+    answers = yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
+    yield ToolCallResult(name, "as the agent tells it")
     yield _said(answers)
 
 
@@ -58,7 +58,7 @@ async def calls_two(turn: Turn) -> AsyncGenerator[Any, Any]:
     for name in names:
         for event in _call(name):
             yield event
-    answers = yield Called(tuple(ClientCall(name, "show_card") for name in names))
+    answers = yield ClientToolsCalled(tuple(ClientToolCall(name, "show_card") for name in names))
     yield _said(answers)
 
 
@@ -69,26 +69,26 @@ async def calls_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
         for event in _call(name):
             yield event
     for name in names:
-        answers = yield Called((ClientCall(name, "show_card"),))
+        answers = yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
         yield f"{_said(answers)}. "
 
 
 async def calls_from_a_subagent(turn: Turn) -> AsyncGenerator[Any, Any]:
     name = f"{turn.run_id}-a"
-    yield SubagentStart("scout", "scout")
+    yield SubagentStarted("scout", "scout")
     for event in _call(name, subagent="scout"):
         yield event
-    yield Called((ClientCall(name, "show_card", "scout"),))
-    yield SubagentEnd("scout")
+    yield ClientToolsCalled((ClientToolCall(name, "show_card", "scout"),))
+    yield SubagentFinished("scout")
 
 
 async def calls_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
     """What becomes of it, it writes into a file, for nobody listens any more."""
     for event in _call(f"{turn.run_id}-a"):
         yield event
-    answers = yield Called((ClientCall(f"{turn.run_id}-a", "show_card", None, SOON),))
+    answers = yield ClientToolsCalled((ClientToolCall(f"{turn.run_id}-a", "show_card", None, SOON),))
     _write(turn, _said(answers))
 
 
 async def calls_nothing(turn: Turn) -> AsyncGenerator[Any, Any]:
-    yield Called(())
+    yield ClientToolsCalled(())

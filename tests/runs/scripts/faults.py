@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from gateway.events import Custom, Ended, TextDelta, ToolArgs, ToolStart
+from gateway.events import Custom, TextMessageContent, ToolCallArgs, ToolCallStart, TurnEnded
 from gateway.turn import Turn
 
 
@@ -28,7 +28,7 @@ def raises_in_a_thread(turn: Turn) -> Iterator[str]:
 
 async def raises_after_its_end(turn: Turn) -> AsyncIterator[Any]:
     yield "all said"
-    yield Ended(result="done")
+    yield TurnEnded(result="done")
     raise ValueError("one thing more")
 
 
@@ -132,16 +132,16 @@ async def mixes_up_the_order(turn: Turn) -> AsyncIterator[Any]:
 async def says_odd_values(turn: Turn) -> AsyncIterator[Any]:
     yield Custom("house", [float("nan"), float("inf"), 10**30, "half \ud83d"])
     yield {"type": "CUSTOM", "name": "native", "value": [float("nan"), float("-inf"), -(10**30), "half \ude00"]}
-    yield TextDelta("cut \ud83d")
-    yield TextDelta("\ude00 together, alone \ud83d")
+    yield TextMessageContent("cut \ud83d")
+    yield TextMessageContent("\ude00 together, alone \ud83d")
 
 
 async def yields_no_json(turn: Turn) -> AsyncIterator[Any]:
     yield "before it"
-    yield ToolStart("c", "f", metadata={"k": object()})
-    yield ToolArgs("c", "{}")
+    yield ToolCallStart("c", "f", metadata={"k": object()})
+    yield ToolCallArgs("c", "{}")
 
 
 async def yields_wrong_types(turn: Turn) -> AsyncIterator[Any]:
     yield "before it"
-    yield TextDelta(b"bytes")  # type: ignore[arg-type] # that is the fault
+    yield TextMessageContent(b"bytes")  # type: ignore[arg-type] # that is the fault

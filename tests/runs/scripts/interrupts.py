@@ -7,9 +7,19 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ag_ui.core import EventType, Interrupt, RunFinishedEvent, RunFinishedInterruptOutcome
+from ag_ui import core
+from ag_ui.core import EventType, RunFinishedEvent, RunFinishedInterruptOutcome
 
-from gateway.events import Asked, Question, SubagentEnd, SubagentStart, TextDelta, ToolEnd, ToolResult, ToolStart
+from gateway.events import (
+    Interrupt,
+    InterruptRequested,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
 from gateway.turn import Answer, Turn
 
 BOOLEAN = {"type": "boolean"}
@@ -27,18 +37,20 @@ def _said(answers: Mapping[str, Answer]) -> str:
 
 async def asks(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield "May I? "
-    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation", response_schema=BOOLEAN),))
+    answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation", response_schema=BOOLEAN),))
     yield _said(answers)
 
 
 async def asks_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
     for name in ("a", "b"):
-        answers = yield Asked((Question(f"{turn.run_id}-{name}", "confirmation"),))
+        answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-{name}", "confirmation"),))
         yield _said(answers)
 
 
 async def asks_two_at_once(turn: Turn) -> AsyncGenerator[Any, Any]:
-    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation"), Question(f"{turn.run_id}-b", "confirmation")))
+    answers = yield InterruptRequested(
+        (Interrupt(f"{turn.run_id}-a", "confirmation"), Interrupt(f"{turn.run_id}-b", "confirmation"))
+    )
     yield _said(answers)
 
 
@@ -47,7 +59,7 @@ async def asks_for_a_new_turn(turn: Turn) -> AsyncIterator[Any]:
         yield "; ".join(f"{answer.interrupt_id}={answer.status}:{answer.payload}" for answer in turn.resume)
         return
     yield "I will not wait. "
-    interrupt = Interrupt(id="stateless", reason="confirmation", response_schema=BOOLEAN)
+    interrupt = core.Interrupt(id="stateless", reason="confirmation", response_schema=BOOLEAN)
     yield RunFinishedEvent(
         type=EventType.RUN_FINISHED,
         thread_id="any",
@@ -57,10 +69,10 @@ async def asks_for_a_new_turn(turn: Turn) -> AsyncIterator[Any]:
 
 
 async def asks_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
-    answers = yield Asked(
+    answers = yield InterruptRequested(
         (
-            Question(f"{turn.run_id}-a", "confirmation", expires_in=SOON),
-            Question(f"{turn.run_id}-b", "confirmation", expires_in=3600),
+            Interrupt(f"{turn.run_id}-a", "confirmation", expires_in=SOON),
+            Interrupt(f"{turn.run_id}-b", "confirmation", expires_in=3600),
         )
     )
     await asyncio.sleep(0)  # it may take its time: nobody has cancelled it
@@ -70,7 +82,7 @@ async def asks_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
 
 async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:
     try:
-        answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation"),))
+        answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation"),))
         _write(turn, _said(answers))
         await asyncio.sleep(3600)
     finally:
@@ -78,21 +90,21 @@ async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:
 
 
 async def delegates(turn: Turn) -> AsyncGenerator[Any, Any]:
-    yield SubagentStart("scout", "Scout")
-    yield TextDelta("I am the scout. ", subagent="scout")
-    yield ToolStart("call", "swim", subagent="scout")
-    yield ToolEnd("call")
-    question = Question(f"{turn.run_id}-a", "tool_call", tool_call_id="call", subagent="scout")
-    yield (yield Asked((question,))) and ToolResult("call", "swam")
-    yield TextDelta("Back again.", subagent="scout")
-    yield SubagentEnd("scout")
+    yield SubagentStarted("scout", "Scout")
+    yield TextMessageContent("I am the scout. ", subagent="scout")
+    yield ToolCallStart("call", "swim", subagent="scout")
+    yield ToolCallEnd("call")
+    question = Interrupt(f"{turn.run_id}-a", "tool_call", tool_call_id="call", subagent="scout")
+    yield (yield InterruptRequested((question,))) and ToolCallResult("call", "swam")
+    yield TextMessageContent("Back again.", subagent="scout")
+    yield SubagentFinished("scout")
 
 
 async def asks_badly(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield "Well? "
-    yield Asked((Question("q", "confirmation", response_schema="none"),))  # type: ignore[arg-type] # that is the fault
+    yield InterruptRequested((Interrupt("q", "confirmation", response_schema="none"),))  # type: ignore[arg-type] # that is the fault
 
 
 async def asks_with_a_broken_schema(turn: Turn) -> AsyncGenerator[Any, Any]:
-    answers = yield Asked((Question(f"{turn.run_id}-a", "confirmation", response_schema={"type": 5}),))
+    answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation", response_schema={"type": 5}),))
     yield _said(answers)

@@ -85,7 +85,7 @@ def test_every_value_has_somebody_who_said_it(gateway: Gateway, word: str) -> No
     assert {said["layer"] for said in answer["explain"].values()} <= set(LAYERS)
     assert answer["explain"]["transport.streaming"]["layer"] == "gateway"
     assert answer["explain"]["reasoning.supported"]["source"] == "demo.toml"
-    assert all(said["at"].endswith("Z") for said in answer["explain"].values())
+    assert all(said["since"].endswith("Z") for said in answer["explain"].values())
 
 
 def test_an_unknown_view_is_refused(gateway: Gateway) -> None:
@@ -182,7 +182,7 @@ def test_it_is_told_who_overruled_whom(speakers: tuple[Gateway, Path]) -> None:
     (folder / "words.json").write_text('{"tools": {"supported": true}}', "utf-8")
     told = running.client.get("/agents/live/capabilities?explain=1").json()["explain"]["tools.supported"]
     assert (told["value"], told["layer"]) == (True, "handshake")
-    assert [(said["value"], said["layer"], said["source"]) for said in told["overruled"]] == [
+    assert [(said["value"], said["layer"], said["source"]) for said in told["overridden"]] == [
         (False, "profile", "live.toml")
     ]
 

@@ -214,7 +214,7 @@ def test_an_edit_of_its_file_is_seen_soon_and_its_removal_is_the_end(stage: Stag
         )
         (stage.agents / "guest.toml").unlink()
         last = list(feed)[-1]
-    assert (last.name, last.data["status"], last.data["code"]) == ("gone", 404, "UNKNOWN_AGENT")
+    assert (last.name, last.data["status"], last.data["code"]) == ("removed", 404, "UNKNOWN_AGENT")
     problem_in(stage.client.get("/agents/guest/capabilities", headers=SSE), 404, "UNKNOWN_AGENT")
 
 
@@ -230,7 +230,7 @@ def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None
         two = seen(feed, "identity.name", "Two")
         assert seen(feed, AVAILABLE, "not-installed") if "custom" not in two.told else two
         assert stage.client.delete("/agents/registered").status_code == 204
-        assert [heard.name for heard in feed][-1:] == ["gone"]
+        assert [heard.name for heard in feed][-1:] == ["removed"]
 
 
 # -- coming back

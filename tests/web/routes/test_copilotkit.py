@@ -135,7 +135,7 @@ def test_a_second_run_of_a_live_thread_is_refused_with_words_for_developers(gate
     with gateway.client.stream("POST", "/copilotkit/agent/demo/run", json=page_input(thread, "slow 600")) as response:
         next(response.iter_lines())
         again = gateway.client.post("/copilotkit/agent/demo/run", json=page_input(thread, "hello"))
-        assert problem_in(again, 409, "RUN_LIVE")["message"]
+        assert problem_in(again, 409, "RUN_IN_PROGRESS")["message"]
         stop(gateway, thread)
 
 

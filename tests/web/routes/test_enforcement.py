@@ -51,7 +51,7 @@ WAYS = pytest.mark.parametrize("ask", [by_run, by_copilotkit, by_setting])
 def test_an_unknown_model_is_refused_with_what_was_perhaps_meant(stage: Stage, ask: Ask) -> None:
     problem = problem_in(ask(stage, "full", "model", "lage"), 422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["suggestions"]) == ("model", ["large"])
-    assert problem["saidBy"] == "profile (full.toml)"
+    assert problem["source"] == "profile (full.toml)"
     plain = by_run(stage, "full", "model", "lage").json()  # CopilotKit has words of its own beside these
     del plain["pointer"]
     assert {key: problem[key] for key in plain} == plain
@@ -63,7 +63,7 @@ def test_what_the_definition_does_not_offer_is_refused_before_anything_is_starte
     stage: Stage, ask: Ask, what: str, value: str
 ) -> None:
     problem = problem_in(ask(stage, "modest", what, value), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["saidBy"]) == (f"options.{what}", "profile (modest.toml)")
+    assert (problem["capability"], problem["source"]) == (f"options.{what}", "profile (modest.toml)")
     assert problem["pointer"].endswith(f"/{what}")
     assert stage.heard("modest") == []
 
@@ -85,5 +85,5 @@ def test_what_a_run_would_be_warned_of_is_told_to_whoever_sets_it(stage: Stage) 
 
 def test_a_fork_is_refused_where_the_agent_is_known_to_have_none(stage: Stage) -> None:
     problem = problem_in(stage.client.post("/agents/single/threads/t/fork"), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["saidBy"]) == ("custom.mux.canFork", "profile (single.toml)")
+    assert (problem["capability"], problem["source"]) == ("custom.mux.canFork", "profile (single.toml)")
     assert stage.heard("single") == []

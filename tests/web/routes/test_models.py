@@ -218,7 +218,7 @@ def test_effort_for_a_model_that_does_not_think_is_refused(own: Gateway) -> None
     asked = run_input(**wishing(model="ann/otter:free", effort="high"))
     problem = problem_in(own.post("mine", asked), 422, "CAPABILITY_ERROR")
     assert problem["detail"].startswith("Model 'ann/otter:free' on agent 'mine' does not support thinking")
-    assert problem["saidBy"] == "model (mine.toml: models.ann/otter:free)"
+    assert problem["source"] == "model (mine.toml: models.ann/otter:free)"
     assert text_of(own.run("mine", **wishing(model="large", effort="high"))).startswith("large high")
 
 
@@ -228,14 +228,14 @@ def test_json_becomes_a_schema_for_an_agent_that_takes_those(own: Gateway) -> No
 
 def test_skills_for_an_agent_without_are_refused(own: Gateway) -> None:
     problem = problem_in(own.post("mine", run_input(**wishing(skills=["swim"]))), 422, "CAPABILITY_ERROR")
-    assert (problem["capability"], problem["saidBy"]) == ("custom.mux.supportsSkills", "profile (mine.toml)")
+    assert (problem["capability"], problem["source"]) == ("custom.mux.supportsSkills", "profile (mine.toml)")
 
 
 def test_text_that_does_not_stream_is_told_once_and_refused_to_who_insists(own: Gateway) -> None:
     events = own.run("mine")
     told = [event for event in events if event.get("name") == "stream_fallback"]
     assert [event["value"] for event in told] == [
-        {"agent": "mine", "unsupported": ["text"], "saidBy": "profile (mine.toml)"}
+        {"agent": "mine", "unsupported": ["text"], "source": "profile (mine.toml)"}
     ]
     assert events.index(told[0]) == 1  # before anything else is said
     problem = problem_in(own.post("mine", run_input(**wishing(stream=True))), 422, "CAPABILITY_ERROR")

@@ -68,7 +68,7 @@ def test_two_threads_are_in_two_modes_and_their_snapshots_differ(gateway: Gatewa
     explained = gateway.client.get("/agents/moody/capabilities?explain=1&thread=wild-one").json()["explain"]
     approvals = explained["humanInTheLoop.approvals"]
     assert (approvals["value"], approvals["layer"]) == (False, "session")
-    assert approvals["overruled"][0]["layer"] == "profile"
+    assert approvals["overridden"][0]["layer"] == "profile"
 
 
 def test_without_a_thread_it_says_which_there_are_and_not_which_it_is(gateway: Gateway) -> None:
@@ -90,7 +90,7 @@ def test_a_mode_that_there_is_not_is_refused_before_anything_runs(gateway: Gatew
     problem = problem_in(refused, 422, "CAPABILITY_ERROR")
     assert problem["capability"] == "custom.session.modes.available"
     assert problem["known"] == ["calm", "wild"]
-    assert "moody.toml" in problem["saidBy"]
+    assert "moody.toml" in problem["source"]
     set_ = gateway.client.post("/agents/moody/threads/x/mode", json={"mode": "mad"})
     assert problem_in(set_, 422, "CAPABILITY_ERROR")["pointer"] == "/mode"
     for what, wish in (("model", {"model": "m"}), ("config", {"id": "a", "value": "b"})):
@@ -112,7 +112,7 @@ def test_it_outlives_the_session_and_the_gateway_and_goes_along_with_a_fork(tmp_
     (tmp_path / "agents" / "moody.toml").write_text(TOML)
     (tmp_path / "agents" / "moody.py").write_text(MOODS)
     flags = ("--agents", str(tmp_path / "agents"))
-    with Gateway(tmp_path / "gateway", *flags, env={"AGUI_GATEWAY_SESSION_IDLE": "0.1"}) as gateway:
+    with Gateway(tmp_path / "gateway", *flags, env={"AGUI_GATEWAY_SESSION_IDLE_TIMEOUT": "0.1"}) as gateway:
         gateway.run("moody", threadId="kept")
         gateway.client.post("/agents/moody/threads/kept/mode", json={"mode": "wild"})
         eventually(lambda: not gateway.client.get("/agents/moody/threads/kept").json()["session"]["open"])
@@ -129,5 +129,5 @@ def test_it_outlives_the_session_and_the_gateway_and_goes_along_with_a_fork(tmp_
 def test_modes_are_a_function_s_own_and_each_stands_once(tmp_path: Path) -> None:
     with Gateway(tmp_path) as gateway:
         named = {"identity": {"name": "X"}, "driver": "acp", "command": {"run": ["x"]}, "modes": [{"id": "a"}]}
-        problem = problem_in(gateway.client.put("/agents/x", json=named), 422, "WRONG_DEFINITION")
+        problem = problem_in(gateway.client.put("/agents/x", json=named), 422, "INVALID_DEFINITION")
         assert "tells its own" in problem["detail"]

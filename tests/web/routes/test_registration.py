@@ -129,7 +129,7 @@ def test_idle_sessions_of_a_removed_agent_are_closed_in_order(stage: Stage) -> N
 
 def test_everything_that_is_wrong_is_told_by_its_place(stage: Stage) -> None:
     body = {"driver": "acp", "command": {"run": [], "shell": 1}, "id": "other", "capabilities": {"tools": 3}, "x": 1}
-    problem = problem_in(put(stage, "wrong", body), 422, "WRONG_DEFINITION")
+    problem = problem_in(put(stage, "wrong", body), 422, "INVALID_DEFINITION")
     told = {error["pointer"] for error in problem["errors"]}
     assert told == {"/command/run", "/command/shell", "/id", "/capabilities/tools", "/x", "/identity"}
     assert all(error["message"] for error in problem["errors"])
@@ -141,7 +141,7 @@ def test_every_word_that_is_wrong_is_told_by_its_own_place(stage: Stage) -> None
     command, remote = {"run": [""]}, {"url": "https://far.example", "headers": {"a b": "c", "d": "e\nf"}}
     body = {"driver": "acp", "identity": {"name": "Wrong"}, "options": ["model", "nosuch"], "capabilities": wrong}
     answer = put(stage, "wrong", {**body, "command": command, "remote": remote})
-    problem = problem_in(answer, 422, "WRONG_DEFINITION")
+    problem = problem_in(answer, 422, "INVALID_DEFINITION")
     assert {error["pointer"] for error in problem["errors"]} == {
         "/capabilities/tools/suported",
         "/capabilities/execution/max_iterations",
@@ -158,14 +158,14 @@ def test_every_word_that_is_wrong_is_told_by_its_own_place(stage: Stage) -> None
     ("body", "pointer"),
     [
         ({"driver": "python", "entry": "os:system"}, "/entry"),
-        ({"driver": "acp", "command": {"run": ["x"]}, "announces": "os:getcwd"}, "/announces"),
+        ({"driver": "acp", "command": {"run": ["x"]}, "capabilities_entry": "os:getcwd"}, "/capabilities_entry"),
         ({"driver": "acp", "command": {"run": ["x"]}, "source": "/x"}, "/source"),
         ({"driver": "acp", "command": {"run": ["x"]}, "private": True}, "/private"),
     ],
-    ids=["entry", "announces", "source", "private"],
+    ids=["entry", "capabilities_entry", "source", "private"],
 )
 def test_nobody_may_send_code_for_the_gateway_itself(stage: Stage, body: dict[str, Any], pointer: str) -> None:
-    problem = problem_in(put(stage, "inside", {"identity": {"name": "x"}, **body}), 422, "WRONG_DEFINITION")
+    problem = problem_in(put(stage, "inside", {"identity": {"name": "x"}, **body}), 422, "INVALID_DEFINITION")
     assert pointer in {error["pointer"] for error in problem["errors"]}
 
 
@@ -175,7 +175,7 @@ def test_nobody_may_send_code_for_the_gateway_itself(stage: Stage, body: dict[st
         (b"{", "application/json", 400, "NOT_JSON"),
         (b"[]", "application/json", 422, "INVALID_INPUT"),
         (b"= 1", "application/toml", 400, "NOT_TOML"),
-        (b"{}", "text/plain", 415, "WRONG_CONTENT_TYPE"),
+        (b"{}", "text/plain", 415, "UNSUPPORTED_CONTENT_TYPE"),
     ],
 )
 def test_a_body_that_is_none_is_refused(stage: Stage, content: bytes, kind: str, status: int, code: str) -> None:
@@ -189,8 +189,8 @@ def test_a_body_that_is_none_is_refused(stage: Stage, content: bytes, kind: str,
 @pytest.mark.parametrize("header", ["origin", "sec-fetch-site", "x-forwarded-for", "forwarded"])
 def test_without_tokens_no_page_and_no_proxy_may(stage: Stage, header: str) -> None:
     value = stage.url if header == "origin" else "same-origin"
-    problem_in(put(stage, "page", definition(stage, "page"), **{header: value}), 403, "ADMIN_ONLY")
-    problem_in(stage.client.delete("/agents/filed", headers={header: value}), 403, "ADMIN_ONLY")
+    problem_in(put(stage, "page", definition(stage, "page"), **{header: value}), 403, "ADMIN_REQUIRED")
+    problem_in(stage.client.delete("/agents/filed", headers={header: value}), 403, "ADMIN_REQUIRED")
     problem_in(stage.client.get("/agents/page"), 404, "UNKNOWN_AGENT")
 
 

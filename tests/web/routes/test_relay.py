@@ -114,7 +114,7 @@ def test_a_busy_thread_takes_messages_as_its_view_declares(gateway: Gateway, thr
         next(events)
         assert told(gateway, thread)["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
         second = gateway.client.post("/agents/demo", json=_message(thread))
-        assert (second.status_code, second.json()["code"]) == (409, "RUN_LIVE")
+        assert (second.status_code, second.json()["code"]) == (409, "RUN_IN_PROGRESS")
         for delivery, status in (("on-idle", "deferred"), ("immediate", "accepted")):
             body = {"message": {"content": "and another thing"}, "delivery": delivery}
             posted = gateway.client.post(f"/agents/demo/threads/{thread}/messages", json=body)

@@ -169,7 +169,7 @@ def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gat
         tell(socket, "run", input=body)
         told = hear(socket)
     assert told["runId"] == body["runId"]
-    assert told["problem"]["saidBy"]
+    assert told["problem"]["source"]
 
 
 def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:

@@ -15,12 +15,12 @@ from functools import cache
 from typing import Any
 
 from gateway.agui.outbound import Outbound
-from gateway.events import Asked, Broke, Ended, Event, Question, Wire
+from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.wire.acp.errors import ERROR_TEXTS
 from gateway.wire.acp.initialize import Handshake, read_handshake
 from gateway.wire.acp.permissions import told_outcome
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.acp.session_state import Facts
+from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.usage import Covers
 from gateway.wire.jsonrpc import JsonRpc, Noise, Notification, Request, Response
 from gateway.wire.lines import Lines
@@ -159,7 +159,7 @@ class Play:
     def _talk(self, session_id: str) -> Talk:
         if session_id not in self.talks:
             covers: Covers = "session" if self.agent in COUNT_THE_SESSION else "turn"
-            facts = Facts(version=self._version)
+            facts = SessionState(version=self._version)
             self.talks[session_id] = Talk(SessionReader(facts, error_texts=ERROR_TEXTS, usage_covers=covers))
         return self.talks[session_id]
 
@@ -188,7 +188,7 @@ class Play:
         changed = talk.reader.facts != before
         self.seen.append(Seen(session_id, update, events, changed, replaying, parent is not None, talk.opened))
         self._tell(talk, events)
-        if any(isinstance(event, Ended | Broke) for event in events):  # version 2: the turn ends by an update
+        if any(isinstance(event, TurnEnded | TurnFailed) for event in events):  # version 2: the turn ends by an update
             talk.prompts.pop(0)
             self._over(talk)
 
@@ -252,7 +252,7 @@ class Play:
         talk = parent or self._talk(session_id)
         ask = talk.reader.permission if method == "session/request_permission" else talk.reader.elicitation
         events, question = ask(number, params)
-        self._tell(talk, [*events, *talk.reader.park(), Asked((question,))])
+        self._tell(talk, [*events, *talk.reader.park(), InterruptRequested((question,))])
         self._waiting[number] = (talk, params)
         talk.questions.add(number)
         if talk.outbound is not None:
@@ -268,7 +268,7 @@ class Play:
             self._run(talk)
 
 
-def interrupt(question: Question) -> dict[str, Any]:
+def interrupt(question: Interrupt) -> dict[str, Any]:
     """AG-UI's object, without the time."""
     fields = {
         "id": question.id,
@@ -284,9 +284,9 @@ def interrupt(question: Question) -> dict[str, Any]:
 
 def _last(outbound: Outbound) -> list[Wire]:
     match outbound.ended:
-        case Ended(stop_reason="cancelled"):
+        case TurnEnded(stop_reason="cancelled"):
             return outbound.finished(cancelled=True)
-        case None | Ended():
+        case None | TurnEnded():
             return outbound.finished()
         case broke:
             return outbound.failed(broke.message, broke.code)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events import TextDelta
+from gateway.events import TextMessageContent
 from gateway.wire.acp.fast_path import Template, Texts
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import JsonRpc, Notification
@@ -84,4 +84,4 @@ def test_texts_are_read_as_the_updates_they_stand_for(texts: list[str], message_
     updates = [{**update, "content": {"type": "text", "text": text}} for text in texts]
     assert at_once.read_texts(update, texts) == [event for each in updates for event in one_by_one.read(each)]
     assert at_once.end_turn("end_turn") == one_by_one.end_turn("end_turn")
-    assert all(isinstance(event, TextDelta) for event in at_once.read_texts(update, []))
+    assert all(isinstance(event, TextMessageContent) for event in at_once.read_texts(update, []))

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
 from gateway.wire.acp.initialize import (
     AuthMethod,
-    ClientOffer,
     Handshake,
     acp_view,
     agui_layer,
-    initialize_params,
     read_handshake,
 )
 from tests.agui.streams import VALUES, steady
@@ -76,7 +75,7 @@ def test_version_2_has_the_same_shape_afterwards() -> None:
     )
     assert (told.resume, told.list, told.close, told.load) == (True, True, True, False)
     assert (told.image, told.audio, told.embedded_context) == (True, False, True)
-    assert (told.mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
+    assert (told.probe_mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
     assert told.system_prompt_override
 
 
@@ -99,7 +98,7 @@ def test_ways_to_sign_in_are_kept() -> None:
 
 
 def test_version_1_is_offered_in_its_own_shape() -> None:
-    params = initialize_params(1, ClientOffer(fs_read=True, version="1.2"))
+    params = initialize_params(1, ClientCapabilities(fs_read=True, version="1.2"))
     assert params == {
         "protocolVersion": 1,
         "clientCapabilities": {
@@ -116,14 +115,14 @@ def test_version_1_is_offered_in_its_own_shape() -> None:
 
 
 def test_a_probe_for_2_has_both_shapes() -> None:
-    params = initialize_params(2, ClientOffer(elicitation_url=False, terminal_output=True))
+    params = initialize_params(2, ClientCapabilities(elicitation_url=False, terminal_output=True))
     assert params["info"] == params["clientInfo"]
     assert params["capabilities"] == {"auth": {"terminal": {}}, "elicitation": {"form": {}}}
     assert params["clientCapabilities"]["_meta"] == {"terminal_output": True}
 
 
 def test_nothing_is_offered_that_is_switched_off() -> None:
-    off = ClientOffer(elicitation_form=False, elicitation_url=False, auth_terminal=False)
+    off = ClientCapabilities(elicitation_form=False, elicitation_url=False, auth_terminal=False)
     params = initialize_params(2, off)
     assert "elicitation" not in params["clientCapabilities"]
     assert params["capabilities"] == {}

@@ -11,7 +11,7 @@ import pytest
 import gateway.wire.acp as package
 from gateway.agui.ordering import Order
 from gateway.agui.outbound import Outbound
-from gateway.events import Asked, Broke, Ended, Event
+from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
 from tests.wire.acp.replay import interrupt
@@ -55,7 +55,7 @@ def asking(method: str, params: dict[str, Any]) -> Row:
         scene = reader.read(call(rawInput={}))
         ask = reader.permission if method == "permission" else reader.elicitation
         events, question = ask(1, params)
-        return [*scene, *events, *reader.park()], [Asked((question,))]
+        return [*scene, *events, *reader.park()], [InterruptRequested((question,))]
 
     return play
 
@@ -171,10 +171,10 @@ def seen(scene: list[Event], told: list[Event]) -> list[str]:
     before = outbound.started() + outbound.feed(scene)
     stream = outbound.feed(told)
     match outbound.ended:
-        case Broke() as broke:
+        case TurnFailed() as broke:
             closing = outbound.failed(broke.message, broke.code)
         case ended:
-            cancelled = isinstance(ended, Ended) and ended.stop_reason == "cancelled"
+            cancelled = isinstance(ended, TurnEnded) and ended.stop_reason == "cancelled"
             closing = outbound.finished([interrupt(q) for q in outbound.asked], cancelled=cancelled)
     for event in before + stream + closing:
         order.take(event)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Custom, Unread
+from gateway.events import Custom, Raw
 from tests.wire.acp.session_helper import read, reader, text
 
 
@@ -54,4 +54,4 @@ def test_a_summary_may_come_whole() -> None:
     ],
 )
 def test_what_makes_no_sense_is_handed_on(update: dict[str, Any]) -> None:
-    assert read(reader(), update) == [Unread(update, "acp")]
+    assert read(reader(), update) == [Raw(update, "acp")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import ActivityPatched, ActivitySet
+from gateway.events import ActivityDelta, ActivitySnapshot
 from tests.wire.acp.session_helper import read, reader
 
 FIRST = {"content": "first", "priority": "high", "status": "pending"}
@@ -21,8 +21,8 @@ def named(**content: Any) -> dict[str, Any]:
 def test_a_plan_is_set_once_and_then_patched() -> None:
     done = {**FIRST, "status": "completed"}
     assert read(reader(), plan(FIRST), plan(done), plan(done)) == [
-        ActivitySet("t1:plan", "plan", {"entries": [FIRST]}),
-        ActivityPatched("t1:plan", "plan", [{"op": "replace", "path": "/entries/0/status", "value": "completed"}]),
+        ActivitySnapshot("t1:plan", "plan", {"entries": [FIRST]}),
+        ActivityDelta("t1:plan", "plan", [{"op": "replace", "path": "/entries/0/status", "value": "completed"}]),
     ]
 
 
@@ -30,12 +30,12 @@ def test_the_next_turn_shows_it_anew() -> None:
     session = reader()
     read(session, plan(FIRST))
     session.begin_turn("t2")
-    assert read(session, plan(FIRST)) == [ActivitySet("t2:plan", "plan", {"entries": [FIRST]})]
+    assert read(session, plan(FIRST)) == [ActivitySnapshot("t2:plan", "plan", {"entries": [FIRST]})]
 
 
 def test_entries_hold_what_is_known_of_them() -> None:
     odd = {"content": "x", "status": 3, "_meta": {"k": 1}, "extra": True}
-    assert read(reader(), plan(odd)) == [ActivitySet("t1:plan", "plan", {"entries": [{"content": "x"}]})]
+    assert read(reader(), plan(odd)) == [ActivitySnapshot("t1:plan", "plan", {"entries": [{"content": "x"}]})]
 
 
 def test_plans_with_ids_stand_apart() -> None:
@@ -46,9 +46,9 @@ def test_plans_with_ids_stand_apart() -> None:
         named(type="markdown", content="# do"),
     )
     assert events == [
-        ActivitySet("t1:plan:p", "plan", {"planId": "p", "entries": [FIRST]}),
-        ActivitySet("t1:plan:q", "plan", {"planId": "q", "uri": "file:///p.md"}),
-        ActivityPatched(
+        ActivitySnapshot("t1:plan:p", "plan", {"planId": "p", "entries": [FIRST]}),
+        ActivitySnapshot("t1:plan:q", "plan", {"planId": "q", "uri": "file:///p.md"}),
+        ActivityDelta(
             "t1:plan:p",
             "plan",
             [{"op": "remove", "path": "/entries"}, {"op": "add", "path": "/content", "value": "# do"}],
@@ -58,10 +58,10 @@ def test_plans_with_ids_stand_apart() -> None:
 
 def test_a_removed_plan_says_so() -> None:
     events = read(reader(), named(type="markdown", content="x"), {"sessionUpdate": "plan_removed", "planId": "p"})
-    assert events[1] == ActivityPatched("t1:plan:p", "plan", [{"op": "add", "path": "/removed", "value": True}])
+    assert events[1] == ActivityDelta("t1:plan:p", "plan", [{"op": "add", "path": "/removed", "value": True}])
 
 
 def test_a_plan_of_no_known_kind_is_handed_on() -> None:
     for update in (named(type="mural"), {"sessionUpdate": "plan_update"}, {"sessionUpdate": "plan_removed"}):
         (event,) = read(reader(), update)
-        assert type(event).__name__ == "Unread"
+        assert type(event).__name__ == "Raw"

@@ -61,7 +61,7 @@ def test_what_the_agent_does_not_take_is_left_out_with_a_warning_that_points_to_
     asked = turn(user("1", "hi"), user("2", [{"type": "text", "text": "see"}, IMAGE]))
     told, warned = prompt_blocks(asked, NONE, new_messages=new_messages(asked, {"1"}), retell=False)
     assert told == [{"type": "text", "text": "see"}]
-    assert [(one.code, one.detail) for one in warned] == [("PART_DROPPED", {"pointer": "/messages/1/content/1"})]
+    assert [(one.code, one.detail) for one in warned] == [("CONTENT_DROPPED", {"pointer": "/messages/1/content/1"})]
     assert warned[0].message == (
         "/messages/1/content/1: the image was left out: Otter does not offer promptCapabilities.image"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Broke, Ended, TextDelta, Unread, Used, Warned
+from gateway.events import Raw, TextMessageContent, TokenUsage, TurnEnded, TurnFailed, Warning
 from gateway.wire.acp.errors import ERROR_TEXTS
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
@@ -16,26 +16,26 @@ EMPTY = "EMPTY_TURN"
 
 
 def codes(events: list[Any]) -> list[str]:
-    return [event.code for event in events if isinstance(event, Warned)]
+    return [event.code for event in events if isinstance(event, Warning)]
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "_own"])
 def test_a_turn_ends_for_the_reason_given(reason: str) -> None:
     session = reader()
     read(session, message("hi"))
-    assert session.end_turn(reason) == [Ended(reason)]
+    assert session.end_turn(reason) == [TurnEnded(reason)]
     assert not session.in_turn
 
 
 def test_a_turn_that_we_cancelled_was_cancelled_whatever_the_agent_says() -> None:
     session = reader()
-    assert session.end_turn("end_turn", cancelled=True) == [Ended("cancelled")]
+    assert session.end_turn("end_turn", cancelled=True) == [TurnEnded("cancelled")]
 
 
 def test_no_reason_is_the_usual_one() -> None:
     session = reader()
     read(session, message("hi"))
-    assert session.end_turn(None) == [Ended("end_turn")]
+    assert session.end_turn(None) == [TurnEnded("end_turn")]
 
 
 def test_a_turn_without_anything_in_it_is_reported() -> None:
@@ -88,29 +88,31 @@ def test_tokens_are_told_at_the_end() -> None:
     session = reader()
     read(session, message("hi"))
     usage = {"inputTokens": 11, "outputTokens": 20, "totalTokens": 31}
-    assert session.end_turn("end_turn", usage) == [Used(None, None, 11, 20, 31), Ended("end_turn")]
+    assert session.end_turn("end_turn", usage) == [TokenUsage(None, None, 11, 20, 31), TurnEnded("end_turn")]
 
 
 def test_tokens_told_call_by_call_are_not_told_again() -> None:
     session = reader()
     usage = {"inputTokens": 11, "outputTokens": 20, "totalTokens": 31}
     counted = {**message(""), "_meta": {"usage": usage, "durationMs": 3}}
-    assert read(session, message("hi"), counted)[1:] == [Used(None, None, 11, 20, 31)]
-    assert session.end_turn("end_turn", usage) == [Ended("end_turn")]
+    assert read(session, message("hi"), counted)[1:] == [TokenUsage(None, None, 11, 20, 31)]
+    assert session.end_turn("end_turn", usage) == [TurnEnded("end_turn")]
     session.begin_turn("t2")
     read(session, message("hi"))
-    assert session.end_turn("end_turn", usage)[0] == Used(None, None, 11, 20, 31)
+    assert session.end_turn("end_turn", usage)[0] == TokenUsage(None, None, 11, 20, 31)
 
 
 def test_an_error_ends_the_turn_with_its_words() -> None:
     session = reader()
     read(session, call())
     *_, last = session.fail_turn(Fault(-32603, "Internal error", {"details": "no model"}))
-    assert last == Broke("the agent answered session/prompt with error -32603: Internal error: no model", "AGENT_ERROR")
+    assert last == TurnFailed(
+        "the agent answered session/prompt with error -32603: Internal error: no model", "AGENT_ERROR"
+    )
 
 
 def test_an_error_after_our_cancel_is_its_end() -> None:
-    assert reader().fail_turn(Fault(-32603, "'NoneType'"), cancelled=True) == [Ended("cancelled")]
+    assert reader().fail_turn(Fault(-32603, "'NoneType'"), cancelled=True) == [TurnEnded("cancelled")]
 
 
 def state(word: str, **fields: Any) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def test_version_2_ends_a_turn_by_going_idle() -> None:
     session = reader()
     assert read(session, state("running"), message("hi", "m"))[1:] == []
     assert read(session, state("requires_action"), state("running")) == []
-    assert read(session, state("idle", stopReason="end_turn")) == [Ended("end_turn")]
+    assert read(session, state("idle", stopReason="end_turn")) == [TurnEnded("end_turn")]
     assert session.facts.state == "idle"
     assert read(session, state("idle", stopReason="end_turn")) == []
 
@@ -131,26 +133,26 @@ def test_an_idle_state_from_before_the_turn_does_not_end_it() -> None:
     assert read(session, state("idle")) == []
     assert session.in_turn
     read(session, state("running"), message("hi", "m"))
-    assert read(session, state("idle")) == [Ended("end_turn")]
+    assert read(session, state("idle")) == [TurnEnded("end_turn")]
 
 
 def test_version_2_tells_a_failure_as_a_state() -> None:
     session = reader()
     (event,) = read(session, state("idle", stopReason="error", error={"code": -32000, "message": "sign in"}))
-    assert event == Broke("the agent answered session/prompt with error -32000: sign in", "AUTH_REQUIRED")
+    assert event == TurnFailed("the agent answered session/prompt with error -32000: sign in", "AUTH_REQUIRED")
     session.begin_turn("t2")
     *_, event = read(session, message("no model", "m"), state("idle", stopReason="error"))
-    assert isinstance(event, Broke)
+    assert isinstance(event, TurnFailed)
     assert event.message.endswith("error -32603: no model")
 
 
 def test_a_state_without_a_word_is_handed_on() -> None:
-    assert read(reader(), {"sessionUpdate": "state_update"}) == [Unread({"sessionUpdate": "state_update"}, "acp")]
+    assert read(reader(), {"sessionUpdate": "state_update"}) == [Raw({"sessionUpdate": "state_update"}, "acp")]
 
 
 def test_what_is_not_known_is_handed_on_without_vendors_data() -> None:
     update = {"sessionUpdate": "_new", "a": [{"_meta": {"key": "sk"}, "b": 1}], "_meta": {"key": "sk"}}
-    assert read(reader(), update) == [Unread({"sessionUpdate": "_new", "a": [{"b": 1}]}, "acp")]
+    assert read(reader(), update) == [Raw({"sessionUpdate": "_new", "a": [{"b": 1}]}, "acp")]
 
 
 def test_a_question_settles_its_call_and_links_to_it() -> None:
@@ -159,14 +161,14 @@ def test_a_question_settles_its_call_and_links_to_it() -> None:
     read(session, call("c", rawInput={}))
     told = {"toolCallId": "c", "title": "ls", "rawInput": {"command": "ls"}}
     events, question = session.permission("q-1", {"sessionId": "s", "toolCall": told, "options": options})
-    assert [type(event).__name__ for event in events] == ["ToolArgs", "ToolArgs", "ToolEnd"]
+    assert [type(event).__name__ for event in events] == ["ToolCallArgs", "ToolCallArgs", "ToolCallEnd"]
     assert (question.id, question.tool_call_id, question.message) == ("t1:ask:q-1", "t1:c", "ls")
     assert session.park() == []
 
 
 def test_a_question_may_be_the_first_that_is_seen_of_a_call() -> None:
     events, question = reader().permission(0, {"toolCall": {"toolCallId": "c", "kind": "edit"}, "options": []})
-    assert [type(event).__name__ for event in events] == ["ToolStart", "ToolArgs", "ToolEnd"]
+    assert [type(event).__name__ for event in events] == ["ToolCallStart", "ToolCallArgs", "ToolCallEnd"]
     assert question.tool_call_id == "t1:c"
 
 
@@ -226,4 +228,4 @@ def test_a_live_turn_after_a_replay_has_ids_of_its_own() -> None:
     read(session, whole("u", "hi", kind="user_message"), whole("m", "ho"))
     session.end_replay()
     session.begin_turn("t9")
-    assert read(session, message("ho", "m")) == [TextDelta("ho", "t9:m")]
+    assert read(session, message("ho", "m")) == [TextMessageContent("ho", "t9:m")]

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from gateway.errors import NotCapable
 from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
-from gateway.wire.acp.session_state import Facts, layer
+from gateway.wire.acp.session_state import SessionState, layer
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import played
 
 
-def facts(agent: str, scenario: str = "init") -> Facts:
+def facts(agent: str, scenario: str = "init") -> SessionState:
     """Of the first session of a recording."""
     return next(iter(played(f"{agent}/{scenario}").talks.values())).reader.facts
 
@@ -95,7 +95,7 @@ def test_models_by_the_older_api_are_listed() -> None:
 
 
 def test_nothing_known_is_nothing_claimed() -> None:
-    assert layer(Facts()) == {}
+    assert layer(SessionState()) == {}
 
 
 def test_vendors_data_is_not_kept() -> None:
@@ -109,8 +109,8 @@ def option(key: str = "mode", category: str | None = "mode", value: Any = "a", *
     return made | more
 
 
-def having(**result: Any) -> Facts:
-    made = Facts()
+def having(**result: Any) -> SessionState:
+    made = SessionState()
     made.read_result(result)
     return made
 
@@ -129,7 +129,7 @@ def test_a_new_mode_is_seen_in_the_option_that_shows_it() -> None:
 
 
 def test_a_fact_is_told_when_it_changes() -> None:
-    told = Facts()
+    told = SessionState()
     usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}}
     assert told.read_update(usage) == (
         "session.usage",
@@ -146,7 +146,7 @@ def test_an_update_without_its_fact_changes_nothing(kind: str) -> None:
 
 
 def test_a_title_is_cleared_by_null_and_kept_when_absent() -> None:
-    told = Facts(title="x", updated_at="then")
+    told = SessionState(title="x", updated_at="then")
     assert told.read_update({"sessionUpdate": "session_info_update", "updatedAt": "now"}) == (
         "session.info",
         {"updatedAt": "now"},
@@ -242,4 +242,4 @@ SHAPES = st.recursive(VALUES, lambda inner: st.dictionaries(KEYS, inner | st.lis
 @steady
 @given(SHAPES)
 def test_any_answer_is_read(result: Any) -> None:
-    layer(having(**result) if isinstance(result, dict) else Facts())
+    layer(having(**result) if isinstance(result, dict) else SessionState())

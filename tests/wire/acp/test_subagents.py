@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import (
-    Asked,
     Custom,
     Event,
-    SubagentBroke,
-    SubagentEnd,
-    SubagentStart,
-    TextDelta,
-    ToolResult,
-    ToolStart,
+    InterruptRequested,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    ToolCallResult,
+    ToolCallStart,
 )
 from tests.wire.acp.session_helper import call, message, read, reader, whole
 
@@ -29,24 +29,24 @@ IDLE: dict[str, Any] = {"state": {"state": "idle", "stopReason": "end_turn"}}
 def test_a_child_is_a_subagent_from_running_to_idle() -> None:
     session = reader()
     assert read(session, child(title="helper", description="helps", **RUNNING)) == [
-        SubagentStart("t1/1", "helper", "helps")
+        SubagentStarted("t1/1", "helper", "helps")
     ]
     assert session.owns("kid")
-    assert read(session, message("hi", "m"), session_id="kid") == [TextDelta("hi", "t1/1:m", "t1/1")]
-    assert read(session, child(**IDLE)) == [SubagentEnd("t1/1")]
+    assert read(session, message("hi", "m"), session_id="kid") == [TextMessageContent("hi", "t1/1:m", "t1/1")]
+    assert read(session, child(**IDLE)) == [SubagentFinished("t1/1")]
 
 
 def test_whoever_is_no_child_is_the_session_itself() -> None:
     session = reader()
     assert not session.owns("self")
-    assert read(session, message("hi", "m"), session_id="self") == [TextDelta("hi", "t1:m")]
+    assert read(session, message("hi", "m"), session_id="self") == [TextMessageContent("hi", "t1:m")]
 
 
 def test_the_same_ids_of_parent_and_child_stay_apart() -> None:
     session = reader()
     read(session, child(**RUNNING), message("a", "m"), call("c"))
     events = read(session, message("b", "m"), call("c"), session_id="kid")
-    assert isinstance(events[1], ToolStart)
+    assert isinstance(events[1], ToolCallStart)
     assert (events[1].id, events[1].subagent) == ("t1/1:c", "t1/1")
 
 
@@ -54,8 +54,8 @@ def test_a_child_that_goes_on_is_a_new_invocation() -> None:
     session = reader()
     read(session, child(title="helper", **RUNNING), child(**IDLE))
     assert read(session, message("again", "m"), session_id="kid") == [
-        SubagentStart("t1/2", "helper"),
-        TextDelta("again", "t1/2:m", "t1/2"),
+        SubagentStarted("t1/2", "helper"),
+        TextMessageContent("again", "t1/2:m", "t1/2"),
     ]
 
 
@@ -64,7 +64,7 @@ def test_a_child_at_work_in_the_next_turn_starts_there() -> None:
     read(session, child(title="helper", **RUNNING))
     session.end_turn("end_turn")
     session.begin_turn("t2")
-    assert read(session, message("late", "m"), session_id="kid")[0] == SubagentStart("t2/2", "helper")
+    assert read(session, message("late", "m"), session_id="kid")[0] == SubagentStarted("t2/2", "helper")
 
 
 def test_a_childs_open_calls_are_closed_at_its_end() -> None:
@@ -72,19 +72,19 @@ def test_a_childs_open_calls_are_closed_at_its_end() -> None:
     read(session, child(**RUNNING))
     read(session, call("c"), session_id="kid")
     events = read(session, child(**IDLE))
-    assert [type(event) for event in events][-2:] == [ToolResult, SubagentEnd]
+    assert [type(event) for event in events][-2:] == [ToolCallResult, SubagentFinished]
 
 
 def test_a_failed_child_says_why() -> None:
     failed: dict[str, Any] = {"state": {"state": "idle", "stopReason": "error", "error": {"code": 1, "message": "no"}}}
-    assert read(reader(), child(**RUNNING), child(**failed))[1] == SubagentBroke("t1/1", "no")
+    assert read(reader(), child(**RUNNING), child(**failed))[1] == SubagentError("t1/1", "no")
 
 
 def test_a_childs_child_names_its_parent() -> None:
     session = reader()
     read(session, child("kid", title="a", **RUNNING))
     assert read(session, child("grandkid", title="b", **RUNNING), session_id="kid") == [
-        SubagentStart("t1/2", "b", parent="t1/1")
+        SubagentStarted("t1/2", "b", parent="t1/1")
     ]
 
 
@@ -94,8 +94,8 @@ def test_a_parent_at_rest_is_started_before_its_child() -> None:
     read(session, child("grandkid", title="b"), session_id="kid")
     read(session, child("kid", **IDLE))
     assert read(session, message("x"), session_id="grandkid")[:2] == [
-        SubagentStart("t1/2", "a"),
-        SubagentStart("t1/3", "b", parent="t1/2"),
+        SubagentStarted("t1/2", "a"),
+        SubagentStarted("t1/3", "b", parent="t1/2"),
     ]
 
 
@@ -113,7 +113,7 @@ def test_a_childs_own_state_moves_it_too() -> None:
     events: list[Event] = []
     for state in ("running", "running", "idle", "idle"):
         events += read(session, {"sessionUpdate": "state_update", "state": state}, session_id="kid")
-    assert events == [SubagentStart("t1/1", "helper"), SubagentEnd("t1/1")]
+    assert events == [SubagentStarted("t1/1", "helper"), SubagentFinished("t1/1")]
     assert session.in_turn
 
 
@@ -135,10 +135,12 @@ def between(sender: str, recipient: str) -> dict[str, Any]:
 def test_what_a_child_is_told_is_the_users_voice_in_its_lane() -> None:
     session = reader()
     read(session, child(**RUNNING))
-    assert read(session, between("self", "kid"), session_id="kid") == [TextDelta("go", "t1/1:m:user", "t1/1", "user")]
-    assert read(session, between("kid", "self"), session_id="kid") == [TextDelta("go", "t1/1:m", "t1/1")]
+    assert read(session, between("self", "kid"), session_id="kid") == [
+        TextMessageContent("go", "t1/1:m:user", "t1/1", "user")
+    ]
+    assert read(session, between("kid", "self"), session_id="kid") == [TextMessageContent("go", "t1/1:m", "t1/1")]
     chunk = {"sessionUpdate": "session_message_chunk", "messageId": "n", "content": {"type": "text", "text": "on"}}
-    assert read(session, chunk, session_id="kid") == [TextDelta("on", "t1/1:n:user", "t1/1", "user")]
+    assert read(session, chunk, session_id="kid") == [TextMessageContent("on", "t1/1:n:user", "t1/1", "user")]
 
 
 def test_between_sessions_the_parents_view_is_told_aside() -> None:
@@ -155,13 +157,13 @@ def test_a_childs_question_is_asked_in_its_name() -> None:
     params = {"sessionId": "kid", "toolCall": {"toolCallId": "c", "title": "Run"}, "options": []}
     events, question = session.permission(7, params)
     assert (question.subagent, question.tool_call_id) == ("t1/1", "t1/1:c")
-    assert isinstance(events[0], ToolStart)
-    assert Asked((question,)).questions[0].id == "t1:ask:7"
+    assert isinstance(events[0], ToolCallStart)
+    assert InterruptRequested((question,)).questions[0].id == "t1:ask:7"
 
 
 def test_an_update_that_names_no_child_is_handed_on() -> None:
     (event,) = read(reader(), {"sessionUpdate": "subagent_update", "title": "?"})
-    assert type(event).__name__ == "Unread"
+    assert type(event).__name__ == "Raw"
 
 
 def test_a_childs_words_in_a_replay_are_tagged() -> None:

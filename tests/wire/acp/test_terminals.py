@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-from gateway.events import ActivityPatched, ActivitySet, Event, ToolResult
+from gateway.events import ActivityDelta, ActivitySnapshot, Event, ToolCallResult
 from gateway.wire.acp.terminals import KEPT_CHARS
 from tests.wire.acp.session_helper import call, change, read, reader
 
@@ -21,7 +21,7 @@ def chunk(octets: bytes) -> dict[str, Any]:
 
 
 def activities(events: list[Event]) -> list[Event]:
-    return [event for event in events if isinstance(event, ActivitySet | ActivityPatched)]
+    return [event for event in events if isinstance(event, ActivitySnapshot | ActivityDelta)]
 
 
 def test_vendors_meta_is_a_terminal() -> None:
@@ -34,12 +34,14 @@ def test_vendors_meta_is_a_terminal() -> None:
         change(status="completed", _meta={"terminal_exit": {"terminal_id": "x", "exit_code": 2, "signal": None}}),
     )
     assert activities(events) == [
-        ActivitySet("t1:terminal:x", "terminal", {"terminalId": "x", "toolCallId": "t1:c", "cwd": "/w", "output": []}),
-        ActivityPatched("t1:terminal:x", "terminal", add("a\n")),
-        ActivityPatched("t1:terminal:x", "terminal", add("b\n")),
-        ActivityPatched("t1:terminal:x", "terminal", [{"op": "add", "path": "/exitCode", "value": 2}]),
+        ActivitySnapshot(
+            "t1:terminal:x", "terminal", {"terminalId": "x", "toolCallId": "t1:c", "cwd": "/w", "output": []}
+        ),
+        ActivityDelta("t1:terminal:x", "terminal", add("a\n")),
+        ActivityDelta("t1:terminal:x", "terminal", add("b\n")),
+        ActivityDelta("t1:terminal:x", "terminal", [{"op": "add", "path": "/exitCode", "value": 2}]),
     ]
-    assert isinstance(events[-1], ToolResult)
+    assert isinstance(events[-1], ToolCallResult)
     assert events[-1].content == "a\nb\n"
     assert (events[-1].metadata or {})["acp"]["exitCode"] == 2
 
@@ -59,8 +61,8 @@ def test_version_2s_terminal_is_linked_to_its_call() -> None:
         {"sessionUpdate": "terminal_update", "terminalId": "x", "command": "ls", "exitStatus": {"signal": "TERM"}},
     )
     assert activities(events) == [
-        ActivitySet("t1:terminal:x", "terminal", {"terminalId": "x", "output": []}),
-        ActivityPatched(
+        ActivitySnapshot("t1:terminal:x", "terminal", {"terminalId": "x", "output": []}),
+        ActivityDelta(
             "t1:terminal:x",
             "terminal",
             [
@@ -76,8 +78,8 @@ def test_a_character_cut_between_two_chunks_is_whole() -> None:
     octets = "ä".encode()
     events = read(reader(), chunk(octets[:1]), chunk(octets[1:]))
     assert events == [
-        ActivitySet("t1:terminal:x", "terminal", {"terminalId": "x", "output": []}),
-        ActivityPatched("t1:terminal:x", "terminal", add("ä")),
+        ActivitySnapshot("t1:terminal:x", "terminal", {"terminalId": "x", "output": []}),
+        ActivityDelta("t1:terminal:x", "terminal", add("ä")),
     ]
 
 
@@ -88,7 +90,7 @@ def test_output_that_is_told_whole_appends_what_is_new_of_it() -> None:
 
     session = reader()
     events = read(session, {"sessionUpdate": "terminal_update", "terminalId": "x"}, told("a"), told("ab"), told("c"))
-    assert [event.patch for event in events if isinstance(event, ActivityPatched)] == [
+    assert [event.patch for event in events if isinstance(event, ActivityDelta)] == [
         add("a"),
         add("b"),
         [{"op": "replace", "path": "/output", "value": ["c"]}],
@@ -98,14 +100,14 @@ def test_output_that_is_told_whole_appends_what_is_new_of_it() -> None:
 def test_bytes_that_are_none_say_nothing() -> None:
     update = {"sessionUpdate": "terminal_output_chunk", "terminalId": "x", "data": "A"}
     assert activities(read(reader(), update)) == [
-        ActivitySet("t1:terminal:x", "terminal", {"terminalId": "x", "output": []})
+        ActivitySnapshot("t1:terminal:x", "terminal", {"terminalId": "x", "output": []})
     ]
 
 
 def test_a_terminal_without_an_id_is_handed_on() -> None:
     for kind in ("terminal_update", "terminal_output_chunk"):
         (event,) = read(reader(), {"sessionUpdate": kind})
-        assert type(event).__name__ == "Unread"
+        assert type(event).__name__ == "Raw"
 
 
 def test_the_gateways_own_terminal_is_shown_and_gives_the_result() -> None:
@@ -114,12 +116,12 @@ def test_the_gateways_own_terminal_is_shown_and_gives_the_result() -> None:
     events = [*session.terminal("x", "hi\n", command="echo hi"), *session.terminal("x", exitCode=0)]
     about = {"terminalId": "x", "toolCallId": "t1:c", "command": "echo hi"}
     assert events == [
-        ActivitySet("t1:terminal:x", "terminal", {**about, "output": []}),
-        ActivityPatched("t1:terminal:x", "terminal", add("hi\n")),
-        ActivityPatched("t1:terminal:x", "terminal", [{"op": "add", "path": "/exitCode", "value": 0}]),
+        ActivitySnapshot("t1:terminal:x", "terminal", {**about, "output": []}),
+        ActivityDelta("t1:terminal:x", "terminal", add("hi\n")),
+        ActivityDelta("t1:terminal:x", "terminal", [{"op": "add", "path": "/exitCode", "value": 0}]),
     ]
     (result,) = read(session, change(status="completed"))
-    assert isinstance(result, ToolResult)
+    assert isinstance(result, ToolCallResult)
     assert result.content == "hi\n"
 
 
@@ -130,7 +132,7 @@ def test_of_a_long_output_the_result_has_the_end() -> None:
         session.terminal("x", "y" * 20_000)
     session.terminal("x", "the end")
     (result,) = read(session, change(status="completed"))
-    assert isinstance(result, ToolResult)
+    assert isinstance(result, ToolCallResult)
     assert isinstance(result.content, str)
     assert result.content.startswith("[the first ")
     assert result.content.endswith("the end")

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from gateway.events import ActivityPatched, ActivitySet, Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import (
+    ActivityDelta,
+    ActivitySnapshot,
+    Custom,
+    Event,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+)
 from gateway.wire.acp.results import DIFF_LINES, DIFFS_CHARS
 from tests.wire.acp.session_helper import call, change, printed, read, reader
 
@@ -18,8 +27,8 @@ def kinds(events: list[Event]) -> list[str]:
     return [type(event).__name__ for event in events]
 
 
-def result(*updates: dict[str, Any]) -> ToolResult:
-    (found,) = [event for event in read(reader(), *updates) if isinstance(event, ToolResult)]
+def result(*updates: dict[str, Any]) -> ToolCallResult:
+    (found,) = [event for event in read(reader(), *updates) if isinstance(event, ToolCallResult)]
     return found
 
 
@@ -37,10 +46,10 @@ def test_a_call_from_start_to_result() -> None:
     )
     shown = {"id": "c", "name": "Bash", "title": "Run it", "kind": "execute", "locations": [{"path": "/a", "line": 3}]}
     assert events == [
-        ToolStart("t1:c", "Bash", metadata={"acp": {**shown, "status": "pending"}}),
-        ToolArgs("t1:c", '{"command":"ls"}'),
-        ToolEnd("t1:c", {"acp": {**shown, "status": "in_progress"}}),
-        ToolResult("t1:c", "a.txt", metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}}),
+        ToolCallStart("t1:c", "Bash", metadata={"acp": {**shown, "status": "pending"}}),
+        ToolCallArgs("t1:c", '{"command":"ls"}'),
+        ToolCallEnd("t1:c", {"acp": {**shown, "status": "in_progress"}}),
+        ToolCallResult("t1:c", "a.txt", metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}}),
     ]
 
 
@@ -57,16 +66,16 @@ def test_a_call_from_start_to_result() -> None:
 )
 def test_the_name_is_never_the_title(fields: dict[str, Any], name: str) -> None:
     start = read(reader(), call(**fields))[0]
-    assert isinstance(start, ToolStart)
+    assert isinstance(start, ToolCallStart)
     assert start.name == name
 
 
 def test_a_call_is_created_by_an_update_too() -> None:
     assert kinds(read(reader(), change(kind="read", status="completed"))) == [
-        "ToolStart",
-        "ToolArgs",
-        "ToolEnd",
-        "ToolResult",
+        "ToolCallStart",
+        "ToolCallArgs",
+        "ToolCallEnd",
+        "ToolCallResult",
     ]
 
 
@@ -75,8 +84,8 @@ def test_the_same_id_in_a_later_turn_is_another_call() -> None:
     first = read(session, call(status="completed"))[0]
     session.begin_turn("t2")
     second = read(session, call(status="completed"))[0]
-    assert isinstance(first, ToolStart)
-    assert isinstance(second, ToolStart)
+    assert isinstance(first, ToolCallStart)
+    assert isinstance(second, ToolCallStart)
     assert (first.id, second.id) == ("t1:c", "t2:c")
 
 
@@ -93,8 +102,8 @@ def test_a_late_change_of_a_call_from_the_turn_before_creates_nothing() -> None:
 def test_a_growing_input_streams() -> None:
     session = reader()
     events = read(session, call(rawInput={}), change(rawInput={"path": "/a"}), change(rawInput={"path": "/a", "x": 1}))
-    assert [event.delta for event in events if isinstance(event, ToolArgs)] == ["{", '"path":"/a']
-    assert [event.delta for event in read(session, change(status="completed")) if isinstance(event, ToolArgs)] == [
+    assert [event.delta for event in events if isinstance(event, ToolCallArgs)] == ["{", '"path":"/a']
+    assert [event.delta for event in read(session, change(status="completed")) if isinstance(event, ToolCallArgs)] == [
         '","x":1}'
     ]
 
@@ -102,7 +111,7 @@ def test_a_growing_input_streams() -> None:
 def test_an_input_that_was_told_wrong_is_told_right_beside() -> None:
     session = reader()
     read(session, call(rawInput={"a": "x"}), change(rawInput={"a": "xy"}), change(rawInput={"a": "z"}))
-    (end,) = [event for event in read(session, change(status="in_progress")) if isinstance(event, ToolEnd)]
+    (end,) = [event for event in read(session, change(status="in_progress")) if isinstance(event, ToolCallEnd)]
     assert acp(end)["rawInput"] == {"a": "z"}
 
 
@@ -138,9 +147,9 @@ def test_output_in_progress_grows() -> None:
         change(content=[printed("c\n")]),
     )
     assert events == [
-        ActivitySet("t1:c:output", "tool_output", {"toolCallId": "t1:c", "output": ["a\n"]}),
-        ActivityPatched("t1:c:output", "tool_output", [{"op": "add", "path": "/output/-", "value": "b\n"}]),
-        ActivityPatched("t1:c:output", "tool_output", [{"op": "replace", "path": "/output", "value": ["c\n"]}]),
+        ActivitySnapshot("t1:c:output", "tool_output", {"toolCallId": "t1:c", "output": ["a\n"]}),
+        ActivityDelta("t1:c:output", "tool_output", [{"op": "add", "path": "/output/-", "value": "b\n"}]),
+        ActivityDelta("t1:c:output", "tool_output", [{"op": "replace", "path": "/output", "value": ["c\n"]}]),
     ]
 
 
@@ -154,15 +163,15 @@ def test_version_2_appends_content() -> None:
     session = reader()
     read(session, call(status="in_progress"))
     chunk = {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": printed("a")}
-    assert kinds(read(session, chunk, chunk)) == ["ActivitySet", "ActivityPatched"]
+    assert kinds(read(session, chunk, chunk)) == ["ActivitySnapshot", "ActivityDelta"]
     (event,) = read(session, change(status="completed"))
-    assert isinstance(event, ToolResult)
+    assert isinstance(event, ToolCallResult)
     assert event.content == "a\n\na"
 
 
 def test_a_chunk_creates_its_call() -> None:
     chunk = {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": printed("a")}
-    assert kinds(read(reader(), chunk)) == ["ToolStart"]
+    assert kinds(read(reader(), chunk)) == ["ToolCallStart"]
 
 
 def test_a_diff_is_short_in_the_text_and_whole_beside() -> None:
@@ -230,8 +239,8 @@ def test_calls_still_open_at_the_end_are_closed() -> None:
     session = reader()
     read(session, call("a", rawInput={"x": 1}), call("b", status="completed"))
     events = session.end_turn("end_turn")
-    assert kinds(events) == ["ToolArgs", "ToolEnd", "ToolResult", "Ended"]
-    assert isinstance(events[2], ToolResult)
+    assert kinds(events) == ["ToolCallArgs", "ToolCallEnd", "ToolCallResult", "TurnEnded"]
+    assert isinstance(events[2], ToolCallResult)
     assert events[2].content == "The agent ended its turn without a result for this call."
     assert (acp(events[2])["status"], acp(events[2])["lastStatus"]) == ("unknown", "pending")
 
@@ -241,7 +250,7 @@ def test_a_cancelled_call_says_so_and_what_the_user_had_said() -> None:
     params = {"toolCall": {"toolCallId": "c"}, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]}
     session.permission(1, params)
     session.permission_given(params, "Yes")
-    (event,) = [event for event in session.end_turn("cancelled") if isinstance(event, ToolResult)]
+    (event,) = [event for event in session.end_turn("cancelled") if isinstance(event, ToolCallResult)]
     assert event.content == "The turn was cancelled before this call had a result. Permission: Yes."
     assert acp(event)["status"] == "cancelled"
 
@@ -255,10 +264,10 @@ def test_a_call_made_by_another_names_it() -> None:
 def test_parked_calls_are_settled() -> None:
     session = reader()
     read(session, call("a", rawInput={"x": 1}))
-    assert kinds(session.park()) == ["ToolArgs", "ToolEnd"]
+    assert kinds(session.park()) == ["ToolCallArgs", "ToolCallEnd"]
     assert read(session, change("a", rawInput={"x": 1, "y": 2})) == []
 
 
 def test_a_call_without_an_id_is_handed_on() -> None:
-    assert kinds(read(reader(), {"sessionUpdate": "tool_call", "title": "?"})) == ["Unread"]
-    assert kinds(read(reader(), {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c"})) == ["Unread"]
+    assert kinds(read(reader(), {"sessionUpdate": "tool_call", "title": "?"})) == ["Raw"]
+    assert kinds(read(reader(), {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c"})) == ["Raw"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events import Used
+from gateway.events import TokenUsage
 from gateway.wire.acp.usage import UsageBook
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import played
@@ -44,20 +44,20 @@ def test_the_total_tells_whether_the_parts_stand_inside_or_beside(told: Any, exp
 
 def test_the_parts_are_kept() -> None:
     used = UsageBook().read(usage(11, 20, 31, thoughtTokens=5, cachedReadTokens=3, cachedWriteTokens=2))
-    assert used == Used(None, None, 11, 20, 31, 5, 3, 2)
+    assert used == TokenUsage(None, None, 11, 20, 31, 5, 3, 2)
 
 
 def test_a_book_over_the_session_tells_what_the_turn_added() -> None:
     book = UsageBook("session")
-    assert book.read(usage(11, 20, 31, cachedReadTokens=1)) == Used(None, None, 11, 20, 31, None, 1)
-    assert book.read(usage(33, 60, 93, cachedReadTokens=5)) == Used(None, None, 22, 40, 62, None, 4)
+    assert book.read(usage(11, 20, 31, cachedReadTokens=1)) == TokenUsage(None, None, 11, 20, 31, None, 1)
+    assert book.read(usage(33, 60, 93, cachedReadTokens=5)) == TokenUsage(None, None, 22, 40, 62, None, 4)
     assert book.read(usage(33, 60, 93, cachedReadTokens=5)) is None
 
 
 def test_a_smaller_count_is_a_new_beginning() -> None:
     book = UsageBook("session")
     book.read(usage(33, 60, 93))
-    assert book.read(usage(11, 20, 31)) == Used(None, None, 11, 20, 31)
+    assert book.read(usage(11, 20, 31)) == TokenUsage(None, None, 11, 20, 31)
 
 
 def test_nothing_counted_is_nothing_told() -> None:
@@ -69,7 +69,7 @@ def test_nothing_counted_is_nothing_told() -> None:
 def test_geminis_own_place_is_read() -> None:
     count = {"input_tokens": 22, "output_tokens": 40}
     quota = {"token_count": count, "model_usage": [{"model": "gemini-2.5-flash", "token_count": count}]}
-    assert UsageBook().read(None, {"quota": quota}) == Used(None, "gemini-2.5-flash", 22, 40, 62)
+    assert UsageBook().read(None, {"quota": quota}) == TokenUsage(None, "gemini-2.5-flash", 22, 40, 62)
 
 
 def test_agents_that_count_the_session_are_told_by_the_turn() -> None:

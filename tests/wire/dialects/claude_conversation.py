@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Asked, Event, Question
+from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects import Begin, Block, Prompt
 from gateway.wire.dialects.claude.stream import ClaudeDialect
@@ -124,8 +124,8 @@ def may_use(tool: str = "Bash", call: str = "c1", number: str = "r1", **fields: 
 # -- questions
 
 
-def asked(events: list[Event]) -> list[Question]:
-    return [question for event in events if isinstance(event, Asked) for question in event.questions]
+def asked(events: list[Event]) -> list[Interrupt]:
+    return [question for event in events if isinstance(event, InterruptRequested) for question in event.questions]
 
 
 def answer_to(dialect: ClaudeDialect, line: Json, payload: Any, status: Any = "resolved") -> Json:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.events import Asked, Broke, Ended, Event, Question, Wire
+from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
@@ -82,13 +82,13 @@ class Runs:
             self._late.append(event)
             return
         self.streams[-1] += self._out.feed([event])
-        if isinstance(event, Asked):
+        if isinstance(event, InterruptRequested):
             asked = self._out.interrupts([interrupt(question) for question in event.questions])
             self._suspended = self._out.suspended()
             self._end(self._out.finished(asked))
-        elif isinstance(event, Broke):
+        elif isinstance(event, TurnFailed):
             self._end(self._out.failed(event.message, event.code))
-        elif isinstance(event, Ended):
+        elif isinstance(event, TurnEnded):
             self._end(self._out.finished(cancelled=event.stop_reason == "cancelled"))
 
     def _end(self, last: list[Wire]) -> None:
@@ -115,7 +115,7 @@ class Play:
         self._ids: list[tuple[bytes, bytes]] = []
         self._waiting: list[bytes] = []
         self._foreign: set[str] = set()
-        self._questions: dict[str, Question] = {}
+        self._questions: dict[str, Interrupt] = {}
         self._early: dict[str, Json] = {}
         """Answers that the recorded client gave before the dialect asks: it lets a message come to its end first."""
         self._turns = 0
@@ -221,7 +221,7 @@ class Play:
         self.events += events
         for event in events:
             self.runs.tell(event)
-            if isinstance(event, Asked):
+            if isinstance(event, InterruptRequested):
                 self._questions |= {question.id: question for question in event.questions}
                 for number in list(self._early):
                     self._answer(number, self._early.pop(number))
@@ -233,7 +233,7 @@ def _block(part: Json) -> Json:
     return {"type": part["type"], "data": part["source"]["data"], "mimeType": part["source"]["media_type"]}
 
 
-def _payload(question: Question, response: Json) -> Json:
+def _payload(question: Interrupt, response: Json) -> Json:
     """The recorded answer as a client of the gateway gives it."""
     told = (question.metadata or {})["claude"]
     if response["behavior"] == "deny":

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.events import Asked, Broke, Ended, Event, Question, Wire
+from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.codex import Codex
@@ -57,20 +57,20 @@ class Talk:
     events: list[Event] = field(default_factory=list)
     runs: list[list[Wire]] = field(default_factory=list)
     late: list[Event] = field(default_factory=list)
-    questions: dict[str, Question] = field(default_factory=dict)
+    questions: dict[str, Interrupt] = field(default_factory=dict)
     out: Outbound | None = None
     suspended: Suspended | None = None
 
     def tell(self, events: list[Event]) -> None:
         self.events += events
         for event in events:
-            if isinstance(event, Asked):
+            if isinstance(event, InterruptRequested):
                 self.questions |= {question.id: question for question in event.questions}
             if self.out is None:
                 self.late.append(event)
                 continue
             self.runs[-1] += self.out.feed([event])
-            if isinstance(event, Ended | Broke):
+            if isinstance(event, TurnEnded | TurnFailed):
                 self.finish()
 
     def start(self) -> None:
@@ -83,9 +83,9 @@ class Talk:
     def finish(self) -> None:
         assert self.out is not None
         match self.out.ended:
-            case Broke(message, code):
+            case TurnFailed(message, code):
                 self.runs[-1] += self.out.failed(message, code)
-            case Ended(stop_reason="cancelled"):
+            case TurnEnded(stop_reason="cancelled"):
                 self.runs[-1] += self.out.finished(cancelled=True)
             case _:
                 self.runs[-1] += self.out.finished()
@@ -121,7 +121,7 @@ class Play:
         self._flush()
         for talk in self.talks:
             if talk.out is not None:
-                talk.tell([*talk.dialect.closed(0, ""), Broke("the agent is gone", "AGENT_DIED")])
+                talk.tell([*talk.dialect.closed(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
 
     # -- what the client did
 
@@ -245,7 +245,7 @@ def payload(result: Json) -> Json:
             return {}
 
 
-def offered(question: Question, given: Json) -> bool:
+def offered(question: Interrupt, given: Json) -> bool:
     """The recorded client also tried a decision that was not offered."""
     choices = (question.response_schema or {})["properties"].get("optionId", {}).get("enum", [])
     return "optionId" not in given or given["optionId"] in choices

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.events import Asked, Broke, Ended, Event, Question, Wire
+from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.content_length import Frames, frame
 from gateway.wire.dialects import Begin, Prompt
@@ -63,7 +63,7 @@ class Play:
         self._requests: dict[str, deque[Json]] = defaultdict(deque)
         self._ids: dict[Any, Any] = {}
         self._frames, self._pending = Frames(100_000_000), b""
-        self._questions: dict[str, Question] = {}
+        self._questions: dict[str, Interrupt] = {}
         self._out: Outbound | None = None
         self._suspended: Suspended | None = None
         self._late: list[Event] = []
@@ -198,13 +198,13 @@ class Play:
                 self._late.append(event)
                 continue
             self.runs[-1] += self._out.feed([event])
-            if isinstance(event, Asked):
+            if isinstance(event, InterruptRequested):
                 self._questions |= {question.id: question for question in event.questions}
                 self._suspended = self._out.suspended()
                 self._finish(self._out.finished([interrupt(question) for question in event.questions]))
-            elif isinstance(event, Ended):
+            elif isinstance(event, TurnEnded):
                 self._finish(self._out.finished(cancelled=event.stop_reason == "cancelled"))
-            elif isinstance(event, Broke):
+            elif isinstance(event, TurnFailed):
                 self._finish(self._out.failed(event.message, event.code))
 
     def _finish(self, last: list[Wire]) -> None:

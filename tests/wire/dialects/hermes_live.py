@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Asked, Event, Question
+from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.hermes import Hermes
@@ -58,11 +58,15 @@ class Live:
         self.event("message.start")
         return self
 
-    def question(self, kind: str = "approval", **payload: Any) -> Question:
-        [asked] = [event for event in self.event(f"{kind}.request", **(payload or ASKED)) if isinstance(event, Asked)]
+    def question(self, kind: str = "approval", **payload: Any) -> Interrupt:
+        [asked] = [
+            event
+            for event in self.event(f"{kind}.request", **(payload or ASKED))
+            if isinstance(event, InterruptRequested)
+        ]
         [question] = asked.questions
         return question
 
-    def answer(self, question: Question, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:
+    def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:
         self.dialect.answer(question.id, Answer(question.id, "cancelled" if cancelled else "resolved", payload))
         return self.calls()

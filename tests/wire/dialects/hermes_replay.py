@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Asked, Broke, Ended, Event
+from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects import Begin, Block, Prompt
 from gateway.wire.dialects.hermes import Hermes
@@ -65,11 +65,13 @@ class Talk:
         busy = self.dialect.busy
         events = self.dialect.read([orjson.dumps(message)])
         self._flush()
-        last = next((at for at, event in enumerate(events) if isinstance(event, Ended | Broke)), len(events))
+        last = next((at for at, event in enumerate(events) if isinstance(event, TurnEnded | TurnFailed)), len(events))
         if busy:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
-        self._asked += [question.id for event in events if isinstance(event, Asked) for question in event.questions]
+        self._asked += [
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+        ]
         return events
 
     # -- the recorder's part

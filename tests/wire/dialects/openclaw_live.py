@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Asked, Event, Question
+from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.openclaw import OpenClaw
@@ -70,11 +70,11 @@ class Live:
         request = {**ASKED, **more, "sessionKey": KEY, "runId": run}
         return self.event(event, id="q1", createdAtMs=1000, expiresAtMs=31000, request=request)
 
-    def question(self, **more: Any) -> Question:
-        [asked] = [event for event in self.asks(**more) if isinstance(event, Asked)]
+    def question(self, **more: Any) -> Interrupt:
+        [asked] = [event for event in self.asks(**more) if isinstance(event, InterruptRequested)]
         [question] = asked.questions
         return question
 
-    def answer(self, question: Question, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:
+    def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:
         self.dialect.answer(question.id, Answer(question.id, "cancelled" if cancelled else "resolved", payload))
         return self.calls()

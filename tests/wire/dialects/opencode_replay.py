@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import orjson
 
-from gateway.events import Asked, Event
+from gateway.events import Event, InterruptRequested
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.opencode import OpenCode
@@ -71,7 +71,9 @@ class Served:
         busy = self.dialect.busy
         events = self.dialect.read(batch)
         (self.events if busy else self.late).extend(events)
-        self._asked += [question.id for event in events if isinstance(event, Asked) for question in event.questions]
+        self._asked += [
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+        ]
         self._sent()
 
     # -- the recorder's part

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from gateway.agui.outbound import Outbound
-from gateway.events import Asked, Broke, Ended, Event, Wire
+from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
@@ -150,7 +150,9 @@ class Play:
         self.messages.append(message)
         events = self.dialect.read([message])
         self.events += events
-        self._asked += [question.id for event in events if isinstance(event, Asked) for question in event.questions]
+        self._asked += [
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+        ]
         self._sent()
 
     def _sent(self) -> list[Json]:
@@ -176,15 +178,15 @@ def runs_of(events: list[Event]) -> list[list[Wire]]:
     stream = out.started()
     for event in events:
         stream += out.feed([event])
-        if isinstance(event, Asked):
+        if isinstance(event, InterruptRequested):
             suspended = out.suspended()
             runs.append(stream + out.finished(out.interrupts([interrupt(asked) for asked in out.asked])))
             out = Outbound("thread", f"run{len(runs) + 1}", f"r{len(runs) + 1}", merging=False)
             stream = out.started(suspended=suspended)
     match out.ended:
-        case Broke(message, code):
+        case TurnFailed(message, code):
             stream += out.failed(message, code)
-        case Ended(stop_reason="cancelled"):
+        case TurnEnded(stop_reason="cancelled"):
             stream += out.finished(cancelled=True)
         case _:
             stream += out.finished()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from gateway.agui.outbound import Outbound
-from gateway.events import Asked, Broke, Ended, Event, Wire
+from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Dialect
 from tests.agui.replay import accepted
@@ -26,7 +26,7 @@ def heard(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int |
     if dialect.busy:
         events += dialect.closed(exit_code, "its last words")
         if dialect.busy:
-            events.append(Broke("the agent is gone", "AGENT_DIED"))
+            events.append(TurnFailed("the agent is gone", "AGENT_DIED"))
     return events
 
 
@@ -37,7 +37,7 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
     stream = out.started()
     for event in events:
         stream += out.feed([event])
-        if isinstance(event, Asked):
+        if isinstance(event, InterruptRequested):
             for question in event.questions if dialect is not None else ():
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
@@ -47,9 +47,9 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
             runs.append(accepted(stream + out.finished(asked)))
             out = Outbound("t", f"r{len(runs)}", f"x{len(runs)}")
             stream = out.started(suspended=suspended)
-        elif isinstance(event, Ended | Broke):
+        elif isinstance(event, TurnEnded | TurnFailed):
             break
     last = out.ended
-    stream += out.failed(last.message, last.code) if isinstance(last, Broke) else out.finished()
+    stream += out.failed(last.message, last.code) if isinstance(last, TurnFailed) else out.finished()
     runs.append(accepted(stream))
     return runs

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Event, Unread, Used, Wire
+from gateway.events import Event, Raw, TokenUsage, TurnEnded, TurnFailed, Wire
 from tests.agui.replay import accepted
 from tests.agui.streams import steady
 from tests.wire.dialects.claude_replay import NAMES, Play, played, recording
@@ -35,7 +35,7 @@ def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_left_unread_or_has_to_be_put_in_order(name: str) -> None:
     play = played(name)
-    assert [event for event in play.events if isinstance(event, Unread)] == []
+    assert [event for event in play.events if isinstance(event, Raw)] == []
     assert [event for event in all_events(play) if event["type"] == "RAW"] == []
 
 
@@ -72,7 +72,7 @@ def test_ids_are_used_for_one_thing_only(name: str) -> None:
 def test_all_tokens_are_counted_once(name: str) -> None:
     """The last sum that Claude tells is what all results together tell, as far as this process is concerned."""
     results = [line for line in agents_lines(played(name)) if line["type"] == "result"]
-    used = [event for event in played(name).events if isinstance(event, Used)]
+    used = [event for event in played(name).events if isinstance(event, TokenUsage)]
     total = sum(event.input_tokens or 0 for event in used)
     told = [sum(model["inputTokens"] for model in line["modelUsage"].values()) for line in results]
     if name not in ("resume-2", "fork"):  # these go on with what was used before
@@ -107,41 +107,49 @@ OVERLOADED = (
     "moment. If it persists, check your inference gateway (127.0.0.1:45329)."
 )
 ENDS: dict[str, list[Event]] = {
-    "text": [Ended()],
-    "resume-1": [Ended()],
-    "resume-2": [Ended()],
-    "fork": [Ended()],
+    "text": [TurnEnded()],
+    "resume-1": [TurnEnded()],
+    "resume-2": [TurnEnded()],
+    "fork": [TurnEnded()],
     "resume-unknown": [
-        Broke("No conversation found with session ID: 11111111-2222-3333-4444-555555555555", "SESSION_NOT_FOUND")
+        TurnFailed("No conversation found with session ID: 11111111-2222-3333-4444-555555555555", "SESSION_NOT_FOUND")
     ],
-    "schema": [Ended(result={"name": "bob"})],
-    "error-400": [Broke("API Error: 400 scripted error 400", "MODEL_ERROR")],
-    "error-401": [Broke("Failed to authenticate. API Error: 401 scripted error 401", "AUTH_REQUIRED")],
-    "noauth": [Broke("Not logged in · Please run /login", "AUTH_REQUIRED")],
+    "schema": [TurnEnded(result={"name": "bob"})],
+    "error-400": [TurnFailed("API Error: 400 scripted error 400", "MODEL_ERROR")],
+    "error-401": [TurnFailed("Failed to authenticate. API Error: 401 scripted error 401", "AUTH_REQUIRED")],
+    "noauth": [TurnFailed("Not logged in · Please run /login", "AUTH_REQUIRED")],
     "unreachable": [
-        Broke("API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)", "MODEL_ERROR")
+        TurnFailed(
+            "API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)", "MODEL_ERROR"
+        )
     ],
-    "midfail": [Ended()],
-    "maxtok": [Ended()],
-    "cancel-sigint": [Ended("cancelled")],
-    "cancel-sigint-in-tool": [Ended("cancelled")],
-    "cancel-sigterm": [Ended("cancelled")],
-    "print-maxturns": [Broke("Reached maximum number of turns (1)", "TURN_LIMIT")],
-    "print-subagent-background": [Ended()],
-    "print-shell-background": [Ended()],
-    "permission-denied": [Ended()],
-    "bidir-permissions-interrupt": [*[Ended()] * 2, Ended("cancelled"), Ended(), Ended("cancelled"), *[Ended()] * 3],
-    "bidir-interrupt-pending-permission": [Ended("cancelled"), Ended()],
-    "bidir-subagents": [Ended()] * 5,
-    "bidir-cancels": [*[Ended("cancelled")] * 4, Ended()],
-    "bidir-background-shell": [Ended()] * 2,
-    "bidir-commands": [*[Ended()] * 5, *[Broke(OVERLOADED, "MODEL_ERROR")] * 2],
+    "midfail": [TurnEnded()],
+    "maxtok": [TurnEnded()],
+    "cancel-sigint": [TurnEnded("cancelled")],
+    "cancel-sigint-in-tool": [TurnEnded("cancelled")],
+    "cancel-sigterm": [TurnEnded("cancelled")],
+    "print-maxturns": [TurnFailed("Reached maximum number of turns (1)", "TURN_LIMIT")],
+    "print-subagent-background": [TurnEnded()],
+    "print-shell-background": [TurnEnded()],
+    "permission-denied": [TurnEnded()],
+    "bidir-permissions-interrupt": [
+        *[TurnEnded()] * 2,
+        TurnEnded("cancelled"),
+        TurnEnded(),
+        TurnEnded("cancelled"),
+        *[TurnEnded()] * 3,
+    ],
+    "bidir-interrupt-pending-permission": [TurnEnded("cancelled"), TurnEnded()],
+    "bidir-subagents": [TurnEnded()] * 5,
+    "bidir-cancels": [*[TurnEnded("cancelled")] * 4, TurnEnded()],
+    "bidir-background-shell": [TurnEnded()] * 2,
+    "bidir-commands": [*[TurnEnded()] * 5, *[TurnFailed(OVERLOADED, "MODEL_ERROR")] * 2],
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_turn_ends_as_it_really_ended(name: str) -> None:
-    assert [event for event in played(name).events if isinstance(event, Ended | Broke)] == ENDS[name]
+    assert [event for event in played(name).events if isinstance(event, TurnEnded | TurnFailed)] == ENDS[name]
 
 
 def test_a_prompt_is_not_ended_by_the_result_of_a_turn_that_nobody_asked_for() -> None:

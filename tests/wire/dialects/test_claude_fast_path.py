@@ -8,7 +8,7 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Event, TextDelta
+from gateway.events import Event, TextMessageContent
 from gateway.wire.dialects.claude.fast_path import Template
 from gateway.wire.dialects.claude.stream import ClaudeDialect
 from tests.agui.streams import steady
@@ -109,9 +109,9 @@ def test_another_block_is_learned_anew() -> None:
     dialect = speaking()
     told(dialect, closing(0), opening(1, "text"))
     late = dialect.read([line("x")] * 5)  # of the block that is over
-    assert [type(event).__name__ for event in late] == ["Unread"] * 5
+    assert [type(event).__name__ for event in late] == ["Raw"] * 5
     events = dialect.read([line(word, index=1) for word in "abcdef"])
-    assert [event.text for event in events if isinstance(event, TextDelta)] == list("abcdef")
+    assert [event.text for event in events if isinstance(event, TextMessageContent)] == list("abcdef")
 
 
 def learned() -> Template:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gateway.events import Custom, Ended, ToolArgs, ToolEnd, ToolStart, Unread
+from gateway.events import Custom, Raw, ToolCallArgs, ToolCallEnd, ToolCallStart, TurnEnded
 from gateway.turn import Answer
 from gateway.wire.dialects.claude.stream import ClaudeDialect
 from tests.wire.dialects.claude_conversation import (
@@ -57,7 +57,11 @@ def deny(words: str) -> Json:
 
 def test_a_permission_is_a_question_about_its_call() -> None:
     events = told(prompted(), may_use(description="list files", decision_reason="it asks"))
-    assert events[:3] == [ToolStart("t1:c1", "Bash"), ToolArgs("t1:c1", '{"command":"ls"}'), ToolEnd("t1:c1")]
+    assert events[:3] == [
+        ToolCallStart("t1:c1", "Bash"),
+        ToolCallArgs("t1:c1", '{"command":"ls"}'),
+        ToolCallEnd("t1:c1"),
+    ]
     [question] = asked(events)
     assert (question.id, question.reason, question.tool_call_id) == ("t1:ask:r1", "tool_call", "t1:c1")
     assert question.message == "The agent wants to use Bash.\nlist files\nit asks"
@@ -159,7 +163,7 @@ def test_while_a_question_is_open_calls_come_whole() -> None:
     told(dialect, may_use())
     start, piece = opening(0, "tool_use", id="c9", name="Read"), delta(0, "input_json_delta", partial_json='{"a":')
     assert told(dialect, MESSAGE, start, piece, delta(0, "input_json_delta", partial_json="1}")) == []
-    whole = [ToolStart("t1:c9", "Read"), ToolArgs("t1:c9", '{"a":1}'), ToolEnd("t1:c9")]
+    whole = [ToolCallStart("t1:c9", "Read"), ToolCallArgs("t1:c9", '{"a":1}'), ToolCallEnd("t1:c9")]
     assert told(dialect, closing(0)) == whole
 
 
@@ -278,7 +282,7 @@ def test_what_was_never_offered_is_answered_with_an_error(subtype: Any, approval
     dialect = prompted(approvals)
     events = told(dialect, request(subtype))
     known = subtype in ("hook_callback", "mcp_message", "request_user_dialog")
-    assert [type(event) for event in events] == [Custom if known else Unread]
+    assert [type(event) for event in events] == [Custom if known else Raw]
     assert [answer["subtype"] for answer in answers(dialect)] == ["error"]
 
 
@@ -300,7 +304,7 @@ def test_a_question_that_is_withdrawn_before_it_was_asked_is_never_asked() -> No
 def test_the_end_of_a_turn_ends_its_questions() -> None:
     dialect = prompted()
     told(dialect, may_use())
-    assert told(dialect, result()) == [Ended()]
+    assert told(dialect, result()) == [TurnEnded()]
     dialect.answer("t1:ask:r1", Answer("t1:ask:r1", "resolved", {"approved": True}))
     assert answers(dialect) == []
 

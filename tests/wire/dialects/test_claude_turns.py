@@ -8,17 +8,17 @@ import pytest
 
 from gateway.events import (
     Custom,
-    Encrypted,
-    ReasoningDelta,
-    ReasoningEnd,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
-    Unread,
-    Warned,
+    Raw,
+    ReasoningEncryptedValue,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    Warning,
 )
 from gateway.wire.dialects import Begin, Prompt
 from tests.wire.dialects.claude_conversation import (
@@ -116,7 +116,7 @@ def test_a_plugin_that_does_not_load_is_told_once() -> None:
     dialect = prompted()
     init = notice("init", plugin_errors=[{"message": "Path not found: /x"}])
     assert told(dialect, init, init) == [
-        Warned("PLUGIN_NOT_LOADED", "Claude Code did not load a plugin: Path not found: /x")
+        Warning("PLUGIN_NOT_LOADED", "Claude Code did not load a plugin: Path not found: /x")
     ]
 
 
@@ -150,7 +150,7 @@ def test_what_it_does_not_take_is_left_out_and_told() -> None:
     blocks = [*text("listen"), {"type": "audio", "data": "c25k", "mimeType": "audio/wav"}]
     dialect = prompted(blocks=blocks)
     [warned] = told(dialect, notice("init"))
-    assert isinstance(warned, Warned) and warned.code == "PART_DROPPED" and "audio (audio/wav)" in warned.message
+    assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED" and "audio (audio/wav)" in warned.message
 
 
 def test_no_two_prompts_have_the_same_uuid() -> None:
@@ -176,30 +176,30 @@ def test_text_goes_out_token_by_token_and_the_whole_of_it_not_again() -> None:
         closing(0),
         STOPPED,
     )
-    assert events == [TextDelta("a", "t1:m1:0"), TextDelta("b"), TextEnd("t1:m1:0")]
+    assert events == [TextMessageContent("a", "t1:m1:0"), TextMessageContent("b"), TextMessageEnd("t1:m1:0")]
 
 
 def test_a_message_that_was_not_streamed_comes_whole() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     events = told(prompted(), assistant(thought, {"type": "text", "text": "x"}))
     assert events == [
-        ReasoningDelta("hm", "t1:m2"),
-        ReasoningEnd("t1:m2"),
-        Encrypted("message", "t1:m2", "s"),
-        TextDelta("x", "t1:m2.2"),
-        TextEnd("t1:m2.2"),
+        ReasoningMessageContent("hm", "t1:m2"),
+        ReasoningMessageEnd("t1:m2"),
+        ReasoningEncryptedValue("message", "t1:m2", "s"),
+        TextMessageContent("x", "t1:m2.2"),
+        TextMessageEnd("t1:m2.2"),
     ]
 
 
 def test_thinking_that_is_not_shown_is_still_handed_back() -> None:
     events = told(prompted(), MESSAGE, opening(0, "redacted_thinking", data="secret"), closing(0))
-    assert events == [Encrypted("message", "t1:m1:0", "secret")]
+    assert events == [ReasoningEncryptedValue("message", "t1:m1:0", "secret")]
 
 
 def test_a_call_that_no_delta_told_of_is_told_by_the_whole_message() -> None:
     block = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
     whole = streamed(block)
-    started = [ToolStart("t1:c1", "Bash"), ToolArgs("t1:c1", '{"command":"ls"}'), ToolEnd("t1:c1")]
+    started = [ToolCallStart("t1:c1", "Bash"), ToolCallArgs("t1:c1", '{"command":"ls"}'), ToolCallEnd("t1:c1")]
     assert told(prompted(), MESSAGE, whole, whole) == started
 
 
@@ -215,9 +215,9 @@ def test_tools_that_the_provider_runs_have_their_results_in_the_message() -> Non
         stream("content_block_start", index=1, content_block=searched),
         streamed(searched),
     )
-    assert events[:3] == [ToolStart("t1:w1", "web_search"), ToolArgs("t1:w1", "{}"), ToolEnd("t1:w1")]
+    assert events[:3] == [ToolCallStart("t1:w1", "web_search"), ToolCallArgs("t1:w1", "{}"), ToolCallEnd("t1:w1")]
     [result_event] = events[3:]
-    assert isinstance(result_event, ToolResult) and "https://x.example" in str(result_event.content)
+    assert isinstance(result_event, ToolCallResult) and "https://x.example" in str(result_event.content)
 
 
 def test_a_result_may_hold_an_image() -> None:
@@ -225,7 +225,7 @@ def test_a_result_may_hold_an_image() -> None:
     dialect = prompted()
     told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
     [event] = told(dialect, tool_result("c1", [{"type": "text", "text": "see"}, image]))
-    assert isinstance(event, ToolResult) and event.content == [
+    assert isinstance(event, ToolCallResult) and event.content == [
         {"type": "text", "text": "see"},
         {"type": "image", "source": {"type": "data", "value": "aW1n", "mimeType": "image/png"}},
     ]
@@ -252,26 +252,26 @@ def test_a_result_may_hold_an_image() -> None:
 def test_whatever_a_tool_gives_back_is_its_result(content: Any, expected: Any) -> None:
     dialect = prompted()
     told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
-    assert told(dialect, tool_result("c1", content)) == [ToolResult("t1:c1", expected)]
+    assert told(dialect, tool_result("c1", content)) == [ToolCallResult("t1:c1", expected)]
 
 
 def test_a_result_of_a_call_that_nobody_heard_of_brings_the_call_along() -> None:
     events = told(prompted(), tool_result("c1", "ok"))
-    assert [type(event) for event in events] == [ToolStart, ToolArgs, ToolEnd, ToolResult]
+    assert [type(event) for event in events] == [ToolCallStart, ToolCallArgs, ToolCallEnd, ToolCallResult]
 
 
 def test_a_second_result_of_a_call_is_handed_on_as_it_is() -> None:
     dialect = prompted()
     told(dialect, tool_result("c1", "ok"))
     [event] = told(dialect, tool_result("c1", "ok"))
-    assert isinstance(event, Unread)
+    assert isinstance(event, Raw)
 
 
 def test_a_refused_call_gets_a_result_that_says_so() -> None:
     dialect = prompted()
     told(dialect, may_use())
     [event] = told(dialect, tool_result("c1", "The user refused this.", is_error=True))
-    assert event == ToolResult("t1:c1", "The user refused this.", metadata={"claude": {"isError": True}})
+    assert event == ToolCallResult("t1:c1", "The user refused this.", metadata={"claude": {"isError": True}})
 
 
 def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:
@@ -285,9 +285,9 @@ def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:
         delta(1, "input_json_delta", partial_json='{"co'),
         broken,
     )
-    assert events[-3] == ToolEnd("t1:c1")
+    assert events[-3] == ToolCallEnd("t1:c1")
     assert events[-2] == Custom("claude.retracted", {"ids": ["t1:c1"]})
-    assert isinstance(events[-1], ToolResult)
+    assert isinstance(events[-1], ToolCallResult)
 
 
 def test_a_citation_is_told_beside_the_text() -> None:
@@ -302,13 +302,13 @@ def test_a_citation_is_told_beside_the_text() -> None:
 def test_a_delta_that_fits_no_block_is_handed_on(late: Json) -> None:
     dialect = prompted()
     [event] = told(dialect, MESSAGE, opening(0, "text"), late)
-    assert isinstance(event, Unread)
+    assert isinstance(event, Raw)
 
 
 def test_a_message_that_begins_ends_the_one_before() -> None:
     """Of that one somebody lost the end."""
     lines = (MESSAGE, opening(0, "tool_use", id="c1", name="Bash"), stream("message_start", message={"id": "m9"}))
-    assert told(prompted(), *lines)[-1] == ToolEnd("t1:c1")
+    assert told(prompted(), *lines)[-1] == ToolCallEnd("t1:c1")
 
 
 def test_a_list_of_commands_that_changes_is_told() -> None:
@@ -324,15 +324,15 @@ def test_a_lone_surrogate_is_read() -> None:
     dialect = prompted()
     told(dialect, MESSAGE, opening(0, "text"), delta(0, "text_delta", text="a"))
     raw = b'{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta",'
-    assert dialect.read([raw + b'"text":"\\ud83d"}},"parent_tool_use_id":null}']) == [TextDelta("\ud83d")]
+    assert dialect.read([raw + b'"text":"\\ud83d"}},"parent_tool_use_id":null}']) == [TextMessageContent("\ud83d")]
 
 
 @pytest.mark.parametrize("raw", [b"npm warn", b"[1,2]", b"null", b'"x"', b"{", b'{"type":"stream_event"}', b"\xff"])
 def test_what_is_not_understood_is_handed_on(raw: bytes) -> None:
     [event] = prompted().read([raw])
-    assert isinstance(event, Unread) and event.source == "claude"
+    assert isinstance(event, Raw) and event.source == "claude"
 
 
 def test_a_command_of_claude_codes_own_answers_as_the_agent() -> None:
     events = told(prompted(), notice("local_command_output", content="Total cost: $1"))
-    assert events == [TextDelta("Total cost: $1", "t1:output"), TextEnd("t1:output")]
+    assert events == [TextMessageContent("Total cost: $1", "t1:output"), TextMessageEnd("t1:output")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Custom, Ended, Event, Used, Warned
+from gateway.events import Custom, Event, TokenUsage, TurnEnded, Warning
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.claude.stream import ClaudePrint
 from tests.wire.dialects.claude_conversation import (
@@ -44,13 +44,13 @@ def usage(given: int, made: int, **fields: Any) -> Json:
 
 
 def tokens(events: list[Event]) -> list[tuple[str | None, int | None, int | None]]:
-    return [(e.model, e.input_tokens, e.output_tokens) for e in events if isinstance(e, Used)]
+    return [(e.model, e.input_tokens, e.output_tokens) for e in events if isinstance(e, TokenUsage)]
 
 
 def test_the_cache_is_counted_into_the_input() -> None:
     counts = usage(1, 20, cacheReadInputTokens=300, cacheCreationInputTokens=4000, thinkingTokens=5)
     events = told(prompted(), result(modelUsage={"m": counts}, model_usage_since_last_result={"m": counts}))
-    assert events[0] == Used("anthropic", "m", 4301, 20, 4321, 5, 300, 4000)
+    assert events[0] == TokenUsage("anthropic", "m", 4301, 20, 4321, 5, 300, 4000)
 
 
 def test_what_was_used_before_is_not_counted_again() -> None:
@@ -82,15 +82,15 @@ def test_the_cost_is_told_once_with_the_end() -> None:
     dialect = prompted()
     told(dialect, at_work("a1"), result(total_cost_usd=0.5), at_work())
     events = told(dialect, result(total_cost_usd=0.75, origin={"kind": "task-notification"}))
-    assert events == [Custom("cost", {"usd": 0.75}), Ended()]
+    assert events == [Custom("cost", {"usd": 0.75}), TurnEnded()]
     dialect.prompt(Prompt(text("more"), "t2"))
-    assert told(dialect, result(total_cost_usd=1.0)) == [Custom("cost", {"usd": 0.25}), Ended()]
+    assert told(dialect, result(total_cost_usd=1.0)) == [Custom("cost", {"usd": 0.25}), TurnEnded()]
 
 
 @pytest.mark.parametrize("nonsense", [True, -1, "1", None, [], 1e30])
 def test_a_count_that_is_none_is_not_counted(nonsense: Any) -> None:
     told_usage = {"m": {"inputTokens": nonsense, "costUSD": nonsense}}
-    assert told(prompted(), result(model_usage_since_last_result=told_usage, total_cost_usd=nonsense)) == [Ended()]
+    assert told(prompted(), result(model_usage_since_last_result=told_usage, total_cost_usd=nonsense)) == [TurnEnded()]
 
 
 # -- between turns
@@ -169,20 +169,20 @@ def test_for_one_prompt_images_are_left_out_and_told() -> None:
     dialect = printed(*text("look"), {"type": "image", "data": "aW1n", "mimeType": "image/png"})
     assert dialect.outbox == [b"look"]
     [event] = dialect.read([])
-    assert isinstance(event, Warned) and event.code == "PART_DROPPED"
+    assert isinstance(event, Warning) and event.code == "CONTENT_DROPPED"
 
 
 def test_for_one_prompt_the_last_result_is_the_end() -> None:
     dialect = printed()
     lines = [b'{"type":"result","is_error":true,"result":"no"}', b'{"type":"result","is_error":false}']
     assert dialect.read(lines) == [] and dialect.busy
-    assert dialect.closed(1, "") == [Ended()]
+    assert dialect.closed(1, "") == [TurnEnded()]
 
 
 def test_for_one_prompt_there_is_no_way_to_cancel_but_a_signal() -> None:
     dialect = printed()
     assert dialect.cancel() is False
-    assert dialect.closed(143, "") == [Ended("cancelled")]
+    assert dialect.closed(143, "") == [TurnEnded("cancelled")]
 
 
 def test_completeness_of_a_message_is_no_end_of_the_turn() -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.events import Called, ClientCall, Ended, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import (
+    ClientToolCall,
+    ClientToolsCalled,
+    Event,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    TurnEnded,
+)
 from gateway.turn import NO_RESULT, Answer
 from gateway.wire.dialects import DIALECTS, Begin, Dialect, Prompt
 from tests import replay
@@ -41,7 +50,7 @@ class Play:
                     return event
         raise AssertionError(f"there was no {kind.__name__}: {self.events}")
 
-    def answer(self, call: ClientCall, answer: Answer) -> None:
+    def answer(self, call: ClientToolCall, answer: Answer) -> None:
         self.dialect.answer(call.id, answer)
         self._take()
 
@@ -50,7 +59,7 @@ class Play:
         self.dialect.outbox.clear()
 
 
-def given(call: ClientCall, content: str | list[Json] = "card shown", **fields: str) -> Answer:
+def given(call: ClientToolCall, content: str | list[Json] = "card shown", **fields: str) -> Answer:
     return Answer(call.id, "resolved", {"role": "tool", "toolCallId": call.id, "content": content, **fields})
 
 
@@ -150,35 +159,35 @@ def replies(play: Play, agent: str) -> Sequence[tuple[str, bool]]:
 
 
 def test_a_call_is_told_once_by_the_clients_own_name_and_waits(play: Play) -> None:
-    [call] = play.until(Called).calls
-    [start] = [event for event in play.events if isinstance(event, ToolStart)]
+    [call] = play.until(ClientToolsCalled).calls
+    [start] = [event for event in play.events if isinstance(event, ToolCallStart)]
     assert (start.id, start.name) == (call.id, call.name) == (call.id, "show_card")
-    assert "".join(event.delta for event in play.events if isinstance(event, ToolArgs)).replace(" ", "") in (
+    assert "".join(event.delta for event in play.events if isinstance(event, ToolCallArgs)).replace(" ", "") in (
         '{"title":"hello"}',
         '{"title":"Hi"}',
     )
-    assert [event.id for event in play.events if isinstance(event, ToolEnd)] == [call.id]
+    assert [event.id for event in play.events if isinstance(event, ToolCallEnd)] == [call.id]
     assert not replies(play, play.dialect.name), "nothing is answered for the client"
 
 
 def test_what_the_client_gave_goes_to_the_agent_and_the_turn_goes_on(play: Play) -> None:
-    [call] = play.until(Called).calls
+    [call] = play.until(ClientToolsCalled).calls
     play.answer(call, given(call))
     assert replies(play, play.dialect.name) == [("card shown", False)]
-    ended = play.until(Ended)
+    ended = play.until(TurnEnded)
     assert ended.stop_reason == "end_turn"
-    assert [event.id for event in play.events if isinstance(event, ToolResult)] == [call.id], "for who drops it"
+    assert [event.id for event in play.events if isinstance(event, ToolCallResult)] == [call.id], "for who drops it"
 
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_result_that_is_none_is_told_as_a_failure(play: Play, lost: bool) -> None:
-    [call] = play.until(Called).calls
+    [call] = play.until(ClientToolsCalled).calls
     play.answer(call, Answer(call.id, "cancelled") if lost else given(call, "", error="the page is closed"))
     assert replies(play, play.dialect.name) == [(NO_RESULT if lost else "the page is closed", True)]
 
 
 def test_an_image_reaches_the_agents_that_take_one(play: Play) -> None:
-    [call] = play.until(Called).calls
+    [call] = play.until(ClientToolsCalled).calls
     play.answer(call, given(call, [{"type": "text", "text": "look"}, IMAGE]))
     [(words, failed)] = replies(play, play.dialect.name)
     assert words.startswith("look")
@@ -205,7 +214,7 @@ def test_claude_is_told_of_the_tools_right_before_the_prompt_and_again_when_they
 
 def test_claude_need_not_ask_anybody_for_leave_to_use_a_tool_of_the_clients() -> None:
     play = _claude()
-    play.until(Called)
+    play.until(ClientToolsCalled)
     allowed = [one["response"]["response"] for one in play.sent if one["type"] == "control_response"]
     assert {"behavior": "allow", "updatedInput": {"title": "hello"}} in allowed
 
@@ -261,5 +270,5 @@ def test_a_name_that_no_model_takes_is_shown_as_the_client_wrote_it() -> None:
     event = {"type": "external_tool.requested", "data": data}
     told = {"jsonrpc": "2.0", "method": "session.event", "params": {"sessionId": "x", "event": event}}
     found = dialect.read([orjson.dumps(told)])
-    assert [event.name for event in found if isinstance(event, ToolStart)] == ["page.title"]
-    assert isinstance(found[-1], Called)
+    assert [event.name for event in found if isinstance(event, ToolCallStart)] == ["page.title"]
+    assert isinstance(found[-1], ClientToolsCalled)

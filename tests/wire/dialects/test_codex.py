@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Unread, Used, Wire
+from gateway.events import Raw, TokenUsage, Wire
 from gateway.wire.dialects import Dialect, Prompt
 from tests.agui.replay import accepted
 from tests.agui.streams import steady
@@ -72,7 +72,7 @@ def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_left_unread_and_nothing_had_to_be_put_in_order(name: str) -> None:
-    assert [event for talk in played(name).talks for event in talk.events if isinstance(event, Unread)] == []
+    assert [event for talk in played(name).talks for event in talk.events if isinstance(event, Raw)] == []
     assert [event for event in all_events(name) if event["type"] == "RAW"] == []
 
 
@@ -114,7 +114,7 @@ def test_tokens_add_up_to_the_threads_total(name: str) -> None:
             if entry["line"].get("method") == "thread/tokenUsage/updated"
             and entry["line"]["params"]["threadId"] == talk.dialect.session_id
         ]
-        used = [event for event in talk.events if isinstance(event, Used)]
+        used = [event for event in talk.events if isinstance(event, TokenUsage)]
         before = counts[0] if counts and talk.dialect.given.session_id else {"inputTokens": 0, "outputTokens": 0}
         if name != "appserver-subagent" and counts:
             assert sum(one.input_tokens or 0 for one in used) == counts[-1]["inputTokens"] - before["inputTokens"]

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import (
-    ActivityPatched,
-    ActivitySet,
-    Broke,
-    Ended,
+    ActivityDelta,
+    ActivitySnapshot,
     Event,
-    ReasoningDelta,
-    TextDelta,
-    ToolArgs,
-    ToolResult,
-    ToolStart,
-    Unread,
-    Used,
-    Warned,
+    Raw,
+    ReasoningMessageContent,
+    TextMessageContent,
+    TokenUsage,
+    ToolCallArgs,
+    ToolCallResult,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
+    Warning,
     Wire,
 )
 from gateway.wire.dialects import Begin, Block, Dialect, Prompt
@@ -133,16 +133,18 @@ def test_the_threads_id_is_kept_to_come_back_to() -> None:
 
 def test_a_message_and_a_thought_come_whole() -> None:
     events = turn("thinking")
-    assert [event.text for event in of(events, ReasoningDelta)] == ["First I consider the request. Then I answer."]
-    assert [event.text for event in of(events, TextDelta)] == ["You said: think about the sea "]
-    assert events[-1] == Ended("end_turn")
+    assert [event.text for event in of(events, ReasoningMessageContent)] == [
+        "First I consider the request. Then I answer."
+    ]
+    assert [event.text for event in of(events, TextMessageContent)] == ["You said: think about the sea "]
+    assert events[-1] == TurnEnded("end_turn")
 
 
 def test_a_command_is_a_call_of_the_shell() -> None:
     events = turn("tool-shell")
-    [start] = of(events, ToolStart)
-    [arguments] = of(events, ToolArgs)
-    [result] = of(events, ToolResult)
+    [start] = of(events, ToolCallStart)
+    [arguments] = of(events, ToolCallArgs)
+    [result] = of(events, ToolCallResult)
     assert (start.id, start.name) == ("t1:item_1", "shell")
     assert json.loads(arguments.delta) == {"command": "/bin/bash -lc 'echo hi'"}
     assert (result.id, result.content) == ("t1:item_1", "hi\n")
@@ -151,63 +153,65 @@ def test_a_command_is_a_call_of_the_shell() -> None:
 
 def test_an_mcp_tool_is_called_by_its_server_and_name() -> None:
     events = turn("tool-mcp")
-    assert [event.name for event in of(events, ToolStart)] == ["echo.say"]
-    assert [event.content for event in of(events, ToolResult)] == ["echo: hi"]
+    assert [event.name for event in of(events, ToolCallStart)] == ["echo.say"]
+    assert [event.content for event in of(events, ToolCallResult)] == ["echo: hi"]
 
 
 def test_a_changed_file_is_a_patch() -> None:
     events = turn("tool-apply-patch")
-    assert [event.name for event in of(events, ToolStart)] == ["apply_patch"]
-    assert [event.content for event in of(events, ToolResult)] == ["add /workspace/hello.txt"]
+    assert [event.name for event in of(events, ToolCallStart)] == ["apply_patch"]
+    assert [event.content for event in of(events, ToolCallResult)] == ["add /workspace/hello.txt"]
 
 
 def test_an_item_that_was_never_started_is_told_whole_when_it_is_completed() -> None:
     item = {"id": "item_3", "type": "web_search", "query": "weather", "action": {"type": "search", "query": "weather"}}
     events = prompted().read([line(type="item.completed", item=item)])
-    assert [type(event).__name__ for event in events] == ["ToolStart", "ToolArgs", "ToolEnd", "ToolResult"]
-    assert json.loads(of(events, ToolArgs)[0].delta)["query"] == "weather"
+    assert [type(event).__name__ for event in events] == ["ToolCallStart", "ToolCallArgs", "ToolCallEnd", "ToolCallResult"]
+    assert json.loads(of(events, ToolCallArgs)[0].delta)["query"] == "weather"
 
 
 def test_ids_do_not_meet_those_of_the_turn_before() -> None:
     dialect = prompted()
     first = turn("tool-shell", dialect)
     second = turn("tool-shell", prompted(dialect, session=THREAD, key="t2"))
-    assert {event.id for event in of(first, ToolStart)}.isdisjoint(event.id for event in of(second, ToolStart))
+    assert {event.id for event in of(first, ToolCallStart)}.isdisjoint(event.id for event in of(second, ToolCallStart))
 
 
 def test_usage_is_what_the_thread_has_used_since_the_turn_before() -> None:
     dialect = prompted()
-    [first] = of(turn("text", dialect), Used)
-    [second] = of(turn("resume", prompted(dialect, session=THREAD, key="t2")), Used)
+    [first] = of(turn("text", dialect), TokenUsage)
+    [second] = of(turn("resume", prompted(dialect, session=THREAD, key="t2")), TokenUsage)
     for used in (first, second):
         assert (used.input_tokens, used.output_tokens, used.reasoning_tokens, used.total_tokens) == (11, 20, 5, 31)
 
 
 @pytest.mark.parametrize("name", ["resume", "fork"])
 def test_a_total_that_began_elsewhere_is_not_this_turns(name: str) -> None:
-    assert of(turn(name, prompted(session=THREAD)), Used) == []
+    assert of(turn(name, prompted(session=THREAD)), TokenUsage) == []
 
 
 def test_a_retry_is_a_warning_and_only_the_failed_turn_is_the_end() -> None:
     events = turn("error-401")
-    assert [event.code for event in of(events, Warned)] == ["MODEL_RETRY"]
-    [broke] = of(events, Broke)
+    assert [event.code for event in of(events, Warning)] == ["MODEL_RETRY"]
+    [broke] = of(events, TurnFailed)
     assert broke.code == "AUTH_REQUIRED" and "scripted error 401" in broke.message
 
 
 def test_a_models_failure_is_told_in_the_models_own_words() -> None:
-    assert of(turn("error-400"), Broke) == [Broke("scripted error 400", "MODEL_ERROR")]
+    assert of(turn("error-400"), TurnFailed) == [TurnFailed("scripted error 400", "MODEL_ERROR")]
 
 
 def test_a_missing_key_asks_for_signing_in() -> None:
-    assert of(turn("noauth-envkey"), Broke) == [Broke("Missing environment variable: `LAB_KEY`.", "AUTH_REQUIRED")]
+    assert of(turn("noauth-envkey"), TurnFailed) == [
+        TurnFailed("Missing environment variable: `LAB_KEY`.", "AUTH_REQUIRED")
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("cancel-")])
 def test_a_cancelled_run_ends_without_a_word(name: str) -> None:
     events = turn(name)
-    assert events[-1] == Ended("cancelled")
-    assert len(of(events, ToolStart)) == len(of(events, ToolResult))
+    assert events[-1] == TurnEnded("cancelled")
+    assert len(of(events, ToolCallStart)) == len(of(events, ToolCallResult))
 
 
 def test_the_gateway_sends_a_signal_to_cancel() -> None:
@@ -217,27 +221,27 @@ def test_the_gateway_sends_a_signal_to_cancel() -> None:
 def test_an_end_without_a_word_is_told_by_the_last_line_of_stderr() -> None:
     dialect = prompted()
     stderr = "Reading prompt from stdin...\n\x1b[31mError: something broke\x1b[0m\n"
-    assert dialect.closed(1, stderr) == [Broke("something broke", "AGENT_ERROR")]
+    assert dialect.closed(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]
     assert not dialect.busy
 
 
 def test_an_unknown_session_is_named_as_such() -> None:
     stderr = "Error: thread/resume: thread/resume failed: no rollout found for thread id 1111 (code -32600)\n\n"
     [broke] = prompted(session="1111").closed(1, stderr)
-    assert isinstance(broke, Broke) and broke.code == "SESSION_NOT_FOUND"
+    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
 
 
 def test_exit_code_0_without_an_end_is_no_success() -> None:
     dialect = prompted()
     dialect.read(lines("cancel-sigint"))
     [broke] = dialect.closed(0, "")
-    assert isinstance(broke, Broke)
+    assert isinstance(broke, TurnFailed)
 
 
 def test_an_error_before_the_end_is_its_reason() -> None:
     dialect = prompted()
     assert dialect.read([line(type="error", message="the model is gone")]) == []
-    assert dialect.closed(1, "noise") == [Broke("the model is gone", "MODEL_ERROR")]
+    assert dialect.closed(1, "noise") == [TurnFailed("the model is gone", "MODEL_ERROR")]
 
 
 def test_a_list_of_things_to_do_is_a_plan() -> None:
@@ -247,15 +251,15 @@ def test_a_list_of_things_to_do_is_a_plan() -> None:
     todo[0]["completed"] = True
     second = dialect.read([line(type="item.updated", item={"id": "item_1", "type": "todo_list", "items": todo})])
     entries = [{"content": "read", "status": "pending"}, {"content": "write", "status": "pending"}]
-    assert first == [ActivitySet("t1:plan", "plan", {"entries": entries})]
+    assert first == [ActivitySnapshot("t1:plan", "plan", {"entries": entries})]
     patch = [{"op": "replace", "path": "/entries/0/status", "value": "completed"}]
-    assert second == [ActivityPatched("t1:plan", "plan", patch)]
+    assert second == [ActivityDelta("t1:plan", "plan", patch)]
 
 
 def test_an_item_that_is_an_error_is_a_warning() -> None:
     item = {"id": "item_0", "type": "error", "message": "no metadata"}
     [warned] = prompted().read([line(type="item.completed", item=item)])
-    assert isinstance(warned, Warned) and warned.message == "no metadata"
+    assert isinstance(warned, Warning) and warned.message == "no metadata"
 
 
 def test_a_call_of_another_agent_is_a_tool_call() -> None:
@@ -265,8 +269,8 @@ def test_a_call_of_another_agent_is_a_tool_call() -> None:
         "agents_states": {"b": {"status": "completed", "message": "ok"}},
     }  # fmt: skip
     events = prompted().read([line(type="item.completed", item=item)])
-    assert [event.name for event in of(events, ToolStart)] == ["spawn_agent"]
-    assert json.loads(of(events, ToolResult)[0].content) == {"b": {"status": "completed", "message": "ok"}}
+    assert [event.name for event in of(events, ToolCallStart)] == ["spawn_agent"]
+    assert json.loads(of(events, ToolCallResult)[0].content) == {"b": {"status": "completed", "message": "ok"}}
 
 
 @pytest.mark.parametrize(
@@ -281,4 +285,4 @@ def test_a_call_of_another_agent_is_a_tool_call() -> None:
     ],
 )
 def test_what_is_not_understood_is_handed_on(told: bytes) -> None:
-    assert len(of(prompted().read([told]), Unread)) == 1
+    assert len(of(prompted().read([told]), Raw)) == 1

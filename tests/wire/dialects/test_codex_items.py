@@ -6,20 +6,20 @@ import json
 from typing import Any
 
 from gateway.events import (
-    ActivityPatched,
-    ActivitySet,
+    ActivityDelta,
+    ActivitySnapshot,
     Custom,
-    ReasoningDelta,
-    ReasoningEnd,
-    SubagentBroke,
-    SubagentEnd,
-    SubagentStart,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.wire.dialects import Prompt
 from gateway.wire.dialects.codex import Codex
@@ -31,19 +31,22 @@ from tests.wire.dialects.codex_replay import compact, completed, hear, item, of,
 def test_a_message_that_no_delta_told_is_told_when_it_is_complete() -> None:
     events = item(prompted(), "completed", type="agentMessage", text="whole", phase="final_answer")
     metadata = {"codex": {"phase": "final_answer"}}
-    assert events == [TextDelta("whole", "t1:i1", metadata=metadata), TextEnd("t1:i1")]
+    assert events == [TextMessageContent("whole", "t1:i1", metadata=metadata), TextMessageEnd("t1:i1")]
 
 
 def test_only_what_no_delta_told_is_told_at_the_end() -> None:
     dialect = prompted()
-    assert hear(dialect, "item/agentMessage/delta", itemId="i1", delta="who") == [TextDelta("who", "t1:i1")]
-    assert item(dialect, "completed", type="agentMessage", text="whole") == [TextDelta("le", "t1:i1"), TextEnd("t1:i1")]
+    assert hear(dialect, "item/agentMessage/delta", itemId="i1", delta="who") == [TextMessageContent("who", "t1:i1")]
+    assert item(dialect, "completed", type="agentMessage", text="whole") == [
+        TextMessageContent("le", "t1:i1"),
+        TextMessageEnd("t1:i1"),
+    ]
 
 
 def test_what_was_said_cannot_be_taken_back() -> None:
     dialect = prompted()
     hear(dialect, "item/agentMessage/delta", itemId="i1", delta="one")
-    assert item(dialect, "completed", type="agentMessage", text="two") == [TextEnd("t1:i1")]
+    assert item(dialect, "completed", type="agentMessage", text="two") == [TextMessageEnd("t1:i1")]
 
 
 def test_every_part_of_a_summary_is_a_thought_of_its_own() -> None:
@@ -52,29 +55,34 @@ def test_every_part_of_a_summary_is_a_thought_of_its_own() -> None:
     second = hear(dialect, "item/reasoning/summaryTextDelta", itemId="i1", delta="two", summaryIndex=1)
     raw = hear(dialect, "item/reasoning/textDelta", itemId="i1", delta="raw", contentIndex=0)
     assert [*first, *second, *raw] == [
-        ReasoningDelta("one", "t1:i1:s0"),
-        ReasoningDelta("two", "t1:i1:s1"),
-        ReasoningDelta("raw", "t1:i1:c0"),
+        ReasoningMessageContent("one", "t1:i1:s0"),
+        ReasoningMessageContent("two", "t1:i1:s1"),
+        ReasoningMessageContent("raw", "t1:i1:c0"),
     ]
     ends = item(dialect, "completed", type="reasoning", summary=["one", "two", "three"], content=["raw"])
-    assert of(ends, ReasoningDelta) == [ReasoningDelta("three", "t1:i1:s2")]
-    assert [event.message_id for event in of(ends, ReasoningEnd)] == ["t1:i1:s0", "t1:i1:s1", "t1:i1:s2", "t1:i1:c0"]
+    assert of(ends, ReasoningMessageContent) == [ReasoningMessageContent("three", "t1:i1:s2")]
+    assert [event.message_id for event in of(ends, ReasoningMessageEnd)] == [
+        "t1:i1:s0",
+        "t1:i1:s1",
+        "t1:i1:s2",
+        "t1:i1:c0",
+    ]
 
 
 def test_a_plan_in_words_is_said() -> None:
     dialect = prompted()
-    assert hear(dialect, "item/plan/delta", itemId="i1", delta="# Plan") == [TextDelta("# Plan", "t1:i1")]
-    assert item(dialect, "completed", type="plan", text="# Plan") == [TextEnd("t1:i1")]
+    assert hear(dialect, "item/plan/delta", itemId="i1", delta="# Plan") == [TextMessageContent("# Plan", "t1:i1")]
+    assert item(dialect, "completed", type="plan", text="# Plan") == [TextMessageEnd("t1:i1")]
 
 
 def test_a_plan_in_steps_is_shown_as_any_other_agents() -> None:
     dialect = prompted()
     steps = [{"step": "read", "status": "inProgress"}, {"step": "write", "status": "pending"}]
     entries = [{"content": "read", "status": "in_progress"}, {"content": "write", "status": "pending"}]
-    assert hear(dialect, "turn/plan/updated", plan=steps) == [ActivitySet("t1:plan", "plan", {"entries": entries})]
+    assert hear(dialect, "turn/plan/updated", plan=steps) == [ActivitySnapshot("t1:plan", "plan", {"entries": entries})]
     steps[0]["status"] = "completed"
     [patched] = hear(dialect, "turn/plan/updated", plan=steps)
-    assert isinstance(patched, ActivityPatched) and len(patched.patch) == 1
+    assert isinstance(patched, ActivityDelta) and len(patched.patch) == 1
 
 
 # -- calls
@@ -82,27 +90,27 @@ def test_a_plan_in_steps_is_shown_as_any_other_agents() -> None:
 
 def test_arguments_that_are_known_only_at_the_end_come_at_the_end() -> None:
     dialect = prompted()
-    assert [type(event) for event in item(dialect, "started", type="webSearch", query="")] == [ToolStart]
+    assert [type(event) for event in item(dialect, "started", type="webSearch", query="")] == [ToolCallStart]
     action = {"type": "search", "query": "weather"}
     events = item(dialect, "completed", type="webSearch", query="weather", action=action, results=[{"url": "u"}])
-    assert [type(event) for event in events] == [ToolArgs, ToolEnd, ToolResult]
-    assert json.loads(of(events, ToolArgs)[0].delta) == {"query": "weather", "action": action}
-    assert of(events, ToolResult)[0].content == '[{"url":"u"}]'
+    assert [type(event) for event in events] == [ToolCallArgs, ToolCallEnd, ToolCallResult]
+    assert json.loads(of(events, ToolCallArgs)[0].delta) == {"query": "weather", "action": action}
+    assert of(events, ToolCallResult)[0].content == '[{"url":"u"}]'
 
 
 def test_a_picture_that_was_made_is_the_calls_result() -> None:
     events = item(prompted(), "completed", type="imageGeneration", result="AAAA", revisedPrompt="a cat")
     source = {"type": "data", "mimeType": "image/png", "value": "AAAA"}
-    assert of(events, ToolResult)[0].content == [{"type": "image", "source": source}]
+    assert of(events, ToolCallResult)[0].content == [{"type": "image", "source": source}]
 
 
 def test_what_an_mcp_tool_gives_may_be_a_picture_or_a_structure() -> None:
     blocks = [{"type": "text", "text": "see"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}]
     seen = item(prompted(), "completed", type="mcpToolCall", server="s", tool="t", result={"content": blocks})
-    assert [part["type"] for part in of(seen, ToolResult)[0].content] == ["text", "image"]
+    assert [part["type"] for part in of(seen, ToolCallResult)[0].content] == ["text", "image"]
     structured = {"content": [], "structuredContent": {"a": 1}}
     told_so = item(prompted(), "completed", type="mcpToolCall", server="s", tool="t", result=structured)
-    assert of(told_so, ToolResult)[0].content == '{"a":1}'
+    assert of(told_so, ToolCallResult)[0].content == '{"a":1}'
 
 
 def test_a_call_that_is_told_twice_is_one_call() -> None:
@@ -115,14 +123,14 @@ def test_a_call_that_is_told_twice_is_one_call() -> None:
 
 def test_a_failed_call_never_has_an_empty_result() -> None:
     [*_, result] = item(prompted(), "completed", type="commandExecution", status="failed", exitCode=2)
-    assert isinstance(result, ToolResult) and result.content == "The agent reports: failed, exit code 2."
+    assert isinstance(result, ToolCallResult) and result.content == "The agent reports: failed, exit code 2."
 
 
 def test_a_command_that_outlives_its_turn_is_told_of_when_it_is_over() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="make")
     [unreported, _] = completed(dialect)
-    assert isinstance(unreported, ToolResult)
+    assert isinstance(unreported, ToolCallResult)
     dialect.prompt(Prompt([], "t2"))
     [late] = item(dialect, "completed", type="commandExecution", status="completed", exitCode=0, aggregatedOutput="ok")
     value = {"toolCallId": "t1:i1", "status": "completed", "exitCode": 0, "output": "ok"}
@@ -134,7 +142,7 @@ def test_a_tools_progress_is_shown_while_it_runs() -> None:
     item(dialect, "started", type="mcpToolCall", server="s", tool="t", arguments={})
     [first] = hear(dialect, "item/mcpToolCall/progress", itemId="i1", message="half")
     content = {"toolCallId": "t1:i1", "output": ["half\n"]}
-    assert first == ActivitySet("t1:i1:output", "tool_output", content)
+    assert first == ActivitySnapshot("t1:i1:output", "tool_output", content)
 
 
 def test_the_first_words_of_a_command_that_were_missed_are_told_at_its_end() -> None:
@@ -142,9 +150,9 @@ def test_the_first_words_of_a_command_that_were_missed_are_told_at_its_end() -> 
     item(dialect, "started", type="commandExecution", command="x", cwd="/w")
     [shown] = hear(dialect, "item/commandExecution/outputDelta", itemId="i1", delta="two\n")
     about = {"terminalId": "i1", "toolCallId": "t1:i1", "cwd": "/w"}
-    assert shown == ActivitySet("t1:terminal:i1", "terminal", {**about, "output": ["two\n"]})
+    assert shown == ActivitySnapshot("t1:terminal:i1", "terminal", {**about, "output": ["two\n"]})
     events = item(dialect, "completed", type="commandExecution", aggregatedOutput="one\ntwo\n", exitCode=0)
-    patches = [event.patch for event in of(events, ActivityPatched)]
+    patches = [event.patch for event in of(events, ActivityDelta)]
     assert patches == [
         [{"op": "replace", "path": "/output", "value": ["one\ntwo\n"]}],
         [{"op": "add", "path": "/exitCode", "value": 0}],
@@ -174,30 +182,30 @@ def spawned() -> Codex:
 def test_a_subagents_words_are_its_own() -> None:
     events = spawned().read([child("item/agentMessage/delta", itemId="m", delta="hi")])
     assert events == [
-        SubagentStart("t1/1", "subagent", "look", tool_call_id="t1:i1"),
-        TextDelta("hi", "t1/1:m", "t1/1"),
+        SubagentStarted("t1/1", "subagent", "look", tool_call_id="t1:i1"),
+        TextMessageContent("hi", "t1/1:m", "t1/1"),
     ]
 
 
 def test_a_subagent_may_be_known_by_its_turn_alone() -> None:
     [start] = prompted().read([child("turn/started", turn={"id": "cu", "rootTurnId": "tu"})])
-    assert isinstance(start, SubagentStart)
+    assert isinstance(start, SubagentStarted)
 
 
 def test_a_subagents_end_is_not_the_turns() -> None:
     dialect = spawned()
     *_, ended = dialect.read([child("turn/completed", turn={"id": "cu", "status": "completed"})])
-    assert isinstance(ended, SubagentEnd) and dialect.busy
+    assert isinstance(ended, SubagentFinished) and dialect.busy
     error = {"message": "no"}
     *_, broke = dialect.read([child("turn/completed", turn={"id": "cv", "status": "failed", "error": error})])
-    assert broke == SubagentBroke("t1/2", "no", "MODEL_ERROR") and dialect.busy
+    assert broke == SubagentError("t1/2", "no", "MODEL_ERROR") and dialect.busy
 
 
 def test_a_subagent_has_a_name_where_codex_gives_it_one() -> None:
     dialect = prompted()
     item(dialect, "started", type="subAgentActivity", kind="started", agentThreadId="ch", agentPath="/explorer")
     [start, _] = dialect.read([child("item/agentMessage/delta", itemId="m", delta="hi")])
-    assert isinstance(start, SubagentStart) and start.name == "/explorer"
+    assert isinstance(start, SubagentStarted) and start.name == "/explorer"
 
 
 def test_other_sessions_threads_are_left_alone() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gateway.events import Asked, Question, Unread
+from gateway.events import Interrupt, InterruptRequested, Raw
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.dialects.codex.permission_options import ASKED, COMMAND, ELICITATION, FILES, INPUT, PERMISSIONS
@@ -54,10 +54,10 @@ def ask(dialect: Codex, method: str, number: int | str = 0, **more: Any) -> list
     return list(dialect.read([compact({"method": method, "id": number, "params": params})]))
 
 
-def asked(method: str, **more: Any) -> tuple[Codex, Question]:
+def asked(method: str, **more: Any) -> tuple[Codex, Interrupt]:
     dialect = prompted()
     [*_, event] = ask(dialect, method, **more)
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     [question] = event.questions
     assert question.response_schema is not None
     jsonschema.Draft202012Validator.check_schema(question.response_schema)
@@ -73,7 +73,7 @@ def result(method: str, answer: Any, *, status: Any = "resolved", **more: Any) -
     return message["result"]
 
 
-def fits(question: Question, payload: Any) -> bool:
+def fits(question: Interrupt, payload: Any) -> bool:
     return jsonschema.Draft202012Validator(question.response_schema or {}).is_valid(payload)
 
 
@@ -253,7 +253,7 @@ def test_an_mcp_servers_url_is_shown() -> None:
 def test_an_unknown_request_is_answered_with_an_error_and_shown() -> None:
     dialect = prompted()
     [unread] = ask(dialect, "attestation/generate", 7)
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, Raw)
     [message] = sent(dialect)
     assert message["id"] == 7 and message["error"]["code"] == -32601
 

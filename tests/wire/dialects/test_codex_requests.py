@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import AgentFault
-from gateway.events import Broke, Ended, Warned
+from gateway.events import TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.codex import Codex
 from tests.wire.dialects.codex_replay import compact, completed, item, of, prompted, ready, sent
@@ -160,7 +160,7 @@ def test_a_mode_that_there_is_not_is_told_and_changes_nothing() -> None:
     dialect.prompt(Prompt([], "t1", mode="dream"))
     [request] = sent(dialect)
     assert set(request["params"]) == {"threadId", "input"}
-    assert [event.code for event in of(dialect.read([]), Warned)] == ["UNKNOWN_MODE"]
+    assert [event.code for event in of(dialect.read([]), Warning)] == ["UNKNOWN_MODE"]
 
 
 def test_a_turn_that_is_refused_has_failed() -> None:
@@ -169,13 +169,13 @@ def test_a_turn_that_is_refused_has_failed() -> None:
     [request] = sent(dialect)
     error = {"code": -32600, "message": "thread not found: th"}
     [broke] = dialect.read([compact({"id": request["id"], "error": error})])
-    assert isinstance(broke, Broke) and broke.code == "SESSION_NOT_FOUND" and not dialect.busy
+    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND" and not dialect.busy
 
 
 def test_an_answer_that_fits_a_schema_is_the_turns_result() -> None:
     dialect = prompted(output_schema={"type": "object"})
     item(dialect, "completed", type="agentMessage", text='{"a": 1}')
-    assert completed(dialect) == [Ended("end_turn", {"a": 1})]
+    assert completed(dialect) == [TurnEnded("end_turn", {"a": 1})]
 
 
 # -- whose message

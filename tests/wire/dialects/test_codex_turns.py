@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Broke, Custom, Ended, Event, Unread, Used, Warned
+from gateway.events import Custom, Event, Raw, TokenUsage, TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.codex import Codex
 from tests.wire.dialects.codex_replay import compact, completed, hear, item, of, prompted, ready, sent, told
@@ -17,7 +17,7 @@ from tests.wire.dialects.codex_replay import compact, completed, hear, item, of,
 def test_a_turn_ends_by_its_own_id_only() -> None:
     dialect = prompted()
     assert completed(dialect, turn="another") == [] and dialect.busy
-    assert completed(dialect) == [Ended("end_turn")] and not dialect.busy
+    assert completed(dialect) == [TurnEnded("end_turn")] and not dialect.busy
 
 
 def test_the_end_of_the_turn_before_is_not_that_of_this_one() -> None:
@@ -35,13 +35,13 @@ def test_a_turn_that_codex_began_by_itself_does_not_end_ours() -> None:
 
 
 def test_an_interrupted_turn_was_cancelled_whoever_did_it() -> None:
-    assert completed(prompted(), "interrupted") == [Ended("cancelled")]
+    assert completed(prompted(), "interrupted") == [TurnEnded("cancelled")]
 
 
 def test_a_turn_that_fails_while_it_is_cancelled_was_cancelled() -> None:
     dialect = prompted()
     dialect.cancel()
-    assert completed(dialect, "failed", error={"message": "x"}) == [Ended("cancelled")]
+    assert completed(dialect, "failed", error={"message": "x"}) == [TurnEnded("cancelled")]
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_a_turn_that_fails_while_it_is_cancelled_was_cancelled() -> None:
 )
 def test_every_kind_of_failure_has_a_code(info: Any, code: str) -> None:
     error = {"message": "it broke", "codexErrorInfo": info, "additionalDetails": "in two"}
-    assert completed(prompted(), "failed", error=error) == [Broke("it broke: in two", code)]
+    assert completed(prompted(), "failed", error=error) == [TurnFailed("it broke: in two", code)]
 
 
 def test_a_failure_without_words_takes_those_told_before() -> None:
     dialect = prompted()
     assert hear(dialect, "error", error={"message": "the model is gone"}, willRetry=False) == []
-    assert completed(dialect, "failed") == [Broke("the model is gone", "MODEL_ERROR")]
+    assert completed(dialect, "failed") == [TurnFailed("the model is gone", "MODEL_ERROR")]
 
 
 def test_a_retry_is_no_end() -> None:
     dialect = prompted()
     [warned] = hear(dialect, "error", error={"message": "Reconnecting... 1/5"}, willRetry=True)
-    assert isinstance(warned, Warned) and warned.code == "MODEL_RETRY" and dialect.busy
+    assert isinstance(warned, Warning) and warned.code == "MODEL_RETRY" and dialect.busy
 
 
 # -- cancelling
@@ -102,15 +102,15 @@ def test_a_process_that_dies_while_it_is_cancelled_has_ended_its_turn() -> None:
     item(dialect, "started", type="commandExecution", command="sleep 9")
     dialect.cancel()
     events = dialect.closed(-15, "")
-    assert [type(event).__name__ for event in events] == ["ToolResult", "Ended"]
-    assert events[-1] == Ended("cancelled")
+    assert [type(event).__name__ for event in events] == ["ToolCallResult", "TurnEnded"]
+    assert events[-1] == TurnEnded("cancelled")
 
 
 def test_a_process_that_dies_leaves_no_call_open_and_no_ticket_waiting() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="sleep 9")
     ticket = dialect.do("models")
-    assert [type(event).__name__ for event in dialect.closed(1, "")] == ["ToolResult"]
+    assert [type(event).__name__ for event in dialect.closed(1, "")] == ["ToolCallResult"]
     assert dialect.replies[ticket].error is not None
 
 
@@ -125,10 +125,10 @@ def usage(dialect: Codex, total: int, last: int, turn: str = "tu") -> list[Event
 def test_tokens_are_differences_of_the_total_so_that_none_counts_twice() -> None:
     dialect = prompted()
     [first] = usage(dialect, 10, 10)
-    assert first == Used("lab", "gpt-5.5", input_tokens=10, output_tokens=0, total_tokens=10)
+    assert first == TokenUsage("lab", "gpt-5.5", input_tokens=10, output_tokens=0, total_tokens=10)
     assert usage(dialect, 10, 10) == [], "told twice"
     [second] = usage(dialect, 25, 99)
-    assert isinstance(second, Used) and second.input_tokens == 15
+    assert isinstance(second, TokenUsage) and second.input_tokens == 15
     assert dialect.facts["custom.session.usage.size"] == 1000
 
 
@@ -141,7 +141,7 @@ def test_what_a_thread_had_used_before_it_came_back_is_not_told_again() -> None:
     assert usage(dialect, 100, 7, "an old turn") == []
     hear(dialect, "turn/started", turn={"id": "tu"})
     [used] = usage(dialect, 105, 5)
-    assert isinstance(used, Used) and used.input_tokens == 5
+    assert isinstance(used, TokenUsage) and used.input_tokens == 5
 
 
 def test_without_a_count_from_before_the_last_call_is_what_counts() -> None:
@@ -152,7 +152,7 @@ def test_without_a_count_from_before_the_last_call_is_what_counts() -> None:
     dialect.prompt(Prompt([], "t1"))
     hear(dialect, "turn/started", turn={"id": "tu"})
     [used] = usage(dialect, 105, 5)
-    assert isinstance(used, Used) and used.input_tokens == 5
+    assert isinstance(used, TokenUsage) and used.input_tokens == 5
 
 
 # -- what else is told
@@ -160,7 +160,7 @@ def test_without_a_count_from_before_the_last_call_is_what_counts() -> None:
 
 def test_a_warning_is_told_once() -> None:
     dialect = prompted()
-    assert [event.message for event in of(hear(dialect, "warning", message="old model"), Warned)] == ["old model"]
+    assert [event.message for event in of(hear(dialect, "warning", message="old model"), Warning)] == ["old model"]
     assert hear(dialect, "warning", message="old model") == []
 
 
@@ -168,7 +168,7 @@ def test_an_mcp_server_that_does_not_start_is_told_of() -> None:
     dialect = prompted()
     assert hear(dialect, "mcpServer/startupStatus/updated", name="a", status="ready") == []
     [warned] = hear(dialect, "mcpServer/startupStatus/updated", name="a", status="failed", error="no such file")
-    assert isinstance(warned, Warned) and "no such file" in warned.message
+    assert isinstance(warned, Warning) and "no such file" in warned.message
     hear(dialect, "mcpServer/startupStatus/updated", name="b", status="starting")
     assert dialect.facts["custom.session.mcpServers"] == [
         {"name": "a", "status": "failed", "error": "no such file"},
@@ -193,7 +193,7 @@ def test_settings_are_facts_of_the_session() -> None:
 def test_another_model_than_asked_for_is_told_of() -> None:
     dialect = prompted()
     [warned] = hear(dialect, "model/rerouted", fromModel="a", toModel="b", reason="load")
-    assert isinstance(warned, Warned) and dialect.facts["custom.session.models.current"] == "b"
+    assert isinstance(warned, Warning) and dialect.facts["custom.session.models.current"] == "b"
 
 
 def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:
@@ -224,5 +224,5 @@ def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:
 )
 def test_what_is_not_understood_is_handed_on(message: bytes) -> None:
     dialect = prompted()
-    assert [type(event) for event in dialect.read([message])] == [Unread]
+    assert [type(event) for event in dialect.read([message])] == [Raw]
     assert dialect.busy

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Ended, Event, Unread, Used, Wire
+from gateway.events import Event, Raw, TokenUsage, TurnEnded, Wire
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.lines import Lines
@@ -111,7 +111,7 @@ def test_all_recordings_are_played() -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_understood_and_in_order(case: str) -> None:
-    assert [event for event in events_of(case) if isinstance(event, Unread)] == []
+    assert [event for event in events_of(case) if isinstance(event, Raw)] == []
     assert [event for run in runs(case) for event in run if event["type"] == "RAW"] == []
 
 
@@ -160,7 +160,7 @@ def _said(case: str, kind: str) -> str:
 @pytest.mark.parametrize("case", SERVED)
 def test_what_was_used_is_what_the_model_calls_say(case: str) -> None:
     told = [(data["inputTokens"], data["outputTokens"]) for data in _data(case, "assistant.usage")]
-    used = [event for event in events_of(case) if isinstance(event, Used)]
+    used = [event for event in events_of(case) if isinstance(event, TokenUsage)]
     assert [(one.input_tokens, one.output_tokens) for one in used] == told
 
 
@@ -204,7 +204,7 @@ def test_every_golden_file_belongs_to_a_recording() -> None:
 
 def test_a_process_that_was_stopped_alone_goes_on_to_its_end() -> None:
     """The loader dies by a signal; what it started prints all of its answer, and that counts."""
-    assert printed("cancel-sigint-loader-only")[-1] == Ended()
+    assert printed("cancel-sigint-loader-only")[-1] == TurnEnded()
 
 
 def write() -> None:

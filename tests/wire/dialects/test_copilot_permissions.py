@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Asked, Question, Unread, Warned
+from gateway.events import Interrupt, InterruptRequested, Raw, Warning
 from gateway.turn import Answer, Approvals
 from tests.wire.dialects.copilot_server import SESSION, Json, Server, in_turn
 
 # -- questions
 
 
-def permission(server: Server, **request: Any) -> Question:
+def permission(server: Server, **request: Any) -> Interrupt:
     server.tell("tool.execution_start", toolCallId="c", toolName="bash", arguments={})
     told: Json = {"kind": "shell", "toolCallId": "c", "fullCommandText": "rm x", "intention": "Tidy up", **request}
     shown = {"kind": "commands", "commandIdentifiers": ["rm"], "canOfferSessionApproval": True}
     [asked] = server.tell("permission.requested", requestId="q", permissionRequest=told, promptRequest=shown)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, InterruptRequested)
     [question] = asked.questions
     return question
 
 
-def answered(server: Server, question: Question, payload: Any, status: Any = "resolved") -> Json:
+def answered(server: Server, question: Interrupt, payload: Any, status: Any = "resolved") -> Json:
     server.dialect.answer(question.id, Answer(question.id, status, payload))
     [request] = server.asked()
     params: Json = request["params"]
@@ -76,7 +76,7 @@ def test_a_cancelled_question_approves_of_nothing() -> None:
 def test_for_the_session_is_offered_only_where_the_server_can_keep_it() -> None:
     server = in_turn()
     [asked] = server.tell("permission.requested", requestId="q", permissionRequest={"kind": "read", "path": "/etc/x"})
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, InterruptRequested)
     [question] = asked.questions
     assert (question.reason, question.tool_call_id, question.message) == ("confirmation", None, "/etc/x")
     assert (question.response_schema or {})["properties"]["optionId"]["enum"] == ["approve-once", "reject"]
@@ -111,9 +111,9 @@ def test_an_answer_is_given_once() -> None:
     assert server.asked() == []
 
 
-def asks(server: Server, kind: str, **data: Any) -> Question:
+def asks(server: Server, kind: str, **data: Any) -> Interrupt:
     [asked] = server.tell(kind, requestId="q", **data)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, InterruptRequested)
     return asked.questions[0]
 
 
@@ -190,7 +190,7 @@ def test_no_human_is_asked_where_a_policy_rules(kind: str, policy: Approvals) ->
 def test_what_nobody_can_be_asked_is_declined_at_once(kind: str) -> None:
     server = in_turn()
     [warned] = server.tell(kind, requestId="q")
-    assert isinstance(warned, Warned) and warned.code == "QUESTION_DECLINED"
+    assert isinstance(warned, Warning) and warned.code == "QUESTION_DECLINED"
     [request] = server.asked()
     assert request["params"]["requestId"] == "q"
 
@@ -200,6 +200,6 @@ def test_the_twin_of_a_question_is_left_alone_and_any_other_request_is_refused()
     twin = {"jsonrpc": "2.0", "id": 1, "method": "userInput.request", "params": {"sessionId": SESSION}}
     assert server.say(twin) == [] and server.asked() == []
     other = {"jsonrpc": "2.0", "id": 2, "method": "hooks.invoke", "params": {}}
-    assert server.say(other) == [Unread(other, "copilot")]
+    assert server.say(other) == [Raw(other, "copilot")]
     [refusal] = server.asked()
     assert refusal["id"] == 2 and refusal["error"]["code"] == -32601

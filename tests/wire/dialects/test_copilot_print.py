@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.events import Broke, Custom, Ended, Event, TextDelta, Unread
+from gateway.events import Custom, Event, Raw, TextMessageContent, TurnEnded, TurnFailed
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.copilot import CopilotPrintDialect
 from tests.wire.dialects.copilot_server import SESSION
@@ -35,7 +35,7 @@ def test_the_prompt_is_all_of_stdin() -> None:
 
 def test_the_result_ends_the_turn_and_names_the_session() -> None:
     dialect = prompted()
-    assert result(dialect, exitCode=0) == [Ended()]
+    assert result(dialect, exitCode=0) == [TurnEnded()]
     assert dialect.session_id == SESSION and not dialect.busy
     assert result(dialect, exitCode=0) == []
 
@@ -47,27 +47,27 @@ def test_a_session_to_come_back_to_keeps_its_id() -> None:
 def test_an_error_is_told_when_the_result_comes() -> None:
     dialect = prompted()
     assert tell(dialect, "session.error", errorType="query", message="400 no", statusCode=400) == []
-    assert result(dialect, exitCode=1) == [Broke("400 no", "MODEL_ERROR")]
+    assert result(dialect, exitCode=1) == [TurnFailed("400 no", "MODEL_ERROR")]
 
 
 def test_an_exit_code_without_a_reason_is_a_failure_all_the_same() -> None:
-    assert result(prompted(), exitCode=3) == [Broke("the agent ended with exit code 3")]
+    assert result(prompted(), exitCode=3) == [TurnFailed("the agent ended with exit code 3")]
 
 
 def test_premium_requests_and_changed_files_are_told() -> None:
     changes = {"linesAdded": 2, "linesRemoved": 0, "filesModified": ["/workspace/a"]}
     found = result(prompted(), exitCode=0, usage={"premiumRequests": 1, "codeChanges": changes})
-    assert found == [Custom("cost", {"premiumRequests": 1}), Custom("copilot.code_changes", changes), Ended()]
+    assert found == [Custom("cost", {"premiumRequests": 1}), Custom("copilot.code_changes", changes), TurnEnded()]
 
 
 def test_a_stopped_turn_is_cancelled_whatever_it_says_then() -> None:
     dialect = prompted()
     assert dialect.cancel() is False, "a signal stops it"
     tell(dialect, "session.error", errorType="query", message="aborted")
-    assert result(dialect, exitCode=1) == [Ended("cancelled")]
+    assert result(dialect, exitCode=1) == [TurnEnded("cancelled")]
     other = prompted()
     other.cancel()
-    assert other.closed(-2, "") == [Ended("cancelled")]
+    assert other.closed(-2, "") == [TurnEnded("cancelled")]
 
 
 NO_LOGIN = "Error: No authentication information found.\n\nCopilot can be authenticated with GitHub…"
@@ -85,18 +85,18 @@ NO_SESSION = "Error: No session, task, or name matched '11111111'.\n"
 )
 def test_what_stderr_says_is_the_reason_where_there_is_no_result(stderr: str, code: str) -> None:
     [broke] = prompted().closed(1, stderr)
-    assert broke == Broke(stderr.strip(), code)
+    assert broke == TurnFailed(stderr.strip(), code)
 
 
 def test_a_death_without_a_word_names_the_exit_code() -> None:
     [broke] = prompted().closed(-9, "")
-    assert broke == Broke("the agent ended with exit code -9 before its result", "AGENT_DIED")
+    assert broke == TurnFailed("the agent ended with exit code -9 before its result", "AGENT_DIED")
 
 
 def test_an_error_that_came_before_the_death_is_the_reason() -> None:
     dialect = prompted()
     tell(dialect, "session.error", errorType="query", message="500 no", statusCode=500)
-    assert dialect.closed(1, "noise") == [Broke("500 no", "MODEL_ERROR")]
+    assert dialect.closed(1, "noise") == [TurnFailed("500 no", "MODEL_ERROR")]
 
 
 def test_a_process_that_has_said_its_end_has_nothing_to_add() -> None:
@@ -107,10 +107,10 @@ def test_a_process_that_has_said_its_end_has_nothing_to_add() -> None:
 
 def test_a_line_that_is_no_event_is_handed_on() -> None:
     dialect = prompted()
-    assert dialect.read([b"Warning: old"]) == [Unread("Warning: old", "copilot-print")]
-    assert isinstance(tell(dialect, "brand.new")[0], Unread)
+    assert dialect.read([b"Warning: old"]) == [Raw("Warning: old", "copilot-print")]
+    assert isinstance(tell(dialect, "brand.new")[0], Raw)
 
 
 def test_without_streaming_the_message_is_told_whole() -> None:
     [delta, _] = tell(prompted(), "assistant.message", messageId="a", content="hello", toolRequests=[])
-    assert isinstance(delta, TextDelta) and delta.text == "hello"
+    assert isinstance(delta, TextMessageContent) and delta.text == "hello"

@@ -127,7 +127,7 @@ def test_a_session_that_cannot_be_had_fails_with_its_reason(begin: Begin, method
 def test_an_answer_without_an_id_is_nonsense() -> None:
     server = Server()
     server.reply(server.request("session.create"), {"sessionId": 7})
-    assert server.dialect.failure is not None and server.dialect.failure.code == "AGENT_NONSENSE"
+    assert server.dialect.failure is not None and server.dialect.failure.code == "AGENT_PROTOCOL_ERROR"
 
 
 # -- whose message it is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.events import Broke, Custom, Ended, Warned
+from gateway.events import Custom, TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Prompt
 from tests.wire.dialects.copilot_server import SESSION, Json, Server, in_turn, ready
 
@@ -33,7 +33,7 @@ def test_a_file_that_copilot_would_overlook_is_warned_about() -> None:
     server = ready()
     server.dialect.prompt(Prompt([{"type": "audio", "data": "x", "mimeType": "audio/wav"}], "t1"))
     [warned] = server.reply(server.request("session.send"), {"messageId": "m"})
-    assert isinstance(warned, Warned) and warned.code == "NOT_ATTACHED"
+    assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED"
     assert warned.detail == {"mimeType": "audio/wav"}
 
 
@@ -70,7 +70,7 @@ def test_a_setting_that_is_refused_fails_the_turn() -> None:
     server = ready()
     server.dialect.prompt(Prompt([], "t1", mode="dance"))
     [broke] = server.reply(server.request("session.mode.set"), error={"message": "unknown variant `dance`"})
-    assert isinstance(broke, Broke) and "unknown variant" in broke.message
+    assert isinstance(broke, TurnFailed) and "unknown variant" in broke.message
     assert not server.dialect.busy and server.asked() == []
 
 
@@ -78,14 +78,14 @@ def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_servers_words() -> N
     server = ready()
     server.dialect.prompt(Prompt([], "t1"))
     [broke] = server.reply(server.request("session.send"), error={"message": "Session not found for sessionId: x"})
-    assert isinstance(broke, Broke) and broke.code == "SESSION_NOT_FOUND"
+    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
 
 
 def test_a_turn_ends_when_the_session_is_idle() -> None:
     server = in_turn()
     assert server.tell("assistant.idle") == []
     assert server.dialect.busy
-    assert server.tell("session.idle", mode="interactive") == [Ended()]
+    assert server.tell("session.idle", mode="interactive") == [TurnEnded()]
     assert not server.dialect.busy
 
 
@@ -97,7 +97,7 @@ def test_an_idle_that_a_turn_before_left_behind_ends_nothing() -> None:
     server.reply(request, {"messageId": "m"})
     assert server.tell("session.idle") == [], "our message has not come yet"
     server.tell("user.message", content="hello")
-    assert server.tell("session.idle") == [Ended()]
+    assert server.tell("session.idle") == [TurnEnded()]
 
 
 def test_a_prompt_that_policy_blocks_ends_its_turn() -> None:
@@ -106,7 +106,7 @@ def test_a_prompt_that_policy_blocks_ends_its_turn() -> None:
     server.reply(server.request("session.send"), {"messageId": "m"})
     [told] = server.tell("session.warning", warningType="policy", message="blocked", originatingMessageId="m")
     assert told == Custom("copilot.warning", {"warningType": "policy", "message": "blocked"})
-    assert server.tell("session.idle") == [Ended()]
+    assert server.tell("session.idle") == [TurnEnded()]
 
 
 @pytest.mark.parametrize(
@@ -124,22 +124,22 @@ def test_an_error_fails_the_turn_with_its_own_words(error: Json, code: str) -> N
     server = in_turn()
     assert server.tell("session.error", **error) == []
     [broke] = server.tell("session.idle")
-    assert broke == Broke(error.get("message", "the agent gave no reason"), code)
+    assert broke == TurnFailed(error.get("message", "the agent gave no reason"), code)
 
 
 def test_an_error_after_which_the_agent_goes_on_is_a_warning() -> None:
     server = in_turn()
     server.tell("session.error", errorType="query", message="a hiccup")
     warned, _ = server.tell("assistant.turn_start", turnId="1")
-    assert warned == Warned("MODEL_ERROR", "a hiccup")
-    assert server.tell("session.idle") == [Ended()]
+    assert warned == Warning("MODEL_ERROR", "a hiccup")
+    assert server.tell("session.idle") == [TurnEnded()]
 
 
 def test_an_error_of_a_subagents_is_not_the_turns() -> None:
     server = in_turn()
     [told] = server.tell("session.error", agent="a", errorType="query", message="no")
     assert isinstance(told, Custom) and told.name == "copilot.error"
-    assert server.tell("session.idle") == [Ended()]
+    assert server.tell("session.idle") == [TurnEnded()]
 
 
 # -- stopping
@@ -150,7 +150,7 @@ def test_a_turn_is_aborted_in_the_servers_own_way() -> None:
     assert server.dialect.cancel() is True
     abort = server.request("session.abort")
     assert server.reply(abort, {"success": True}) == []
-    assert server.tell("assistant.idle", aborted=True) == [Ended("cancelled")]
+    assert server.tell("assistant.idle", aborted=True) == [TurnEnded("cancelled")]
     assert server.tell("session.idle", aborted=True) == []
 
 
@@ -170,7 +170,7 @@ def test_a_turn_that_is_stopped_while_it_sets_its_model_never_prompts() -> None:
     server.dialect.prompt(Prompt([], "t1", model="gpt-5.5"))
     switch = server.request("session.model.switchTo")
     server.dialect.cancel()
-    assert server.reply(switch, {}) == [Ended("cancelled")]
+    assert server.reply(switch, {}) == [TurnEnded("cancelled")]
     assert server.asked() == []
 
 
@@ -179,14 +179,14 @@ def test_what_runs_in_the_background_does_not_keep_a_stopped_turn_open() -> None
     server = in_turn()
     server.tell("assistant.idle")
     server.dialect.cancel()
-    assert server.reply(server.request("session.abort"), {"success": True}) == [Ended("cancelled")]
+    assert server.reply(server.request("session.abort"), {"success": True}) == [TurnEnded("cancelled")]
 
 
 def test_a_failure_of_a_stopped_turn_is_its_end() -> None:
     server = in_turn()
     server.dialect.cancel()
     server.tell("session.error", errorType="query", message="aborted")
-    assert server.tell("session.idle") == [Ended("cancelled")]
+    assert server.tell("session.idle") == [TurnEnded("cancelled")]
 
 
 def test_a_process_that_dies_leaves_its_end_to_the_driver() -> None:
@@ -195,4 +195,4 @@ def test_a_process_that_dies_leaves_its_end_to_the_driver() -> None:
     assert server.dialect.busy and not server.dialect.ready
     stopped = in_turn()
     stopped.dialect.cancel()
-    assert stopped.dialect.closed(1, "") == [Ended("cancelled")]
+    assert stopped.dialect.closed(1, "") == [TurnEnded("cancelled")]

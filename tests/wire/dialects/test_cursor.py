@@ -13,7 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Event, ReasoningDelta, TextDelta, ToolArgs, ToolResult, ToolStart, Unread, Used
+from gateway.events import (
+    Event,
+    Raw,
+    ReasoningMessageContent,
+    TextMessageContent,
+    TokenUsage,
+    ToolCallArgs,
+    ToolCallResult,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
+)
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.cursor import CursorDialect
 from gateway.wire.lines import Lines
@@ -61,7 +72,7 @@ def says(dialect: CursorDialect, words: str, **line: Any) -> list[Event]:
 
 
 def words_of(events: list[Event]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+    return "".join(event.text for event in events if isinstance(event, TextMessageContent))
 
 
 # -- the example
@@ -70,7 +81,7 @@ def words_of(events: list[Event]) -> str:
 def test_the_example_is_understood_and_in_order() -> None:
     [run] = seen(played())
     assert [event for event in run if event["type"] == "RAW"] == []
-    assert not any(isinstance(event, Unread) for event in played())
+    assert not any(isinstance(event, Raw) for event in played())
 
 
 def test_a_client_sees_what_the_file_says() -> None:
@@ -116,13 +127,13 @@ def test_without_partial_output_the_whole_is_the_text() -> None:
 def test_a_result_without_any_text_before_it_is_the_text() -> None:
     found = tell(prompted(), "result", subtype="success", is_error=False, result="Hello.", session_id=SESSION)
     assert words_of(found) == "Hello."
-    assert found[-1] == Ended()
+    assert found[-1] == TurnEnded()
 
 
 def test_a_thought_is_closed_before_the_text() -> None:
     dialect = prompted()
     [thought] = tell(dialect, "thinking", subtype="delta", text="hm", timestamp_ms=1)
-    assert isinstance(thought, ReasoningDelta)
+    assert isinstance(thought, ReasoningMessageContent)
     assert len(tell(dialect, "thinking", subtype="completed", timestamp_ms=2)) == 1
     assert tell(dialect, "thinking", subtype="delta", text="", timestamp_ms=3) == []
 
@@ -140,13 +151,13 @@ def test_a_thought_is_closed_before_the_text() -> None:
 )
 def test_the_name_of_a_tool_is_a_key(tool: Any, name: str, arguments: dict[str, Any]) -> None:
     found = tell(prompted(), "tool_call", subtype="started", call_id="c", tool_call=tool)
-    assert isinstance(found[0], ToolStart) and found[0].name == name
-    assert isinstance(found[1], ToolArgs) and orjson.loads(found[1].delta) == arguments
+    assert isinstance(found[0], ToolCallStart) and found[0].name == name
+    assert isinstance(found[1], ToolCallArgs) and orjson.loads(found[1].delta) == arguments
 
 
 def test_an_id_with_a_line_break_is_one_word() -> None:
     found = tell(prompted(), "tool_call", subtype="started", call_id="call_1\nfc_2", tool_call={"lsToolCall": {}})
-    assert isinstance(found[0], ToolStart) and found[0].id == "t1:call_1_fc_2"
+    assert isinstance(found[0], ToolCallStart) and found[0].id == "t1:call_1_fc_2"
 
 
 @pytest.mark.parametrize(
@@ -164,9 +175,9 @@ def test_an_id_with_a_line_break_is_one_word() -> None:
 def test_an_outcome_is_told_by_its_own_word(result: Any, content: str, outcome: str) -> None:
     dialect = prompted()
     done = tell(dialect, "tool_call", subtype="completed", call_id="c", tool_call={"shellToolCall": {"result": result}})
-    assert isinstance(done[0], ToolStart), "one that nobody saw start is started"
+    assert isinstance(done[0], ToolCallStart), "one that nobody saw start is started"
     told = done[-1]
-    assert isinstance(told, ToolResult) and told.content == content
+    assert isinstance(told, ToolCallResult) and told.content == content
     assert told.metadata is not None and told.metadata["cursor"]["outcome"] == outcome
 
 
@@ -182,7 +193,7 @@ def test_newer_versions_tell_what_was_used() -> None:
     tell(dialect, "system", subtype="init", session_id=SESSION, model="Auto")
     usage = {"inputTokens": 12983, "outputTokens": 96, "cacheReadTokens": 5957, "cacheWriteTokens": 0}
     found = tell(dialect, "result", subtype="success", is_error=False, result="", usage=usage)
-    assert found[0] == Used(
+    assert found[0] == TokenUsage(
         model="Auto",
         input_tokens=12983,
         output_tokens=96,
@@ -195,7 +206,7 @@ def test_newer_versions_tell_what_was_used() -> None:
 def test_an_error_by_its_result_is_one() -> None:
     dialect = prompted()
     assert tell(dialect, "result", subtype="error", is_error=True, result="You've hit your usage limit") == [
-        Broke("You've hit your usage limit", "MODEL_ERROR")
+        TurnFailed("You've hit your usage limit", "MODEL_ERROR")
     ]
     assert not dialect.busy
 
@@ -203,8 +214,8 @@ def test_an_error_by_its_result_is_one() -> None:
 def test_what_a_plan_does_not_allow_is_told_as_a_bare_line() -> None:
     dialect = prompted()
     line = b"T: Named models unavailable. Free plans can only use Auto."
-    assert dialect.read([line]) == [Unread(line.decode(), "cursor")]
-    assert dialect.closed(1, "") == [Broke(line.decode(), "MODEL_ERROR")]
+    assert dialect.read([line]) == [Raw(line.decode(), "cursor")]
+    assert dialect.closed(1, "") == [TurnFailed(line.decode(), "MODEL_ERROR")]
 
 
 @pytest.mark.parametrize(
@@ -217,20 +228,20 @@ def test_what_a_plan_does_not_allow_is_told_as_a_bare_line() -> None:
 )
 def test_stderr_is_the_reason_of_a_turn_without_a_result(stderr: str, code: str) -> None:
     mirrored = '{"type":"system","subtype":"init"}\n'
-    assert prompted().closed(1, mirrored + stderr) == [Broke(stderr, code)]
+    assert prompted().closed(1, mirrored + stderr) == [TurnFailed(stderr, code)]
 
 
 def test_a_death_without_a_word_names_the_exit_code() -> None:
-    assert prompted().closed(0, "") == [Broke("the agent ended with exit code 0 before its result", "AGENT_DIED")]
+    assert prompted().closed(0, "") == [TurnFailed("the agent ended with exit code 0 before its result", "AGENT_DIED")]
 
 
 def test_a_stopped_turn_is_cancelled() -> None:
     dialect = prompted()
     assert dialect.cancel() is False
-    assert dialect.closed(-2, "Aborted") == [Ended("cancelled")]
+    assert dialect.closed(-2, "Aborted") == [TurnEnded("cancelled")]
     other = prompted()
     other.cancel()
-    assert tell(other, "result", subtype="error", is_error=True, result="aborted") == [Ended("cancelled")]
+    assert tell(other, "result", subtype="error", is_error=True, result="aborted") == [TurnEnded("cancelled")]
 
 
 def test_a_turn_that_is_over_has_nothing_to_add() -> None:
@@ -242,9 +253,9 @@ def test_a_turn_that_is_over_has_nothing_to_add() -> None:
 
 def test_what_is_not_understood_is_handed_on() -> None:
     line = {"type": "brand_new", "x": 1}
-    assert prompted().read([orjson.dumps(line)]) == [Unread(line, "cursor")]
+    assert prompted().read([orjson.dumps(line)]) == [Raw(line, "cursor")]
     assert tell(prompted(), "user", message={}) == []
-    assert isinstance(tell(prompted(), "tool_call", subtype="started")[0], Unread)
+    assert isinstance(tell(prompted(), "tool_call", subtype="started")[0], Raw)
 
 
 def write() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Event, TextDelta, ToolResult, Unread, Used, Warned
+from gateway.events import Event, Raw, TextMessageContent, TokenUsage, ToolCallResult, TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.gemini import GeminiStream
 from gateway.wire.lines import Lines
@@ -69,17 +69,17 @@ def played(case: str) -> list[Event]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
-    assert isinstance(played(case)[-1], Ended | Broke)
+    assert isinstance(played(case)[-1], TurnEnded | TurnFailed)
     [stream] = seen(played(case))
     assert [event for event in stream if event["type"] == "RAW"] == []
-    assert not any(isinstance(event, Unread) for event in played(case))
+    assert not any(isinstance(event, Raw) for event in played(case))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_words_are_all_there_and_the_users_own_are_not(case: str) -> None:
     lines = [orjson.loads(line) for line in recording(case)[1]]
     said = "".join(line["content"] for line in lines if line.get("role") == "assistant")
-    assert "".join(event.text for event in played(case) if isinstance(event, TextDelta)) == said
+    assert "".join(event.text for event in played(case) if isinstance(event, TextMessageContent)) == said
 
 
 @pytest.mark.parametrize("case", SHOWN)
@@ -110,7 +110,7 @@ def test_what_is_no_text_is_left_out_and_told() -> None:
     dialect = begun({"type": "text", "text": "look"}, {"type": "image", "data": "QQ==", "mimeType": "image/png"})
     assert dialect.outbox == [b"look"]
     [warned] = told(dialect, {"type": "init", "session_id": "u"})
-    assert isinstance(warned, Warned) and "image" in warned.message
+    assert isinstance(warned, Warning) and "image" in warned.message
     assert told(dialect, {"type": "init", "session_id": "u"}) == []
 
 
@@ -122,19 +122,19 @@ def test_the_session_is_the_one_that_it_says_it_is() -> None:
 
 
 def test_a_new_message_begins_after_every_tool() -> None:
-    said = [event.message_id for event in played("tool-shell") if isinstance(event, TextDelta)]
+    said = [event.message_id for event in played("tool-shell") if isinstance(event, TextMessageContent)]
     assert list(dict.fromkeys(said)) == ["k:m1", "k:m2"]
 
 
 def test_a_call_that_failed_says_so() -> None:
-    [result] = [event for event in played("permission-denied") if isinstance(event, ToolResult)]
+    [result] = [event for event in played("permission-denied") if isinstance(event, ToolCallResult)]
     assert result.metadata == {"gemini": {"status": "error", "errorType": "tool_not_registered"}}
     assert isinstance(result.content, str) and result.content.startswith('Tool "run_shell_command" not found')
 
 
 def test_a_result_counts_and_the_exit_code_does_not() -> None:
     dialect = begun()
-    assert told(dialect, {"type": "result", "status": "success", "stats": {}}) == [Ended("end_turn")]
+    assert told(dialect, {"type": "result", "status": "success", "stats": {}}) == [TurnEnded("end_turn")]
     assert dialect.closed(144, "") == []
 
 
@@ -155,34 +155,34 @@ def test_a_result_counts_and_the_exit_code_does_not() -> None:
     ],
 )
 def test_an_error_ends_the_turn_with_the_words_of_its_cause(error: Json, message: str, code: str) -> None:
-    assert told(begun(), {"type": "result", "status": "error", "error": error}) == [Broke(message, code)]
+    assert told(begun(), {"type": "result", "status": "error", "error": error}) == [TurnFailed(message, code)]
 
 
 def test_a_result_without_a_reason_has_the_one_that_was_told_before() -> None:
     complaint = {"type": "error", "severity": "error", "message": "The response was blocked."}
     found = told(begun(), complaint, {"type": "result", "status": "error", "stats": {}})
-    assert found == [Broke("The response was blocked.", "MODEL_ERROR")]
+    assert found == [TurnFailed("The response was blocked.", "MODEL_ERROR")]
 
 
 def test_a_turn_limit_that_is_called_a_success_is_a_turn_limit() -> None:
     complaint = {"type": "error", "severity": "error", "message": "Maximum session turns exceeded"}
     found = told(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
-    assert found == [Broke("Maximum session turns exceeded", "TURN_LIMIT")]
+    assert found == [TurnFailed("Maximum session turns exceeded", "TURN_LIMIT")]
 
 
 @pytest.mark.parametrize("severity", ["warning", "error"])
 def test_a_complaint_that_was_not_the_end_is_a_warning(severity: str) -> None:
     complaint = {"type": "error", "severity": severity, "message": "Loop detected"}
     warned, ended = told(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
-    assert isinstance(warned, Warned) and warned.message == "Loop detected"
-    assert ended == Ended("end_turn")
+    assert isinstance(warned, Warning) and warned.message == "Loop detected"
+    assert ended == TurnEnded("end_turn")
 
 
 def test_usage_is_told_by_model_and_output_includes_what_was_thought() -> None:
     counts = {"total_tokens": 150, "input_tokens": 100, "output_tokens": 30, "cached": 40, "input": 60}
     stats = {"models": {"gemini-x": counts, "gemini-idle": {"total_tokens": 0, "input_tokens": 0}}}
     [used, _] = told(begun(), {"type": "result", "status": "success", "stats": stats})
-    assert used == Used("google", "gemini-x", 100, 50, 150, reasoning_tokens=20, cached_input_tokens=40)
+    assert used == TokenUsage("google", "gemini-x", 100, 50, 150, reasoning_tokens=20, cached_input_tokens=40)
 
 
 @pytest.mark.parametrize(
@@ -201,18 +201,18 @@ def test_usage_is_told_by_model_and_output_includes_what_was_thought() -> None:
 def test_without_a_result_the_exit_code_says_what_happened(exit_code: int | None, stderr: str, code: str) -> None:
     dialect = begun()
     [broke] = dialect.closed(exit_code, stderr)
-    assert isinstance(broke, Broke) and broke.code == code and stderr.strip() in broke.message
+    assert isinstance(broke, TurnFailed) and broke.code == code and stderr.strip() in broke.message
     assert not dialect.busy
 
 
 def test_a_signal_that_was_asked_for_is_a_cancelled_turn() -> None:
-    assert played("cancel-sigint")[-1] == played("cancel-sigterm")[-1] == Ended("cancelled")
-    assert begun().closed(130, "") == [Ended("cancelled")]
+    assert played("cancel-sigint")[-1] == played("cancel-sigterm")[-1] == TurnEnded("cancelled")
+    assert begun().closed(130, "") == [TurnEnded("cancelled")]
 
 
 def test_a_line_of_no_known_kind_is_handed_on() -> None:
-    assert told(begun(), {"type": "news"}) == [Unread({"type": "news"}, "gemini")]
-    assert begun().read([b"Loaded cached credentials."]) == [Unread("Loaded cached credentials.", "gemini")]
+    assert told(begun(), {"type": "news"}) == [Raw({"type": "news"}, "gemini")]
+    assert begun().read([b"Loaded cached credentials."]) == [Raw("Loaded cached credentials.", "gemini")]
 
 
 def write() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.events import Unread
+from gateway.events import Raw
 from gateway.wire.dialects import Dialect
 from gateway.wire.lines import Lines
 from tests.wire.dialects.golden import GOLDEN, shown
@@ -62,7 +62,7 @@ def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
 def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
     talk = Talk(case).play()
     events = [event for turn in [*talk.turns, talk.late] for event in turn]
-    assert [event for event in events if isinstance(event, Unread)] == []
+    assert [event for event in events if isinstance(event, Raw)] == []
     raw = [event for turn in talk.turns for run in seen(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import ToolArgs, ToolResult
+from gateway.events import ToolCallArgs, ToolCallResult
 from gateway.turn import Approvals
 from tests.wire.dialects.hermes_live import ASKED, DONE, Live
 
@@ -59,10 +59,10 @@ def test_a_question_about_no_known_call_is_a_confirmation() -> None:
 def test_arguments_that_were_blacked_out_for_the_human_come_with_the_result() -> None:
     live = Live().working()
     live.event("tool.start", tool_id="c1", name="terminal", context="Running curl")
-    told = [event for event in live.event("approval.request", command="curl -H ***") if isinstance(event, ToolArgs)]
+    told = [event for event in live.event("approval.request", command="curl -H ***") if isinstance(event, ToolCallArgs)]
     assert [event.delta for event in told] == ['{"command":"curl -H ***"}']
     [result] = live.event("tool.complete", tool_id="c1", name="terminal", args={"command": "curl -H key"}, result="ok")
-    assert isinstance(result, ToolResult) and result.metadata == {"hermes": {"args": {"command": "curl -H key"}}}
+    assert isinstance(result, ToolCallResult) and result.metadata == {"hermes": {"args": {"command": "curl -H key"}}}
 
 
 @pytest.mark.parametrize(("policy", "choice"), [("auto", "once"), ("deny", "deny")])

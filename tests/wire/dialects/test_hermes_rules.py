@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Broke, Custom, Ended, TextDelta, Unread, Used, Warned
+from gateway.events import Custom, Raw, TextMessageContent, TokenUsage, TurnEnded, TurnFailed, Warning
 from tests.wire.dialects.hermes_live import ASKED, DONE, Live
 
 # -- turns of its own
@@ -17,12 +17,12 @@ def test_a_turn_that_hermes_began_itself_ends_none_of_ours() -> None:
     live.event("message.start")
     live.event("message.delta", text="by the way")
     assert live.prompt()[0][0] == "session.interrupt"
-    assert not [event for event in live.event("message.complete", status="interrupted") if isinstance(event, Ended)]
+    assert not [event for event in live.event("message.complete", status="interrupted") if isinstance(event, TurnEnded)]
     assert live.dialect.busy
     live.event("session.info", running=False)
     assert live.calls()[0][0] == "prompt.submit"
     live.event("message.start")
-    assert live.event("message.complete", **DONE)[-1] == Ended()
+    assert live.event("message.complete", **DONE)[-1] == TurnEnded()
 
 
 def test_nobody_is_asked_for_a_turn_that_hermes_began_itself() -> None:
@@ -48,7 +48,7 @@ def test_a_turn_that_is_cancelled_before_it_began_ends_with_the_answer() -> None
     live.prompt()
     live.answers(status="streaming")
     assert live.dialect.cancel()
-    assert live.answers(status="interrupted") == [Ended("cancelled")]
+    assert live.answers(status="interrupted") == [TurnEnded("cancelled")]
     assert not live.dialect.busy
 
 
@@ -70,13 +70,13 @@ def test_a_turn_that_begins_after_it_was_cancelled_is_told_again() -> None:
     live.calls()
     live.event("message.start")
     assert [method for method, _ in live.calls()] == ["session.interrupt"]
-    assert live.event("message.complete", status="interrupted")[-1] == Ended("cancelled")
+    assert live.event("message.complete", status="interrupted")[-1] == TurnEnded("cancelled")
 
 
 def test_a_process_that_dies_of_a_cancel_has_cancelled() -> None:
     live = Live().working()
     live.dialect.cancel()
-    assert live.dialect.closed(-15, "") == [Ended("cancelled")]
+    assert live.dialect.closed(-15, "") == [TurnEnded("cancelled")]
 
 
 # -- failures
@@ -84,40 +84,40 @@ def test_a_process_that_dies_of_a_cancel_has_cancelled() -> None:
 
 def test_a_failure_of_the_models_has_its_words() -> None:
     events = Live().working().event("message.complete", status="error", text="HTTP 400: no")
-    assert events[-1] == Broke("HTTP 400: no", "MODEL_ERROR")
+    assert events[-1] == TurnFailed("HTTP 400: no", "MODEL_ERROR")
 
 
 def test_a_provider_that_does_not_know_us_wants_a_sign_in() -> None:
     events = Live().working().event("message.complete", status="error", text="HTTP 401: who?")
-    assert events[-1] == Broke("HTTP 401: who?", "AUTH_REQUIRED")
+    assert events[-1] == TurnFailed("HTTP 401: who?", "AUTH_REQUIRED")
 
 
 def test_an_error_with_the_session_at_rest_is_the_end() -> None:
     live = Live().working()
     assert live.event("error", message="boom") == []
-    assert live.event("session.info", running=False)[-1] == Broke("boom", "AGENT_ERROR")
+    assert live.event("session.info", running=False)[-1] == TurnFailed("boom", "AGENT_ERROR")
 
 
 def test_an_error_before_an_answer_is_none() -> None:
     live = Live().working()
     live.event("error", message="could not switch")
-    assert live.event("message.complete", **DONE)[-1] == Ended()
+    assert live.event("message.complete", **DONE)[-1] == TurnEnded()
 
 
 def test_an_error_that_is_told_twice_is_one() -> None:
     live = Live()
     live.prompt()
     live.answers(status="streaming")
-    assert live.event("error", message="agent init failed: no memory") == [Broke("no memory", "AGENT_ERROR")]
+    assert live.event("error", message="agent init failed: no memory") == [TurnFailed("no memory", "AGENT_ERROR")]
     assert live.event("error", message="no memory") == []
-    assert live.event("error", message="something else") == [Warned("AGENT_ERROR", "something else")]
+    assert live.event("error", message="something else") == [Warning("AGENT_ERROR", "something else")]
 
 
 def test_a_prompt_that_is_refused_breaks_the_turn() -> None:
     live = Live()
     live.prompt()
     [broke] = live.refuses(4001, "session not found")
-    assert isinstance(broke, Broke) and broke.code == "SESSION_NOT_FOUND"
+    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
 
 
 # -- sessions
@@ -196,7 +196,7 @@ def test_a_model_of_another_provider_is_asked_for_by_both_names() -> None:
 def test_a_model_is_switched_once_and_the_prompt_waits_for_it() -> None:
     live = Live()
     live.prompt(model="gpt-5")
-    assert live.answers(value="gpt-5", warning="not in the list") == [Warned("MODEL", "not in the list")]
+    assert live.answers(value="gpt-5", warning="not in the list") == [Warning("MODEL", "not in the list")]
     assert live.calls()[0][0] == "prompt.submit"
     live.event("message.start")
     live.event("message.complete", **DONE)
@@ -208,7 +208,7 @@ def test_a_model_that_cannot_be_had_breaks_the_turn() -> None:
     live = Live()
     live.prompt(model="nothing")
     [broke] = live.refuses(5001, "no such model")
-    assert isinstance(broke, Broke) and broke.code == "MODEL_ERROR" and "no such model" in broke.message
+    assert isinstance(broke, TurnFailed) and broke.code == "MODEL_ERROR" and "no such model" in broke.message
 
 
 @pytest.mark.parametrize("value", ["show", "hide", "full", "on", 3])
@@ -221,7 +221,7 @@ def test_what_hermes_does_not_take_is_left_out_and_told() -> None:
     live = Live()
     live.prompt(blocks=[{"type": "text", "text": "hear"}, sound])
     [warned] = live.answers(status="streaming")
-    assert isinstance(warned, Warned) and warned.code == "PART_DROPPED"
+    assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED"
 
 
 def test_a_pdf_that_cannot_be_shown_is_given_as_a_file() -> None:
@@ -242,7 +242,7 @@ def test_an_attachment_that_is_refused_is_told_and_the_prompt_goes_on() -> None:
     live.refuses(4016, "unsupported image extension")
     assert live.calls()[0][0] == "prompt.submit"
     [warned] = live.answers(status="streaming")
-    assert isinstance(warned, Warned) and "unsupported image" in warned.message
+    assert isinstance(warned, Warning) and "unsupported image" in warned.message
 
 
 # -- usage
@@ -252,11 +252,15 @@ def test_usage_is_what_the_turn_added_to_the_totals() -> None:
     live = Live().working()
     first = {"model": "m", "prompt": 100, "completion": 10, "reasoning": 4, "total": 110}
     second = {"model": "m", "prompt": 250, "completion": 30, "reasoning": 4, "total": 280}
-    [used] = [event for event in live.event("message.complete", **{**DONE, "usage": first}) if isinstance(event, Used)]
+    [used] = [
+        event for event in live.event("message.complete", **{**DONE, "usage": first}) if isinstance(event, TokenUsage)
+    ]
     assert (used.input_tokens, used.output_tokens, used.reasoning_tokens, used.total_tokens) == (100, 10, 4, 110)
     live.event("session.info", running=False)
     live.working(key="k2")
-    [used] = [event for event in live.event("message.complete", **{**DONE, "usage": second}) if isinstance(event, Used)]
+    [used] = [
+        event for event in live.event("message.complete", **{**DONE, "usage": second}) if isinstance(event, TokenUsage)
+    ]
     assert (used.input_tokens, used.output_tokens, used.reasoning_tokens, used.total_tokens) == (150, 20, 0, 170)
 
 
@@ -265,7 +269,7 @@ def test_a_live_session_that_comes_back_goes_on_counting() -> None:
     counted = {"prompt": 100, "completion": 10, "reasoning": 0, "total": 110}
     live.answers(session_id="aa11", session_key="old", info={"cwd": "/workspace", "usage": counted})
     events = live.working().event("message.complete", **{**DONE, "usage": counted})
-    assert not [event for event in events if isinstance(event, Used)]
+    assert not [event for event in events if isinstance(event, TokenUsage)]
 
 
 # -- words
@@ -273,28 +277,28 @@ def test_a_live_session_that_comes_back_goes_on_counting() -> None:
 
 def test_an_answer_that_did_not_stream_is_told_whole() -> None:
     events = Live().working().event("message.complete", **DONE)
-    assert [event.text for event in events if isinstance(event, TextDelta)] == ["hi"]
+    assert [event.text for event in events if isinstance(event, TextMessageContent)] == ["hi"]
 
 
 def test_an_answer_that_was_shown_before_is_not_told_again() -> None:
     live = Live().working()
     live.event("message.interim", text="hi", already_streamed=False)
     events = live.event("message.complete", **DONE, response_previewed=True)
-    assert [event for event in events if isinstance(event, TextDelta)] == []
+    assert [event for event in events if isinstance(event, TextMessageContent)] == []
 
 
 def test_newlines_between_a_call_and_the_next_words_are_glue() -> None:
     live = Live().working()
     live.event("tool.complete", tool_id="c1", name="t", args={}, result="ok")
     assert live.event("message.delta", text="\n\n") == []
-    assert live.event("message.delta", text="\nso") == [TextDelta("so")]
-    assert live.event("message.delta", text="\n\nand") == [TextDelta("\n\nand")]
+    assert live.event("message.delta", text="\nso") == [TextMessageContent("so")]
+    assert live.event("message.delta", text="\n\nand") == [TextMessageContent("\n\nand")]
 
 
 def test_what_is_not_understood_is_handed_on() -> None:
     live = Live().working()
-    assert [type(event) for event in live.event("brand.new", x=1)] == [Unread]
-    assert [type(event) for event in live.event("message.delta", words="?")] == [Unread]
+    assert [type(event) for event in live.event("brand.new", x=1)] == [Raw]
+    assert [type(event) for event in live.event("message.delta", words="?")] == [Raw]
     assert live.event("moa.aggregating", aggregator="m") == [Custom("hermes.aggregating", {"aggregator": "m"})]
 
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from gateway.events import (
-    Asked,
-    Ended,
     Event,
-    SubagentBroke,
-    SubagentEnd,
-    SubagentStart,
-    TextDelta,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
-    Unread,
-    Used,
+    InterruptRequested,
+    Raw,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    TokenUsage,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
+    TurnEnded,
 )
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Prompt
@@ -126,7 +126,7 @@ def chunks(message: Json, size: int = 40) -> list[Json]:
 
 def test_a_message_in_chunks_is_read_whole() -> None:
     words = {"type": "command_output", "text": "otters " * 20}
-    assert read(started(), *chunks(words)) == [TextDelta(("otters " * 20).strip(), "t1:c1")]
+    assert read(started(), *chunks(words)) == [TextMessageContent(("otters " * 20).strip(), "t1:c1")]
 
 
 def test_chunks_out_of_order_are_handed_on() -> None:
@@ -134,15 +134,15 @@ def test_chunks_out_of_order_are_handed_on() -> None:
     first, *_, last = chunks({"type": "command_output", "text": "otters " * 20})
     assert read(omp, first) == []
     [event] = read(omp, last)
-    assert isinstance(event, Unread)
+    assert isinstance(event, Raw)
     [event] = read(omp, {**first, "data": "?"})
-    assert isinstance(event, Unread)
+    assert isinstance(event, Raw)
 
 
 def test_a_chunk_in_a_chunk_goes_no_further() -> None:
     [inner] = chunks({"type": "agent_start"}, 1000)
     *_, event = read(started(), *chunks(inner))
-    assert isinstance(event, Unread)
+    assert isinstance(event, Raw)
 
 
 # -- ends
@@ -151,7 +151,7 @@ def test_a_chunk_in_a_chunk_goes_no_further() -> None:
 def test_an_end_that_is_not_the_last_is_none() -> None:
     omp = started()
     assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": False}) == [] and omp.busy
-    assert read(omp, {"type": "agent_start"}, {"type": "agent_end", "isTerminal": True}) == [Ended("end_turn")]
+    assert read(omp, {"type": "agent_start"}, {"type": "agent_end", "isTerminal": True}) == [TurnEnded("end_turn")]
 
 
 def test_an_end_before_the_prompt_was_taken_is_that_of_a_job_of_its_own() -> None:
@@ -164,7 +164,7 @@ def test_an_end_that_was_too_long_to_be_told_whole_is_asked_about() -> None:
     omp = started()
     assert read(omp, {"type": "agent_end", "messages": [], "messageCount": 900}) == []
     [command] = sent(omp)
-    assert omp.read([reply(command, STATE)]) == [Ended("end_turn")]
+    assert omp.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
 
 
 def test_a_retry_has_no_end_before_it() -> None:
@@ -183,12 +183,14 @@ def test_a_command_of_its_own_ends_without_a_model(told: Json | None) -> None:
     omp.prompt(Prompt([{"type": "text", "text": "/model"}], "t1"))
     [command] = sent(omp)
     [words] = read(omp, {"type": "command_output", "text": "Current model: lab/otter-2\n"})
-    assert words == TextDelta("Current model: lab/otter-2", "t1:c1")
+    assert words == TextMessageContent("Current model: lab/otter-2", "t1:c1")
     if told is not None:
-        assert omp.read([line({**told, "id": command["id"]})]) == [Ended("end_turn")]
+        assert omp.read([line({**told, "id": command["id"]})]) == [TurnEnded("end_turn")]
     else:
         omp.read([reply(command)])
-        assert read(omp, {"type": "prompt_result", "id": command["id"], "agentInvoked": False}) == [Ended("end_turn")]
+        assert read(omp, {"type": "prompt_result", "id": command["id"], "agentInvoked": False}) == [
+            TurnEnded("end_turn")
+        ]
 
 
 def test_what_it_sets_by_a_command_is_known() -> None:
@@ -219,7 +221,7 @@ def test_an_approval_is_tied_to_the_call_whose_arguments_it_tells() -> None:
     omp = started()
     omp.read(calls("echo one", "echo two"))
     events = read(omp, approval(2, "echo two"), approval(1, "echo one"))
-    asked = [event.questions[0] for event in events if isinstance(event, Asked)]
+    asked = [event.questions[0] for event in events if isinstance(event, InterruptRequested)]
     assert [question.tool_call_id for question in asked] == ["t1:c1", "t1:c0"]
     assert all(question.reason == "tool_call" for question in asked)
 
@@ -228,7 +230,7 @@ def test_two_calls_that_look_the_same_are_asked_about_in_order() -> None:
     omp = started()
     omp.read(calls("echo", "echo"))
     events = read(omp, approval(1, "echo"), approval(2, "echo"))
-    ids = [event.questions[0].tool_call_id for event in events if isinstance(event, Asked)]
+    ids = [event.questions[0].tool_call_id for event in events if isinstance(event, InterruptRequested)]
     assert ids == ["t1:c0", "t1:c1"]
 
 
@@ -236,7 +238,7 @@ def test_an_approval_of_an_unknown_tool_is_a_plain_confirmation() -> None:
     omp = started()
     omp.read(calls("echo"))
     [event] = read(omp, approval(1, "x", tool="seal"))
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     assert (event.questions[0].reason, event.questions[0].tool_call_id) == ("confirmation", None)
 
 
@@ -245,7 +247,7 @@ def test_a_question_of_a_tools_is_about_no_call() -> None:
     omp.read(calls("echo"))
     ask = {"type": "extension_ui_request", "id": "u1", "method": "select", "title": "Which?", "options": ["a", "b"]}
     [event] = read(omp, ask)
-    assert isinstance(event, Asked) and event.questions[0].tool_call_id is None
+    assert isinstance(event, InterruptRequested) and event.questions[0].tool_call_id is None
     omp.answer(event.questions[0].id, Answer("x", "resolved", {"optionId": "b"}))
     assert sent(omp) == [{"type": "extension_ui_response", "id": "u1", "value": "b"}]
 
@@ -255,8 +257,8 @@ def test_a_question_of_a_tools_is_about_no_call() -> None:
 
 def test_the_intent_is_told_beside_the_arguments() -> None:
     events = started().read(calls("echo"))
-    ends = [event for event in events if isinstance(event, ToolEnd)]
-    assert ends == [ToolEnd("t1:c0", {"omp": {"intent": "why"}})]
+    ends = [event for event in events if isinstance(event, ToolCallEnd)]
+    assert ends == [ToolCallEnd("t1:c0", {"omp": {"intent": "why"}})]
 
 
 def test_in_json_a_call_is_told_when_its_name_is_known() -> None:
@@ -272,9 +274,9 @@ def test_in_json_a_call_is_told_when_its_name_is_known() -> None:
     assert omp.read([update("toolcall_start"), *pieces]) == []
     call = {"id": "c1", "name": "bash", "arguments": {"i": "why", "command": "ls"}}
     start, args, end = omp.read([update("toolcall_end", toolCall=call)])
-    assert start == ToolStart("t1:c1", "bash")
+    assert start == ToolCallStart("t1:c1", "bash")
     assert getattr(args, "delta", None) == '{"command":"ls"}'
-    assert end == ToolEnd("t1:c1", {"omp": {"intent": "why"}})
+    assert end == ToolCallEnd("t1:c1", {"omp": {"intent": "why"}})
 
 
 # -- subagents
@@ -292,15 +294,15 @@ def test_a_subagent_is_a_lane_of_its_own() -> None:
     omp = started()
     omp.read(calls("x"))
     [start] = read(omp, lifecycle("started", parentToolCallId="c0", description="Looks for otters"))
-    assert start == SubagentStart("t1:sub:Sub", "task", "Looks for otters", None, "t1:c0")
+    assert start == SubagentStarted("t1:sub:Sub", "task", "Looks for otters", None, "t1:c0")
     said = {"role": "assistant", "content": [{"type": "text", "text": "hi"}], "usage": {"input": 1, "output": 1}}
     words, used = read(
         omp, inside({"type": "message_start", "message": said}), inside({"type": "message_end", "message": said})
     )
-    assert words == TextDelta("hi", "t1:sub:Sub:m1.0", "t1:sub:Sub")
-    assert isinstance(used, Used)
+    assert words == TextMessageContent("hi", "t1:sub:Sub:m1.0", "t1:sub:Sub")
+    assert isinstance(used, TokenUsage)
     assert read(omp, inside({"type": "agent_end", "isTerminal": True})) == [] and omp.busy
-    assert read(omp, lifecycle("completed")) == [SubagentEnd("t1:sub:Sub")]
+    assert read(omp, lifecycle("completed")) == [SubagentFinished("t1:sub:Sub")]
 
 
 def test_a_subagent_of_a_subagent_knows_its_parent() -> None:
@@ -308,7 +310,7 @@ def test_a_subagent_of_a_subagent_knows_its_parent() -> None:
     read(omp, lifecycle("started"))
     read(omp, inside({"type": "tool_execution_start", "toolCallId": "c7", "toolName": "task", "args": {}}))
     [start] = read(omp, lifecycle("started", "Sub2", parentToolCallId="c7"))
-    assert isinstance(start, SubagentStart)
+    assert isinstance(start, SubagentStarted)
     assert (start.parent, start.tool_call_id) == ("t1:sub:Sub", "t1:sub:Sub:c7")
 
 
@@ -318,21 +320,21 @@ def test_a_subagent_that_breaks_leaves_nothing_open(status: str) -> None:
     read(omp, lifecycle("started"))
     read(omp, inside({"type": "tool_execution_start", "toolCallId": "c7", "toolName": "bash", "args": {}}))
     result, broke = read(omp, lifecycle(status))
-    assert isinstance(result, ToolResult) and result.subagent == "t1:sub:Sub"
-    assert broke == SubagentBroke("t1:sub:Sub", f"The subagent {status}.")
+    assert isinstance(result, ToolCallResult) and result.subagent == "t1:sub:Sub"
+    assert broke == SubagentError("t1:sub:Sub", f"The subagent {status}.")
 
 
 def test_what_nobody_knows_of_subagents_is_handed_on() -> None:
     odd: list[Event] = read(
         started(), inside({"type": "turn_start"}, "Who"), lifecycle("dancing"), {"type": "subagent_lifecycle"}
     )
-    assert len(odd) == 3 and all(isinstance(event, Unread) for event in odd)
+    assert len(odd) == 3 and all(isinstance(event, Raw) for event in odd)
     assert read(started(), lifecycle("completed")) == [], "it began before anybody listened"
 
 
 def test_a_subagent_may_outlive_the_turn() -> None:
     omp = started()
     read(omp, lifecycle("started"))
-    assert read(omp, {"type": "agent_end", "isTerminal": True})[-1] == Ended("end_turn")
+    assert read(omp, {"type": "agent_end", "isTerminal": True})[-1] == TurnEnded("end_turn")
     omp.prompt(Prompt(WORDS, "t2"))
-    assert read(omp, lifecycle("completed")) == [SubagentEnd("t1:sub:Sub")]
+    assert read(omp, lifecycle("completed")) == [SubagentFinished("t1:sub:Sub")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.events import Unread
+from gateway.events import Raw
 from gateway.wire.dialects import Dialect
 from tests.wire.dialects.golden import GOLDEN, shown
 from tests.wire.dialects.openclaw_replay import FOLDER, Talk
@@ -57,7 +57,7 @@ def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
 def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
     talk = Talk(case).play()
     events = [event for turn in [*talk.turns, talk.late] for event in turn]
-    assert [event for event in events if isinstance(event, Unread)] == []
+    assert [event for event in events if isinstance(event, Raw)] == []
     raw = [event for turn in talk.turns for run in seen(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 

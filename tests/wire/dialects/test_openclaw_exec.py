@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.events import Broke, Custom, Ended, TextDelta, TextEnd, Used
+from gateway.events import Custom, TextMessageContent, TextMessageEnd, TokenUsage, TurnEnded, TurnFailed
 from gateway.turn import Approvals
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.openclaw import OpenClawExec
@@ -48,36 +48,36 @@ def test_the_prompt_goes_to_stdin() -> None:
 
 def test_an_answer_comes_with_its_tokens_and_its_price() -> None:
     events = begun().read([document("exec-tool")])
-    assert events[:2] == [TextDelta("done: hi"), TextEnd()]
+    assert events[:2] == [TextMessageContent("done: hi"), TextMessageEnd()]
     assert Custom("openclaw.calls", {"calls": 1, "tools": ["exec"], "failures": 0}) in events
-    [used] = [event for event in events if isinstance(event, Used)]
+    [used] = [event for event in events if isinstance(event, TokenUsage)]
     assert (used.input_tokens, used.output_tokens, used.model) == (22, 40, "fake-model")
     assert Custom("cost", {"usd": 0.000102}) in events
-    assert events[-1] == Ended()
+    assert events[-1] == TurnEnded()
 
 
 @pytest.mark.parametrize(("case", "code"), [("exec-error", "MODEL_ERROR"), ("exec-no-credentials", "AUTH_REQUIRED")])
 def test_a_failure_has_a_code(case: str, code: str) -> None:
     [broke] = begun().read([document(case)])
-    assert isinstance(broke, Broke) and broke.code == code
+    assert isinstance(broke, TurnFailed) and broke.code == code
 
 
 def test_a_run_that_took_too_long_says_so_by_its_exit() -> None:
     [broke] = begun().closed(2, "")
-    assert isinstance(broke, Broke) and broke.code == "TURN_LIMIT"
+    assert isinstance(broke, TurnFailed) and broke.code == "TURN_LIMIT"
 
 
 def test_a_run_that_was_stopped_is_cancelled() -> None:
     dialect = begun()
     assert not dialect.cancel()
-    assert dialect.closed(130, "") == [Ended("cancelled")]
+    assert dialect.closed(130, "") == [TurnEnded("cancelled")]
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny"])
 def test_nothing_is_run_where_somebody_wants_to_be_asked(approvals: Approvals) -> None:
     dialect = begun(approvals)
     assert dialect.outbox == []
-    assert dialect.closed(1, "no message") == [Broke(REFUSED, "CAPABILITY_ERROR")]
+    assert dialect.closed(1, "no message") == [TurnFailed(REFUSED, "CAPABILITY_ERROR")]
     assert not dialect.busy
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Asked, Custom
+from gateway.events import Custom, InterruptRequested
 from gateway.turn import Approvals
 from tests.wire.dialects.openclaw_live import KEY, RUN, Live
 
@@ -99,7 +99,7 @@ def test_a_question_that_was_answered_elsewhere_is_withdrawn() -> None:
 def test_a_form_asks_each_of_its_questions() -> None:
     live = Live().working()
     [asked] = live.event("question.requested", **FORM)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, InterruptRequested)
     [question] = asked.questions
     assert question.reason == "input_required" and question.response_schema is not None
     fields = question.response_schema["properties"]
@@ -115,7 +115,7 @@ def test_a_form_asks_each_of_its_questions() -> None:
 def test_a_form_that_is_not_filled_is_cancelled(payload: Any) -> None:
     live = Live().working()
     [asked] = live.event("question.requested", **FORM)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, InterruptRequested)
     assert live.answer(asked.questions[0], payload) == [("question.resolve", {"id": "ask_1", "cancel": True})]
 
 

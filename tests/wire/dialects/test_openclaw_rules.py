@@ -8,18 +8,18 @@ import orjson
 import pytest
 
 from gateway.events import (
-    ActivitySet,
-    Broke,
+    ActivitySnapshot,
     Custom,
-    Ended,
     Event,
-    ReasoningDelta,
-    TextDelta,
-    TextEnd,
-    ToolResult,
-    Unread,
-    Used,
-    Warned,
+    Raw,
+    ReasoningMessageContent,
+    TextMessageContent,
+    TextMessageEnd,
+    TokenUsage,
+    ToolCallResult,
+    TurnEnded,
+    TurnFailed,
+    Warning,
 )
 from gateway.wire.dialects import Begin
 from gateway.wire.dialects.openclaw import OpenClaw
@@ -98,17 +98,19 @@ def test_a_run_is_answered_twice_and_the_second_is_its_end() -> None:
     live.prompt()
     assert live.answers(status="accepted", runId=RUN) == []
     live.says("assistant", itemId="i", text="hi", delta="hi")
-    assert live.answers(status="ok", result={"payloads": [{"text": "hi"}]}) == [TextEnd(), Ended()]
+    assert live.answers(status="ok", result={"payloads": [{"text": "hi"}]}) == [TextMessageEnd(), TurnEnded()]
 
 
 def test_an_answer_that_did_not_stream_is_told_whole() -> None:
     live = Live().working()
     events = live.answers(status="ok", result={"payloads": [{"text": "one"}, {"text": "two"}, {"mediaUrl": "x"}]})
-    assert [event.text for event in events if isinstance(event, TextDelta)] == ["one\n\ntwo"]
+    assert [event.text for event in events if isinstance(event, TextMessageContent)] == ["one\n\ntwo"]
 
 
 def test_an_answer_that_was_cut_off_says_so() -> None:
-    assert Live().working().answers(status="ok", result={"meta": {"stopReason": "length"}})[-1] == Ended("max_tokens")
+    assert Live().working().answers(status="ok", result={"meta": {"stopReason": "length"}})[-1] == TurnEnded(
+        "max_tokens"
+    )
 
 
 def test_wishes_stand_in_the_request() -> None:
@@ -131,7 +133,7 @@ def test_a_mode_that_cannot_be_had_breaks_the_turn() -> None:
     live = Live()
     live.prompt(mode="full")
     [broke] = live.refuses("not for you")
-    assert isinstance(broke, Broke) and "not for you" in broke.message
+    assert isinstance(broke, TurnFailed) and "not for you" in broke.message
 
 
 def test_a_mode_that_there_is_not_is_not_sent() -> None:
@@ -145,7 +147,7 @@ def test_images_are_attached_and_files_left_out() -> None:
     [(_, params)] = live.prompt(blocks=[{"type": "text", "text": "look"}, image, file])
     assert [given["fileName"] for given in params["attachments"]] == ["image-1.png"]
     [warned] = live.answers(status="accepted")
-    assert isinstance(warned, Warned) and warned.code == "PART_DROPPED"
+    assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED"
 
 
 # -- the end
@@ -162,11 +164,11 @@ def test_images_are_attached_and_files_left_out() -> None:
     ],
 )
 def test_a_failure_has_its_words_and_a_code(words: str, code: str) -> None:
-    assert Live().working().refuses(words, status="error")[-1] == Broke(words, code)
+    assert Live().working().refuses(words, status="error")[-1] == TurnFailed(words, code)
 
 
 def test_a_run_that_took_too_long_failed() -> None:
-    assert Live().working().answers(status="timeout", summary="timed out")[-1] == Broke("timed out", "AGENT_ERROR")
+    assert Live().working().answers(status="timeout", summary="timed out")[-1] == TurnFailed("timed out", "AGENT_ERROR")
 
 
 def test_after_an_abort_an_end_and_an_error_mean_nothing_more() -> None:
@@ -182,7 +184,7 @@ def test_an_aborted_run_is_cancelled_whatever_its_last_answer_says() -> None:
     live = Live()
     live.prompt()
     live.dialect.cancel()
-    assert live.hears({"type": "res", "id": "s:2", "ok": False, "error": {"message": "x"}}) == [Ended("cancelled")]
+    assert live.hears({"type": "res", "id": "s:2", "ok": False, "error": {"message": "x"}}) == [TurnEnded("cancelled")]
 
 
 @pytest.mark.parametrize("late", ["accepted", "start"])
@@ -201,9 +203,9 @@ def test_a_run_that_is_accepted_after_it_was_cancelled_is_aborted_again(late: st
 def test_another_run_of_the_session_is_told_but_ends_nothing() -> None:
     live = Live().working()
     assert live.says("assistant", run="heartbeat", itemId="h", text="by the way", delta="by the way") == [
-        TextDelta("by the way")
+        TextMessageContent("by the way")
     ]
-    assert live.says("lifecycle", run="heartbeat", phase="end") == [TextEnd()]
+    assert live.says("lifecycle", run="heartbeat", phase="end") == [TextMessageEnd()]
     assert live.dialect.busy
 
 
@@ -211,7 +213,7 @@ def test_another_run_of_the_session_is_told_but_ends_nothing() -> None:
 
 
 def said(events: list[Event]) -> list[str]:
-    return [event.text for event in events if isinstance(event, TextDelta | ReasoningDelta)]
+    return [event.text for event in events if isinstance(event, TextMessageContent | ReasoningMessageContent)]
 
 
 def test_a_piece_that_was_lost_between_two_is_told_all_the_same() -> None:
@@ -230,7 +232,10 @@ def test_what_was_told_cannot_be_taken_back() -> None:
 def test_a_text_that_is_replaced_by_another_is_a_new_message() -> None:
     live = Live().working()
     live.says("assistant", itemId="i", text="one", delta="one")
-    assert live.says("assistant", itemId="i", text="two", delta="", replace=True) == [TextEnd(), TextDelta("two")]
+    assert live.says("assistant", itemId="i", text="two", delta="", replace=True) == [
+        TextMessageEnd(),
+        TextMessageContent("two"),
+    ]
 
 
 def test_thoughts_are_told_as_they_grow() -> None:
@@ -242,21 +247,21 @@ def test_thoughts_are_told_as_they_grow() -> None:
 def test_a_plan_is_an_activity() -> None:
     [plan] = Live().working().says("plan", phase="update", steps=["look", {"step": "write", "status": "pending"}, 7])
     entries = [{"content": "look"}, {"content": "write", "status": "pending"}]
-    assert plan == ActivitySet("k:plan", "plan", {"entries": entries})
+    assert plan == ActivitySnapshot("k:plan", "plan", {"entries": entries})
 
 
 def test_a_result_that_is_no_text_is_told_as_json() -> None:
     image = {"content": [{"type": "image", "data": "x"}]}
     events = Live().working().says("tool", phase="result", name="look", toolCallId="c", args={}, result=image)
-    [result] = [event for event in events if isinstance(event, ToolResult)]
+    [result] = [event for event in events if isinstance(event, ToolCallResult)]
     assert result.content == orjson.dumps(image).decode()
 
 
 def test_what_is_not_understood_is_handed_on() -> None:
     live = Live().working()
-    assert [type(event) for event in live.says("brand-new", x=1)] == [Unread]
-    assert [type(event) for event in live.says("item", kind="odd")] == [Unread]
-    assert [type(event) for event in live.says("tool", phase="sideways", toolCallId="c")] == [Unread]
+    assert [type(event) for event in live.says("brand-new", x=1)] == [Raw]
+    assert [type(event) for event in live.says("item", kind="odd")] == [Raw]
+    assert [type(event) for event in live.says("tool", phase="sideways", toolCallId="c")] == [Raw]
     assert live.says("compaction", phase="start") == [Custom("openclaw.compaction", {"phase": "start"})]
 
 
@@ -267,7 +272,7 @@ def test_input_includes_what_a_cache_gave_and_took() -> None:
     usage = {"input": 10, "output": 5, "cacheRead": 100, "cacheWrite": 20, "cost": {"total": 0.5}}
     agent = {"usage": usage, "provider": "p", "model": "m"}
     events = Live().working().answers(status="ok", result={"meta": {"agentMeta": agent}})
-    [used] = [event for event in events if isinstance(event, Used)]
+    [used] = [event for event in events if isinstance(event, TokenUsage)]
     assert (used.input_tokens, used.output_tokens, used.total_tokens) == (130, 5, 135)
     assert (used.cached_input_tokens, used.cache_write_input_tokens) == (100, 20)
     assert Custom("cost", {"usd": 0.5}) in events

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Asked, Broke, Ended, Event, TextDelta, Unread
+from gateway.events import Event, InterruptRequested, Raw, TextMessageContent, TurnEnded, TurnFailed
 from gateway.wire.dialects import Dialect
 from gateway.wire.sse import Events
 from tests.agui.streams import steady
@@ -63,8 +63,8 @@ def test_all_recordings_are_played() -> None:
 @pytest.mark.parametrize("case", TURNS)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     events = played(case).events
-    assert isinstance(events[-1], Ended | Broke)
-    asked = sum(isinstance(event, Asked) for event in events)
+    assert isinstance(events[-1], TurnEnded | TurnFailed)
+    asked = sum(isinstance(event, InterruptRequested) for event in events)
     assert len(seen(events)) == asked + 1
     assert not played(case).dialect.busy
 
@@ -72,7 +72,7 @@ def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_understood(case: str) -> None:
     events = [*played(case).events, *played(case).late]
-    assert [event for event in events if isinstance(event, Unread)] == []
+    assert [event for event in events if isinstance(event, Raw)] == []
     assert [event for run in seen(events) for event in run if event["type"] == "RAW"] == []
 
 
@@ -83,7 +83,7 @@ def test_nothing_comes_after_the_end_that_would_belong_to_the_next_turn(case: st
 
 @pytest.mark.parametrize("case", TURNS)
 def test_the_words_are_all_there_and_the_users_own_are_not(case: str) -> None:
-    told = "".join(event.text for event in played(case).events if isinstance(event, TextDelta))
+    told = "".join(event.text for event in played(case).events if isinstance(event, TextMessageContent))
     deltas, texts, users = "", set(), set()
     for entry in entries(f"serve-{case}"):
         match entry["line"]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Asked, ToolArgs, Warned
+from gateway.events import InterruptRequested, ToolCallArgs, Warning
 from gateway.turn import Answer
 from tests.wire.dialects.opencode_server import Json, Server, working
 
@@ -16,7 +16,7 @@ def asked() -> tuple[Server, str]:
     server = working()
     server.tool("running", input={"command": "ls"})
     [event] = server.asks()
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     return server, event.questions[0].id
 
 
@@ -60,7 +60,7 @@ def test_a_question_shows_its_call_and_its_options() -> None:
     server = working()
     server.tool("running", input={"command": "ls"})
     [event] = server.asks()
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     [question] = event.questions
     assert (question.reason, question.tool_call_id, question.message) == ("tool_call", "k:prt_t", "Allow bash?\nls")
     assert question.response_schema is not None and question.metadata is not None
@@ -74,7 +74,7 @@ def test_a_question_waits_until_it_is_known_what_it_is_about() -> None:
     server.tool("pending", input={})
     assert server.asks() == []
     arguments, _, event = server.tool("running", input={"command": "ls"})
-    assert isinstance(arguments, ToolArgs) and isinstance(event, Asked)
+    assert isinstance(arguments, ToolCallArgs) and isinstance(event, InterruptRequested)
 
 
 def test_a_question_whose_call_never_says_more_is_looked_up() -> None:
@@ -83,8 +83,8 @@ def test_a_question_whose_call_never_says_more_is_looked_up() -> None:
     server.asks()
     part = {"messageID": "msg_1", "callID": "call_1", "state": {"input": {"command": "pwd"}}}
     arguments, _, event = server.answer({"info": {}, "parts": [part]})
-    assert isinstance(arguments, ToolArgs) and arguments.delta == '{"command":"pwd"}'
-    assert isinstance(event, Asked)
+    assert isinstance(arguments, ToolCallArgs) and arguments.delta == '{"command":"pwd"}'
+    assert isinstance(event, InterruptRequested)
 
 
 def test_a_question_that_cannot_be_looked_up_is_asked_with_what_it_says_itself() -> None:
@@ -92,8 +92,8 @@ def test_a_question_that_cannot_be_looked_up_is_asked_with_what_it_says_itself()
     server.tool("pending", input={})
     server.asks()
     arguments, _, event = server.answer(None, 500)
-    assert isinstance(arguments, ToolArgs) and arguments.delta == '{"command":"ls"}'
-    assert isinstance(event, Asked)
+    assert isinstance(arguments, ToolCallArgs) and arguments.delta == '{"command":"ls"}'
+    assert isinstance(event, InterruptRequested)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_refusal_waits_for_the_approvals_beside_it() -> None:
     server, first = asked()
     server.part("prt_u", "tool", tool="bash", callID="call_2", state={"status": "running", "input": {"command": "pwd"}})
     [event] = server.asks("per_2", call="call_2")
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     second = event.questions[0].id
     server.sent()
     server.dialect.answer(first, Answer(first, "resolved", {"approved": False}))
@@ -145,7 +145,7 @@ def test_an_answer_that_is_lost_is_told() -> None:
     server, question = asked()
     server.dialect.answer(question, Answer(question, "resolved", {"approved": True}))
     [warned] = server.answer(None, 500)
-    assert isinstance(warned, Warned) and warned.code == "ANSWER_LOST"
+    assert isinstance(warned, Warning) and warned.code == "ANSWER_LOST"
 
 
 FORM = [
@@ -157,7 +157,7 @@ FORM = [
 def test_a_form_has_a_field_for_each_question() -> None:
     server = working()
     [event] = server.event("question.asked", id="que_1", questions=FORM)
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     [question] = event.questions
     schema = question.response_schema
     assert question.reason == "input_required" and schema is not None
@@ -173,7 +173,7 @@ def test_a_form_has_a_field_for_each_question() -> None:
 def test_a_form_that_is_not_filled_in_is_dismissed(payload: Any) -> None:
     server = working()
     [event] = server.event("question.asked", id="que_1", questions=FORM)
-    assert isinstance(event, Asked)
+    assert isinstance(event, InterruptRequested)
     question = event.questions[0].id
     server.sent()
     server.dialect.answer(question, Answer(question, "resolved", payload))

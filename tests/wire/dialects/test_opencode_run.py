@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Event, TextDelta, Unread, Used, Warned
+from gateway.events import Event, Raw, TextMessageContent, TokenUsage, TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Begin, Dialect, Prompt
 from gateway.wire.dialects.opencode import OpenCodeRun
 from gateway.wire.lines import Lines
@@ -63,10 +63,10 @@ def played(case: str) -> list[Event]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
-    assert isinstance(played(case)[-1], Ended | Broke)
+    assert isinstance(played(case)[-1], TurnEnded | TurnFailed)
     [stream] = seen(played(case))
     assert [event for event in stream if event["type"] == "RAW"] == []
-    assert not any(isinstance(event, Unread) for event in played(case))
+    assert not any(isinstance(event, Raw) for event in played(case))
 
 
 @pytest.mark.parametrize("case", SHOWN)
@@ -102,47 +102,47 @@ def test_the_session_is_known_from_its_first_line() -> None:
 def test_a_session_that_is_gone_is_told_as_such() -> None:
     dialect = begun(session_id="ses_gone")
     [broke] = dialect.closed(1, "\x1b[91m\x1b[1mError: \x1b[0mSession not found\n")
-    assert broke == Broke("Error: Session not found", "SESSION_NOT_FOUND")
+    assert broke == TurnFailed("Error: Session not found", "SESSION_NOT_FOUND")
 
 
 def test_a_death_without_a_word_is_told_with_its_last_words() -> None:
     dialect = begun()
     [broke] = dialect.closed(1, "out of memory")
-    assert isinstance(broke, Broke) and broke.code == "AGENT_DIED" and "out of memory" in broke.message
+    assert isinstance(broke, TurnFailed) and broke.code == "AGENT_DIED" and "out of memory" in broke.message
     assert not dialect.busy
 
 
 def test_a_refusal_that_nobody_gave_is_told() -> None:
-    warned = [event for event in played("permission-auto-rejected") if isinstance(event, Warned)]
+    warned = [event for event in played("permission-auto-rejected") if isinstance(event, Warning)]
     assert [event.code for event in warned] == ["APPROVAL_REFUSED"]
-    assert played("permission-auto-rejected")[-1] == Ended("end_turn")
+    assert played("permission-auto-rejected")[-1] == TurnEnded("end_turn")
 
 
 def test_a_signal_that_was_asked_for_is_a_cancelled_turn() -> None:
-    assert played("cancel")[-1] == Ended("cancelled")
+    assert played("cancel")[-1] == TurnEnded("cancelled")
 
 
 def test_an_error_beats_the_exit_code() -> None:
     dialect, lines = recording("error")
     dialect.read(lines)
-    assert dialect.closed(0, "") == [Broke("the script wants status 400", "MODEL_ERROR")]
+    assert dialect.closed(0, "") == [TurnFailed("the script wants status 400", "MODEL_ERROR")]
 
 
 def test_usage_is_of_the_model_that_was_asked_for() -> None:
     dialect = OpenCodeRun()
     dialect.begin(Begin("/workspace"))
     dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k", model="lab/fake/model"))
-    used = [event for event in dialect.read(recording("text")[1]) if isinstance(event, Used)]
-    assert used == [Used("lab", "fake/model", 11, 20, 31)]
+    used = [event for event in dialect.read(recording("text")[1]) if isinstance(event, TokenUsage)]
+    assert used == [TokenUsage("lab", "fake/model", 11, 20, 31)]
 
 
 def test_a_line_that_is_no_json_is_handed_on() -> None:
     dialect = begun()
-    assert dialect.read([b"warning: something"]) == [Unread("warning: something", "opencode-run")]
+    assert dialect.read([b"warning: something"]) == [Raw("warning: something", "opencode-run")]
 
 
 def test_a_text_is_whole_in_one_piece() -> None:
-    said = [event.text for event in played("text") if isinstance(event, TextDelta)]
+    said = [event.text for event in played("text") if isinstance(event, TextMessageContent)]
     assert len(said) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from gateway.events import Broke, Warned
+from gateway.events import TurnFailed, Warning
 from gateway.wire.dialects import Begin, Prompt
 from tests.wire.dialects.opencode_server import SESSION, Json, Server, begun, heard, idle, last, working
 
@@ -92,7 +92,7 @@ def test_mcp_servers_are_added_one_after_the_other_and_a_bad_one_is_told() -> No
     assert heard(dialect, {"a": {"status": "connected"}}) == []
     assert last(dialect)["body"] == {"name": "b", "config": {"type": "remote", "url": "http://h"}}
     [warned] = heard(dialect, {"b": {"status": "failed", "error": "cannot connect"}})
-    assert isinstance(warned, Warned) and "'b'" in warned.message and "cannot connect" in warned.message
+    assert isinstance(warned, Warning) and "'b'" in warned.message and "cannot connect" in warned.message
     assert last(dialect)["path"] == "/session?directory=%2Fw"
 
 
@@ -130,7 +130,7 @@ def test_a_prompt_carries_what_the_run_wishes_for() -> None:
 def test_a_prompt_that_is_not_taken_fails_the_turn(status: int, code: str) -> None:
     server = Server()
     [broke] = server.answer({"name": "BadRequest", "data": {"message": "not so"}}, status)
-    assert isinstance(broke, Broke) and broke.code == code and "not so" in broke.message
+    assert isinstance(broke, TurnFailed) and broke.code == code and "not so" in broke.message
     assert not server.dialect.busy
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.events import Event, Unread, Used, Wire
+from gateway.events import Event, Raw, TokenUsage, Wire
 from gateway.wire.lines import Lines
 from tests.agui.replay import accepted
 from tests.agui.streams import steady
@@ -60,7 +60,7 @@ def test_the_turn_ends_by_the_agents_own_word(name: str) -> None:
 
 @every
 def test_nothing_is_left_unread(name: str) -> None:
-    assert [event for event in played(name).events if isinstance(event, Unread)] == []
+    assert [event for event in played(name).events if isinstance(event, Raw)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "omp/rpc-command"])  # no model speaks there
@@ -91,7 +91,7 @@ def test_the_arguments_are_those_that_the_tool_was_given(name: str) -> None:
 
 @every
 def test_the_tokens_are_those_of_all_answers(name: str) -> None:
-    used = [event for event in played(name).events if isinstance(event, Used)]
+    used = [event for event in played(name).events if isinstance(event, TokenUsage)]
     told = [message["usage"] for message in answers(name)]
     assert sum(one.input_tokens or 0 for one in used) == sum(
         one["input"] + one["cacheRead"] + one["cacheWrite"] for one in told

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import (
-    ActivityPatched,
-    ActivitySet,
+    ActivityDelta,
+    ActivitySnapshot,
     Event,
-    ReasoningDelta,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.wire.dialects.pi import PiRpc
 from tests.agui.streams import steady
@@ -46,23 +46,23 @@ def words(kind: str, index: int, text: str) -> Json:
 
 def test_tokens_that_go_on_need_no_id() -> None:
     events = read(begun(), update("text_start"), words("text", 0, "a"), words("text", 0, "b"))
-    assert events == [TextDelta("a", "t1:m1.0"), TextDelta("b")]
+    assert events == [TextMessageContent("a", "t1:m1.0"), TextMessageContent("b")]
 
 
 def test_a_block_ends_when_it_is_told_to_unless_the_next_has_begun() -> None:
     pi = begun()
     assert read(pi, words("thinking", 0, "hm"), words("text", 1, "a")) == [
-        ReasoningDelta("hm", "t1:m1.0"),
-        TextDelta("a", "t1:m1.1"),
+        ReasoningMessageContent("hm", "t1:m1.0"),
+        TextMessageContent("a", "t1:m1.1"),
     ]
     assert read(pi, update("thinking_end", 0, content="hm")) == [], "the text is open by now"
-    assert read(pi, update("text_end", 1, content="a")) == [TextEnd()]
+    assert read(pi, update("text_end", 1, content="a")) == [TextMessageEnd()]
 
 
 def test_a_block_that_goes_on_after_a_call_is_a_second_message() -> None:
     pi = begun()
     events = read(pi, words("text", 0, "a"), update("toolcall_start", 1, id="c1", toolName="ls"), words("text", 0, "b"))
-    assert [event.message_id for event in events if isinstance(event, TextDelta)] == ["t1:m1.0", "t1:m1.0.2"]
+    assert [event.message_id for event in events if isinstance(event, TextMessageContent)] == ["t1:m1.0", "t1:m1.0.2"]
 
 
 def test_what_no_token_told_is_told_when_the_message_is_complete() -> None:
@@ -70,7 +70,7 @@ def test_what_no_token_told_is_told_when_the_message_is_complete() -> None:
     read(pi, words("text", 0, "You "))
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "You said"}]
     events = pi.read(answer(content=content)[1:])
-    assert events == [ReasoningDelta("hm", "t1:m1.0.2"), TextDelta("said", "t1:m1.0.3")]
+    assert events == [ReasoningMessageContent("hm", "t1:m1.0.2"), TextMessageContent("said", "t1:m1.0.3")]
 
 
 def test_what_was_said_otherwise_cannot_be_taken_back() -> None:
@@ -82,7 +82,7 @@ def test_what_was_said_otherwise_cannot_be_taken_back() -> None:
 def test_an_image_is_shown_beside_the_message() -> None:
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     [event] = read(begun(), update("image_end", 0, content=image))
-    assert isinstance(event, ActivitySet) and event.type == "content"
+    assert isinstance(event, ActivitySnapshot) and event.type == "content"
 
 
 @steady
@@ -109,28 +109,28 @@ def test_a_call_streams_its_arguments() -> None:
         update("toolcall_end", 0, toolCall=told),
     )
     assert events == [
-        ToolStart("t1:c1", "bash"),
-        ToolArgs("t1:c1", '{"command"'),
-        ToolArgs("t1:c1", ':"ls"}'),
-        ToolEnd("t1:c1"),
+        ToolCallStart("t1:c1", "bash"),
+        ToolCallArgs("t1:c1", '{"command"'),
+        ToolCallArgs("t1:c1", ':"ls"}'),
+        ToolCallEnd("t1:c1"),
     ]
 
 
 def test_an_older_agent_names_the_call_in_the_copy_of_the_message() -> None:
     block = {"type": "toolCall", "id": "c1", "name": "bash"}
     partial = {"content": [{"type": "text", "text": ""}, block]}
-    assert read(begun(), update("toolcall_start", 1, partial=partial)) == [ToolStart("t1:c1", "bash")]
+    assert read(begun(), update("toolcall_start", 1, partial=partial)) == [ToolCallStart("t1:c1", "bash")]
     late = {**update("toolcall_delta", 1, delta="{"), "message": partial}
     pi = begun()
     assert read(pi, update("toolcall_start", 1)) == []
-    assert read(pi, late) == [ToolStart("t1:c1", "bash"), ToolArgs("t1:c1", "{")]
+    assert read(pi, late) == [ToolCallStart("t1:c1", "bash"), ToolCallArgs("t1:c1", "{")]
 
 
 def test_a_call_whose_start_was_missed_is_told_from_where_it_is_known() -> None:
     pi = begun()
     assert read(pi, update("toolcall_delta", 0, delta="{", id="c1", toolName="ls")) == [
-        ToolStart("t1:c1", "ls"),
-        ToolArgs("t1:c1", "{"),
+        ToolCallStart("t1:c1", "ls"),
+        ToolCallArgs("t1:c1", "{"),
     ]
     assert read(pi, update("toolcall_end", 1, toolCall={"name": "ls"})) == [], "without an id there is nothing to say"
 
@@ -138,13 +138,13 @@ def test_a_call_whose_start_was_missed_is_told_from_where_it_is_known() -> None:
 def test_a_result_of_a_call_that_nobody_saw_brings_the_call_along() -> None:
     end = {"type": "tool_execution_end", "toolCallId": "c9", "toolName": "ls", "result": {"content": []}}
     kinds = [type(event) for event in read(begun(), end)]
-    assert kinds == [ToolStart, ToolArgs, ToolEnd, ToolResult]
+    assert kinds == [ToolCallStart, ToolCallArgs, ToolCallEnd, ToolCallResult]
 
 
 def test_a_call_that_was_never_streamed_is_told_whole() -> None:
     pi = begun()
     call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
-    expected = [ToolStart("t1:c1", "bash"), ToolArgs("t1:c1", '{"command":"ls"}'), ToolEnd("t1:c1")]
+    expected = [ToolCallStart("t1:c1", "bash"), ToolCallArgs("t1:c1", '{"command":"ls"}'), ToolCallEnd("t1:c1")]
     assert pi.read(answer(content=[call])[1:]) == expected
     assert pi.read(answer(content=[call])[1:]) == [], "once"
 
@@ -155,14 +155,14 @@ def test_a_tool_that_another_tool_calls_is_first_seen_when_it_runs() -> None:
     pi.read(answer(content=[outer])[1:])
     nested = {"toolCallId": "c1/1", "toolName": "read", "args": {"path": "a"}, "parentToolCallId": "c1"}
     start, *_ = read(pi, {"type": "tool_execution_start", **nested})
-    assert start == ToolStart("t1:c1/1", "read", metadata={"pi": {"parentToolCallId": "t1:c1"}})
+    assert start == ToolCallStart("t1:c1/1", "read", metadata={"pi": {"parentToolCallId": "t1:c1"}})
 
 
 def test_arguments_that_turn_out_otherwise_are_told_in_the_end() -> None:
     pi = begun()
     read(pi, update("toolcall_start", 0, id="c1", toolName="bash"), update("toolcall_delta", 0, delta='{"command":"l'))
     [end] = read(pi, update("toolcall_end", 0, toolCall={"id": "c1", "arguments": {"command": "ls"}}))
-    assert end == ToolEnd("t1:c1", {"pi": {"arguments": {"command": "ls"}}})
+    assert end == ToolCallEnd("t1:c1", {"pi": {"arguments": {"command": "ls"}}})
 
 
 def test_an_id_that_comes_again_is_another_call() -> None:
@@ -171,9 +171,9 @@ def test_an_id_that_comes_again_is_another_call() -> None:
     for _ in range(2):
         seen += pi.read(answer(content=[{"type": "toolCall", "id": "call_0", "name": "ls", "arguments": {}}])[1:])
         seen += read(pi, {"type": "tool_execution_end", "toolCallId": "call_0", "result": {"content": []}})
-    ids = [event.id for event in seen if isinstance(event, ToolStart)]
+    ids = [event.id for event in seen if isinstance(event, ToolCallStart)]
     assert len(ids) == len(set(ids)) == 2
-    assert [event.id for event in seen if isinstance(event, ToolResult)] == ids
+    assert [event.id for event in seen if isinstance(event, ToolCallResult)] == ids
 
 
 # -- results
@@ -197,31 +197,29 @@ def gave(*content: Json, **fields: Any) -> Json:
 def test_output_grows_while_the_tool_runs() -> None:
     first, second, third = ran(printed(""), printed("1\n"), printed("1\n2\n"), printed("2\n3\n"))
     about = {"toolCallId": "t1:c1", "output": ["1\n"]}
-    assert first == ActivitySet("t1:c1:output", "tool_output", about)
-    assert second == ActivityPatched(
-        "t1:c1:output", "tool_output", [{"op": "add", "path": "/output/-", "value": "2\n"}]
-    )
+    assert first == ActivitySnapshot("t1:c1:output", "tool_output", about)
+    assert second == ActivityDelta("t1:c1:output", "tool_output", [{"op": "add", "path": "/output/-", "value": "2\n"}])
     replaced = [{"op": "replace", "path": "/output", "value": ["2\n3\n"]}]
-    assert third == ActivityPatched("t1:c1:output", "tool_output", replaced), "its beginning was cut off"
+    assert third == ActivityDelta("t1:c1:output", "tool_output", replaced), "its beginning was cut off"
 
 
 def test_a_result_comes_once_although_it_is_told_twice() -> None:
     message = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "a"}]}
     events = ran(gave({"type": "text", "text": "a"}), {"type": "message_end", "message": message})
-    assert events == [ToolResult("t1:c1", "a")]
+    assert events == [ToolCallResult("t1:c1", "a")]
 
 
 def test_a_result_that_only_the_message_tells_is_told() -> None:
     message = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "a"}], "isError": True}
     assert ran({"type": "message_end", "message": message}) == [
-        ToolResult("t1:c1", "a", metadata={"pi": {"isError": True}})
+        ToolCallResult("t1:c1", "a", metadata={"pi": {"isError": True}})
     ]
 
 
 def test_images_in_a_result_are_parts() -> None:
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
     [event] = ran(gave({"type": "text", "text": "a"}, image, {"type": "smell", "of": "fish"}))
-    assert isinstance(event, ToolResult)
+    assert isinstance(event, ToolCallResult)
     assert event.content == [
         {"type": "text", "text": "a"},
         {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}},
@@ -236,7 +234,7 @@ def test_small_details_are_told_with_the_result(details: Json, told: Json | None
     message = gave({"type": "text", "text": "a"}, durationMs=7)
     message["result"]["details"] = details
     [event] = ran(message)
-    assert isinstance(event, ToolResult)
+    assert isinstance(event, ToolCallResult)
     assert event.metadata == {"pi": {"durationMs": 7} | ({"details": told} if told else {})}
 
 
@@ -251,4 +249,4 @@ def test_reading_a_long_answer_takes_time_that_grows_with_its_length_alone() -> 
     pi = begun()
     start = orjson.dumps(update("text_delta", 0, delta="a", partial={"content": []}))
     broken = start[: -len(b"[]}}}")] + b"[ this is no JSON"
-    assert pi.read([broken]) == [TextDelta("a", "t1:m1.0")]
+    assert pi.read([broken]) == [TextMessageContent("a", "t1:m1.0")]

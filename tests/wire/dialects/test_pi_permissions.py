@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events import Asked, Ended, Event, Question, ToolResult, ToolStart
+from gateway.events import Event, Interrupt, InterruptRequested, ToolCallResult, ToolCallStart, TurnEnded
 from gateway.turn import Answer
 from gateway.wire.dialects.pi import permissions
 from tests.agui.streams import VALUES, steady
@@ -43,8 +43,8 @@ def asked(*requests: Json, **prompt: Any) -> tuple[Any, list[Event]]:
     return pi, [*events, *read(pi, *requests)]
 
 
-def question(events: list[Event]) -> Question:
-    [found] = [one for event in events if isinstance(event, Asked) for one in event.questions]
+def question(events: list[Event]) -> Interrupt:
+    [found] = [one for event in events if isinstance(event, InterruptRequested) for one in event.questions]
     return found
 
 
@@ -59,7 +59,7 @@ def replied(request: Json, payload: Any, status: Any = "resolved") -> Json:
 def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
     _, events = asked(GATE)
     found = question(events)
-    [start] = [event for event in events if isinstance(event, ToolStart)]
+    [start] = [event for event in events if isinstance(event, ToolCallStart)]
     assert (found.reason, found.tool_call_id) == ("tool_call", start.id)
     assert found.message == "Allow bash? rm -rf victim"
     assert found.metadata == {"pi": {"method": "tool_call", "toolName": "bash", "input": {"command": "rm -rf victim"}}}
@@ -90,7 +90,7 @@ def test_what_ran_instead_of_the_models_arguments_is_told_with_the_result() -> N
     pi.answer(question(events).id, Answer("x", "resolved", {"approved": True, "editedArgs": {"command": "ls"}}))
     result = {"content": [{"type": "text", "text": "victim"}]}
     [event] = read(pi, {"type": "tool_execution_end", "toolCallId": "c1", "result": result, "isError": False})
-    assert isinstance(event, ToolResult) and event.metadata == {"pi": {"editedArgs": {"command": "ls"}}}
+    assert isinstance(event, ToolCallResult) and event.metadata == {"pi": {"editedArgs": {"command": "ls"}}}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_dialog_that_closes_by_itself_says_when() -> None:
 def test_a_policy_answers_at_once_and_nobody_is_asked(request_: Json, auto: Json, deny: Json) -> None:
     for policy, told in (("auto", auto), ("deny", deny)):
         pi, events = asked(request_, approvals=policy)
-        assert not any(isinstance(event, Asked) for event in events)
+        assert not any(isinstance(event, InterruptRequested) for event in events)
         assert sent(pi) == [{"type": "extension_ui_response", "id": request_["id"], **told}]
 
 
@@ -179,7 +179,7 @@ def test_a_question_that_the_agent_takes_back_is_not_answered() -> None:
 
 def test_the_questions_of_a_turn_are_gone_with_it() -> None:
     pi, events = asked(CONFIRM)
-    assert read(pi, {"type": "agent_settled", "aborted": False})[-1] == Ended("end_turn")
+    assert read(pi, {"type": "agent_settled", "aborted": False})[-1] == TurnEnded("end_turn")
     pi.answer(question(events).id, Answer("x", "resolved", {"approved": True}))
     assert sent(pi) == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Broke, Custom, Ended, Event, TextDelta, ToolResult, Unread, Used
+from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult, TurnEnded, TurnFailed
 from gateway.wire.dialects import Begin, Prompt
 from gateway.wire.dialects.pi import PiJson, PiRpc
 from tests.wire.dialects.pi_replay import STATE, Json, line, opened, reply, sent
@@ -158,7 +158,7 @@ def test_a_model_that_is_not_offered_fails_the_turn(listed: Json, code: str) -> 
     pi.prompt(Prompt(WORDS, "t1", model="lab/seal"))
     [command] = sent(pi)
     [event] = pi.read([reply(command, listed)])
-    assert isinstance(event, Broke) and event.code == code
+    assert isinstance(event, TurnFailed) and event.code == code
     assert not pi.busy and sent(pi) == []
 
 
@@ -166,7 +166,7 @@ def test_a_level_that_is_not_taken_fails_the_turn() -> None:
     pi = new_pi()
     pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
     [command] = sent(pi)
-    assert pi.read([reply(command, success=False, error="no")]) == [Broke("no", "AGENT_ERROR")]
+    assert pi.read([reply(command, success=False, error="no")]) == [TurnFailed("no", "AGENT_ERROR")]
     assert not pi.busy and sent(pi) == []
 
 
@@ -176,7 +176,7 @@ def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_agents_words() -> No
     [command] = sent(pi)
     words = "No API key found for the selected model.\n\nUse /login. See:\n  /opt/pi/docs/providers.md\n  /opt/pi/x.md"
     [event] = pi.read([reply(command, success=False, error=words)])
-    assert event == Broke("No API key found for the selected model.\n\nUse /login.", "AUTH_REQUIRED")
+    assert event == TurnFailed("No API key found for the selected model.\n\nUse /login.", "AUTH_REQUIRED")
     assert not pi.busy
 
 
@@ -186,7 +186,7 @@ def test_without_its_gate_an_agent_is_given_no_prompt() -> None:
     [command] = sent(pi)
     assert command["type"] == "get_state", "any question will do: its answer is the moment to say so"
     [event] = pi.read([reply(command, STATE)])
-    assert isinstance(event, Broke) and "gate" in event.message and not pi.busy
+    assert isinstance(event, TurnFailed) and "gate" in event.message and not pi.busy
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny", "auto"])
@@ -208,7 +208,7 @@ def test_what_settles_is_over() -> None:
     pi = started()
     assert read(pi, {"type": "agent_end", "messages": [], "willRetry": False}) == []
     assert sent(pi) == [], "there is no need to ask"
-    assert read(pi, {"type": "agent_settled", "aborted": False}) == [Ended("end_turn")]
+    assert read(pi, {"type": "agent_settled", "aborted": False}) == [TurnEnded("end_turn")]
     assert not pi.busy
 
 
@@ -222,7 +222,7 @@ def test_before_that_word_was_known_the_agent_is_asked_whether_it_is_idle() -> N
     assert command["type"] == "get_state" and pi.busy
     assert pi.read([reply(command, {**STATE, "isStreaming": True})]) == []
     [command] = sent(pi)
-    assert pi.read([reply(command, STATE)]) == [Ended("end_turn")]
+    assert pi.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
 
 
 def test_an_end_that_is_followed_by_a_retry_is_none() -> None:
@@ -239,7 +239,7 @@ def test_an_end_that_is_followed_by_a_retry_is_none() -> None:
     pi.read(answer(stopReason="error", errorMessage="503 no"))
     read(pi, {"type": "agent_end", "messages": []}, {"type": "auto_retry_end", "success": False})
     *_, command = sent(pi)
-    assert pi.read([reply(command, STATE)]) == [Broke("503 no", "MODEL_ERROR")]
+    assert pi.read([reply(command, STATE)]) == [TurnFailed("503 no", "MODEL_ERROR")]
 
 
 def test_an_end_that_is_followed_by_a_compaction_is_over_after_it() -> None:
@@ -253,7 +253,7 @@ def test_an_end_that_is_followed_by_a_compaction_is_over_after_it() -> None:
     assert isinstance(told, Custom) and told.value["summary"] == "It was about otters."
     assert getattr(used, "total_tokens", None) == 7
     [command] = sent(pi)
-    assert pi.read([reply(command, STATE)]) == [Ended("end_turn")]
+    assert pi.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
 
 
 def test_a_compaction_that_tries_again_is_no_end() -> None:
@@ -269,7 +269,7 @@ def test_a_prompt_that_a_command_has_dealt_with_is_over() -> None:
     pi = new_pi()
     pi.prompt(Prompt([{"type": "text", "text": "/stats"}], "t1"))
     [command] = sent(pi)
-    assert pi.read([reply(command, {"disposition": "handled"})]) == [Ended("end_turn")]
+    assert pi.read([reply(command, {"disposition": "handled"})]) == [TurnEnded("end_turn")]
 
 
 def test_before_that_was_said_the_agent_is_found_idle() -> None:
@@ -278,7 +278,7 @@ def test_before_that_was_said_the_agent_is_found_idle() -> None:
     [command] = sent(pi)
     assert pi.read([reply(command)]) == []
     [command] = sent(pi)
-    assert pi.read([reply(command, STATE)]) == [Ended("end_turn")]
+    assert pi.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
 
 
 def test_an_answer_of_the_turn_before_does_not_end_this_one() -> None:
@@ -306,25 +306,25 @@ def test_a_job_between_turns_is_told_and_ends_nothing() -> None:
     late: list[Json] = [{"type": "agent_start"}, {"type": "agent_end", "messages": []}, {"type": "agent_settled"}]
     delta = {"type": "text_delta", "contentIndex": 0, "delta": "By the way"}
     events = read(pi, *late[:1], {"type": "message_update", "assistantMessageEvent": delta}, *late[1:])
-    assert events == [TextDelta("By the way", "t1:m0.0")]
+    assert events == [TextMessageContent("By the way", "t1:m0.0")]
     assert sent(pi) == []
 
 
 @pytest.mark.parametrize(
     ("message", "end"),
     [
-        ({"stopReason": "length"}, Ended("max_tokens")),
-        ({"stopReason": "aborted", "errorMessage": "Interrupted"}, Ended("cancelled")),
-        ({"stopReason": "error", "errorMessage": "400 no such thing"}, Broke("400 no such thing", "MODEL_ERROR")),
+        ({"stopReason": "length"}, TurnEnded("max_tokens")),
+        ({"stopReason": "aborted", "errorMessage": "Interrupted"}, TurnEnded("cancelled")),
+        ({"stopReason": "error", "errorMessage": "400 no such thing"}, TurnFailed("400 no such thing", "MODEL_ERROR")),
         (
             {"stopReason": "error", "errorMessage": '429: {"message":"slow down","x":1}'},
-            Broke("429: slow down", "MODEL_ERROR"),
+            TurnFailed("429: slow down", "MODEL_ERROR"),
         ),
-        ({"stopReason": "error", "errorMessage": "500: {cut"}, Broke("500: {cut", "MODEL_ERROR")),
-        ({"stopReason": "error", "errorMessage": "500: {cut}"}, Broke("500: {cut}", "MODEL_ERROR")),
-        ({"stopReason": "error", "errorMessage": "401 who are you?"}, Broke("401 who are you?", "AUTH_REQUIRED")),
-        ({"stopReason": "error", "errorMessage": "no", "errorStatus": 401}, Broke("no", "AUTH_REQUIRED")),
-        ({"stopReason": "error"}, Broke("the model failed, and the agent does not say how", "MODEL_ERROR")),
+        ({"stopReason": "error", "errorMessage": "500: {cut"}, TurnFailed("500: {cut", "MODEL_ERROR")),
+        ({"stopReason": "error", "errorMessage": "500: {cut}"}, TurnFailed("500: {cut}", "MODEL_ERROR")),
+        ({"stopReason": "error", "errorMessage": "401 who are you?"}, TurnFailed("401 who are you?", "AUTH_REQUIRED")),
+        ({"stopReason": "error", "errorMessage": "no", "errorStatus": 401}, TurnFailed("no", "AUTH_REQUIRED")),
+        ({"stopReason": "error"}, TurnFailed("the model failed, and the agent does not say how", "MODEL_ERROR")),
     ],
 )
 def test_the_last_answer_says_how_it_ended(message: Json, end: Event) -> None:
@@ -337,10 +337,10 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     pi = started()
     pi.read(answer(content=[{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}]))
     *events, end = read(pi, {"type": "agent_settled", "aborted": False})
-    assert [event.content for event in events if isinstance(event, ToolResult)] == [
+    assert [event.content for event in events if isinstance(event, ToolCallResult)] == [
         "The agent ended its turn without a result for this call."
     ]
-    assert end == Ended("end_turn")
+    assert end == TurnEnded("end_turn")
 
 
 def test_money_is_added_up_over_the_turn() -> None:
@@ -348,14 +348,16 @@ def test_money_is_added_up_over_the_turn() -> None:
     cost = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.25}}
     pi.read([*answer(usage=cost), *answer(usage=cost)])
     events = read(pi, {"type": "agent_settled", "aborted": False})
-    assert events == [Custom("cost", {"usd": 0.5}), Ended("end_turn")]
+    assert events == [Custom("cost", {"usd": 0.5}), TurnEnded("end_turn")]
 
 
 def test_the_cache_is_part_of_the_input_and_thinking_of_the_output() -> None:
     pi = started()
     usage = {"input": 10, "output": 7, "cacheRead": 100, "cacheWrite": 1000, "reasoning": 3, "totalTokens": 1117}
     [used] = pi.read(answer(usage=usage, provider="lab", model="otter-2"))
-    assert used == Used("lab", "otter-2", 1110, 7, 1117, 3, cached_input_tokens=100, cache_write_input_tokens=1000)
+    assert used == TokenUsage(
+        "lab", "otter-2", 1110, 7, 1117, 3, cached_input_tokens=100, cache_write_input_tokens=1000
+    )
 
 
 # -- stopping
@@ -367,7 +369,7 @@ def test_a_turn_is_stopped_by_abort_and_ends_as_cancelled() -> None:
     assert [command["type"] for command in sent(pi)] == ["abort"]
     pi.read(answer(stopReason="error", errorMessage="This operation was aborted"))
     read(pi, {"type": "agent_end", "messages": [], "willRetry": False})
-    assert read(pi, {"type": "agent_settled", "aborted": True}) == [Ended("cancelled")]
+    assert read(pi, {"type": "agent_settled", "aborted": True}) == [TurnEnded("cancelled")]
 
 
 def test_an_abort_that_is_answered_when_all_is_at_rest_ends_the_turn() -> None:
@@ -376,7 +378,7 @@ def test_an_abort_that_is_answered_when_all_is_at_rest_ends_the_turn() -> None:
     pi.cancel()
     [abort] = sent(pi)
     read(pi, {"type": "agent_end", "messages": []})
-    assert pi.read([reply(abort)]) == [Ended("cancelled")]
+    assert pi.read([reply(abort)]) == [TurnEnded("cancelled")]
 
 
 def test_a_turn_that_is_stopped_while_it_is_prepared_never_prompts() -> None:
@@ -384,7 +386,7 @@ def test_a_turn_that_is_stopped_while_it_is_prepared_never_prompts() -> None:
     pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
     [command] = sent(pi)
     assert pi.cancel() and sent(pi) == []
-    assert pi.read([reply(command)]) == [Ended("cancelled")]
+    assert pi.read([reply(command)]) == [TurnEnded("cancelled")]
     assert sent(pi) == []
 
 
@@ -403,7 +405,7 @@ def test_a_process_that_dies_of_a_signal_was_cancelled_if_it_was_told_to_stop() 
     pi.begin(Begin("/workspace"))
     pi.prompt(Prompt(WORDS, "t1"))
     assert pi.cancel() is False, "it has no word for it: the driver sends a signal"
-    assert pi.closed(143, "") == [Ended("cancelled")]
+    assert pi.closed(143, "") == [TurnEnded("cancelled")]
 
 
 def test_a_process_that_just_dies_is_the_drivers_to_tell() -> None:
@@ -416,7 +418,7 @@ def test_a_lost_session_is_told_when_the_turn_begins() -> None:
     pi.begin(Begin("/workspace", "x"))
     pi.prompt(Prompt(WORDS, "t1"))
     [event] = pi.closed(1, "No session found matching 'x'")
-    assert isinstance(event, Broke) and event.code == "SESSION_NOT_FOUND" and not pi.busy
+    assert isinstance(event, TurnFailed) and event.code == "SESSION_NOT_FOUND" and not pi.busy
 
 
 # -- beside it
@@ -497,4 +499,4 @@ def test_an_extensions_own_message_is_shown_if_it_wants_to_be() -> None:
 )
 def test_what_is_not_understood_is_handed_on(raw: bytes) -> None:
     [event] = started().read([raw])
-    assert isinstance(event, Unread) and event.source == "pi"
+    assert isinstance(event, Raw) and event.source == "pi"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.events import Broke, Ended, Native, TextDelta, Unread
+from gateway.events import AguiEvent, Raw, TextMessageContent, TurnEnded, TurnFailed
 from gateway.wire.dialects import DIALECTS, Begin, Dialect, Prompt
 from tests.wire.dialects.replay import Recording, heard, seen
 
@@ -55,31 +55,31 @@ def test_text_comes_out_as_it_was_printed_however_it_is_cut(text: str, cuts: lis
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     pieces = [[data[start:end]] for start, end in zip(places, places[1:], strict=False)]
     events = heard(begun("text"), pieces)
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == data.decode()
-    assert events[-1] == Ended()
+    assert "".join(event.text for event in events if isinstance(event, TextMessageContent)) == data.decode()
+    assert events[-1] == TurnEnded()
 
 
 def test_events_pass_as_they_are_and_the_run_ends_with_its_result() -> None:
     dialect, lines = RECORDINGS["ag-ui"]()
     events = heard(dialect, [lines])
-    assert [event.event for event in events[:-1] if isinstance(event, Native)] == STORY[1:-1]
-    assert events[-1] == Ended(result={"cats": 1})
+    assert [event.event for event in events[:-1] if isinstance(event, AguiEvent)] == STORY[1:-1]
+    assert events[-1] == TurnEnded(result={"cats": 1})
     assert [event["type"] for event in seen(events)[0]] == [event["type"] for event in STORY]
 
 
 @pytest.mark.parametrize("name", ["text", "ag-ui"])
 def test_the_exit_code_says_how_it_went(name: str) -> None:
-    assert heard(begun(name), [], 0) == [Ended()]
-    assert heard(begun(name), [], 3) == [Broke("the program ended with exit code 3: its last words", "AGENT_DIED")]
+    assert heard(begun(name), [], 0) == [TurnEnded()]
+    assert heard(begun(name), [], 3) == [TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")]
     stopped = begun(name)
     assert stopped.cancel() is False, "it has no word for it, and is sent a signal"
-    assert heard(stopped, [], -2) == [Ended("cancelled")]
+    assert heard(stopped, [], -2) == [TurnEnded("cancelled")]
 
 
 def test_a_line_that_is_no_event_is_text_or_raw_and_an_error_ends_the_turn() -> None:
-    assert begun("ag-ui").read([b"Thinking hard"]) == [TextDelta("Thinking hard\n")]
-    assert begun("ag-ui").read([b"[1]"]) == [Unread([1], "ag-ui")]
+    assert begun("ag-ui").read([b"Thinking hard"]) == [TextMessageContent("Thinking hard\n")]
+    assert begun("ag-ui").read([b"[1]"]) == [Raw([1], "ag-ui")]
     failed = begun("ag-ui")
-    assert failed.read([b'{"type":"RUN_ERROR","message":"no key"}']) == [Broke("no key")]
+    assert failed.read([b'{"type":"RUN_ERROR","message":"no key"}']) == [TurnFailed("no key")]
     assert not failed.busy
-    assert failed.read([b'{"type":"CUSTOM"}']) == [Unread({"type": "CUSTOM"}, "ag-ui")]
+    assert failed.read([b'{"type":"CUSTOM"}']) == [Raw({"type": "CUSTOM"}, "ag-ui")]

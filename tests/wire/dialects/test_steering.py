@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events import Broke, Ended, Event, Heard, Warned
+from gateway.events import Event, TurnEnded, TurnFailed, UserMessageAccepted, Warning
 from gateway.wire.dialects import DIALECTS
 from gateway.wire.dialects.claude.stream import ClaudeDialect
 from gateway.wire.dialects.pi import OmpRpc
@@ -17,7 +17,7 @@ from tests.wire.dialects.pi_replay import reply, sent
 from tests.wire.dialects.test_omp import started as omp_started
 from tests.wire.dialects.test_pi_turns import read, started
 
-WORDS = Heard("m1", "mind the gap")
+WORDS = UserMessageAccepted("m1", "mind the gap")
 Json = dict[str, Any]
 
 
@@ -50,7 +50,7 @@ def test_claude_folds_them_in_and_the_result_answers_both() -> None:
     dialect, prompt, words = steered()
     assert told(dialect, moved(words, "started")) == [WORDS]
     assert told(dialect, moved(words, "completed")) == []
-    assert told(dialect, result(user_message_uuids=[prompt, words])) == [Ended()]
+    assert told(dialect, result(user_message_uuids=[prompt, words])) == [TurnEnded()]
 
 
 def test_claude_begins_a_turn_of_their_own_and_ours_goes_on_with_it() -> None:
@@ -60,22 +60,22 @@ def test_claude_begins_a_turn_of_their_own_and_ours_goes_on_with_it() -> None:
     idle = {"type": "system", "subtype": "session_state_changed", "state": "idle"}
     assert told(dialect, idle) == [], "the words may still be on their way"
     assert told(dialect, moved(words, "started")) == [WORDS]
-    assert told(dialect, result(user_message_uuids=[words])) == [Ended()]
+    assert told(dialect, result(user_message_uuids=[words])) == [TurnEnded()]
 
 
 def test_a_failure_that_claude_goes_on_after_is_a_warning() -> None:
     dialect, prompt, words = steered()
     [warned] = told(dialect, failed(user_message_uuids=[prompt], result="no such model"))
-    assert isinstance(warned, Warned) and warned.message == "no such model"
+    assert isinstance(warned, Warning) and warned.message == "no such model"
     told(dialect, moved(words, "started"))
     [broke] = told(dialect, failed(user_message_uuids=[words], result="again"))
-    assert isinstance(broke, Broke) and broke.message == "again"
+    assert isinstance(broke, TurnFailed) and broke.message == "again"
 
 
 def test_words_that_claude_drops_are_not_heard() -> None:
     dialect, prompt, words = steered()
     assert told(dialect, result(user_message_uuids=[prompt])) == []
-    assert told(dialect, moved(words, "discarded")) == [Ended()]
+    assert told(dialect, moved(words, "discarded")) == [TurnEnded()]
 
 
 def test_a_cancelled_turn_of_claudes_takes_its_queue_along() -> None:
@@ -85,7 +85,7 @@ def test_a_cancelled_turn_of_claudes_takes_its_queue_along() -> None:
     assert request["request"]["cancel_queued"] is True
     assert told(dialect, moved(words, "cancelled")) == []
     aborted = failed(user_message_uuids=[prompt], terminal_reason="aborted_streaming")
-    assert told(dialect, aborted) == [Ended("cancelled")]
+    assert told(dialect, aborted) == [TurnEnded("cancelled")]
 
 
 # -- Codex
@@ -127,7 +127,7 @@ def test_pi_has_heard_what_is_a_message_of_the_conversation() -> None:
     assert pi.read([reply(command, {"disposition": "queued"})]) == []
     assert read(pi, said("hello")) == []
     assert read(pi, said()) == [WORDS]
-    assert read(pi, {"type": "agent_end"}, {"type": "agent_settled"})[-1:] == [Ended()]
+    assert read(pi, {"type": "agent_end"}, {"type": "agent_settled"})[-1:] == [TurnEnded()]
 
 
 @pytest.mark.parametrize(("back", "heard"), [(["mind the gap"], []), ([], [WORDS])])
@@ -141,7 +141,7 @@ def test_what_pi_still_holds_at_the_end_is_taken_out_of_its_queue(back: list[str
     pi.read([reply(command, {"disposition": "queued"})])
     [clear] = sent(pi)
     assert clear["type"] == "clear_queue"
-    assert pi.read([reply(clear, {"steering": back, "followUp": []})]) == [*heard, Ended()]
+    assert pi.read([reply(clear, {"steering": back, "followUp": []})]) == [*heard, TurnEnded()]
     assert pi.ready
 
 
@@ -150,7 +150,7 @@ def test_a_pi_that_cannot_give_them_back_is_replaced() -> None:
     pi.steer("m1", "mind the gap")
     pi.read([reply(sent(pi)[0])])
     read(pi, {"type": "agent_end"}, {"type": "agent_settled"})
-    assert pi.read([reply(sent(pi)[0], success=False, error="Unknown command")]) == [Ended()]
+    assert pi.read([reply(sent(pi)[0], success=False, error="Unknown command")]) == [TurnEnded()]
     assert not pi.ready
 
 
@@ -175,7 +175,7 @@ def test_omp_goes_on_with_words_that_came_too_late_and_is_stopped_again() -> Non
     assert [command["type"] for command in sent(omp)] == ["abort"]
     assert omp.read([reply(look, {"isStreaming": True, "queuedMessageCount": 0})]) == []
     assert read(omp, said()) == [WORDS]
-    assert read(omp, {"type": "agent_end", "isTerminal": True}) == [Ended("cancelled")]
+    assert read(omp, {"type": "agent_end", "isTerminal": True}) == [TurnEnded("cancelled")]
 
 
 # -- Copilot
@@ -193,7 +193,7 @@ def test_copilot_has_heard_what_comes_back_under_the_name_it_gave() -> None:
     assert server.tell("session.idle") == [], "the words are on their way"
     assert server.reply(request, {"messageId": "w"}) == []
     assert server.tell("user.message", messageId="w", content=WORDS.text) == [WORDS]
-    assert server.tell("session.idle") == [Ended()]
+    assert server.tell("session.idle") == [TurnEnded()]
 
 
 def test_copilot_may_be_faster_than_its_answer() -> None:
@@ -216,13 +216,13 @@ def test_copilots_words_are_taken_back_before_it_is_stopped(removed: bool) -> No
         assert server.tell("session.idle") == []
         assert server.tell("user.message", messageId="w") == [WORDS]
         assert [one["method"] for one in server.asked()] == ["session.abort"], "it has gone on with them"
-    assert server.tell("session.idle") == [Ended("cancelled")]
+    assert server.tell("session.idle") == [TurnEnded("cancelled")]
 
 
 def test_words_that_copilot_refuses_keep_no_turn_open() -> None:
     server, request = copilots()
     assert server.tell("session.idle") == []
-    assert server.reply(request, error={"code": -32603, "message": "no"}) == [Ended()]
+    assert server.reply(request, error={"code": -32603, "message": "no"}) == [TurnEnded()]
 
 
 # -- opencode
@@ -244,7 +244,7 @@ def test_opencode_has_heard_what_it_answers_to() -> None:
     assert server.idle() == [], "it goes on with them"
     assert server.writes("msg_3", parentID="msg_2") == [WORDS]
     assert server.done("msg_3", parentID="msg_2") == []
-    assert server.idle() == [Ended()]
+    assert server.idle() == [TurnEnded()]
 
 
 @pytest.mark.parametrize(("status", "heard"), [(200, []), (400, [WORDS])])
@@ -258,7 +258,7 @@ def test_what_opencode_was_stopped_before_is_deleted_or_else_it_knows_it(status:
     assert server.idle() == []
     [call] = server.sent()
     assert call["method"] == "DELETE" and "/message/msg_2?" in call["path"]
-    assert server.read({"id": call["id"], "status": status, "body": True}) == [*heard, Ended("cancelled")]
+    assert server.read({"id": call["id"], "status": status, "body": True}) == [*heard, TurnEnded("cancelled")]
 
 
 def test_words_that_opencode_refuses_keep_no_turn_open() -> None:
@@ -267,4 +267,4 @@ def test_words_that_opencode_refuses_keep_no_turn_open() -> None:
     [call] = server.sent()
     server.done()
     assert server.idle() == []
-    assert server.read({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [Ended()]
+    assert server.read({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]

@@ -22,7 +22,7 @@ export function noticeView(item, { session, say }) {
 function advice({ told }) {
   if (!told) return null;
   const lines = [];
-  if (told.capability) lines.push(["capability ", h("code", {}, told.capability), told.saidBy && ` · said by ${told.saidBy}`]);
+  if (told.capability) lines.push(["capability ", h("code", {}, told.capability), told.source && ` · said by ${told.source}`]);
   if (Array.isArray(told.suggestions) && told.suggestions.length) lines.push(["perhaps: ", told.suggestions.join(", ")]);
   if (typeof told.hint === "string") lines.push([told.hint]);
   return lines.map((line) => h("div", { class: "muted" }, line));

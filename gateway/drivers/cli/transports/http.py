@@ -50,7 +50,7 @@ async def listening(process: Process, health: str, seconds: float) -> None:
     raise AgentFault(f"the agent did not listen within {seconds:g} seconds", code="AGENT_STALLED")
 
 
-class HttpDoor:
+class HttpTransport:
     """One event stream for each directory in which there is a session."""
 
     def __init__(self, process: Process, tasks: Tasks, url: str, events: str | None) -> None:
@@ -129,12 +129,12 @@ class HttpDoor:
         await self._client.aclose()
 
 
-class SocketDoor:
+class WebSocketTransport:
     def __init__(self, process: Process, socket: ClientConnection) -> None:
         self.process, self._socket = process, socket
 
     @classmethod
-    async def open(cls, process: Process, url: str) -> SocketDoor:
+    async def open(cls, process: Process, url: str) -> WebSocketTransport:
         try:
             socket = await connect(url, max_size=LIMIT, compression=None, proxy=None, ping_interval=None)
         except (OSError, WebSocketException, TimeoutError) as exc:

@@ -21,7 +21,10 @@ LIMIT = 64 * 1024 * 1024
 """Images and whole files make messages of megabytes."""
 
 
-class Door(Protocol):
+Framing = Literal["stdio-lines", "stdio-raw", "stdio-frames", "stdio-whole"]
+
+
+class Transport(Protocol):
     process: Process
 
     async def read(self) -> list[bytes]:
@@ -39,10 +42,10 @@ class Door(Protocol):
     async def aclose(self) -> None: ...
 
 
-class PipeDoor:
-    """Over stdin and stdout. With `whole` all of stdout is one message, when it is at its end."""
+class StdioTransport:
+    """Over stdin and stdout. With `stdio-whole` all of stdout is one message, when it is at its end."""
 
-    def __init__(self, process: Process, framing: Literal["lines", "raw", "frames", "whole"]) -> None:
+    def __init__(self, process: Process, framing: Framing) -> None:
         self.process = process
         self._framing = framing
         self._lines = Lines(LIMIT)
@@ -60,30 +63,30 @@ class PipeDoor:
 
     def _cut(self, data: bytes) -> list[bytes]:
         match self._framing:
-            case "lines":
+            case "stdio-lines":
                 return _kept(self._lines.feed(data))
-            case "raw":
+            case "stdio-raw":
                 return [data]
-            case "frames":
+            case "stdio-frames":
                 return self._frames.feed(data)
-            case "whole":
+            case "stdio-whole":
                 if len(self._whole) + len(data) > LIMIT:
-                    raise AgentFault("the agent printed more than is read of one answer", code="AGENT_NONSENSE")
+                    raise AgentFault("the agent printed more than is read of one answer", code="AGENT_PROTOCOL_ERROR")
                 self._whole += data
                 return []
 
     def _last(self) -> list[bytes]:
-        if self._framing == "lines":
+        if self._framing == "stdio-lines":
             return _kept(self._lines.eof())
         return [bytes(self._whole)] if self._whole else []
 
     async def write(self, messages: Sequence[bytes]) -> None:
         match self._framing:
-            case "lines":
+            case "stdio-lines":
                 data = b"".join(message + b"\n" for message in messages)
-            case "frames":
+            case "stdio-frames":
                 data = b"".join(map(frame, messages))
-            case "raw" | "whole":
+            case "stdio-raw" | "whole":
                 data = b"".join(messages)
         await self.process.write(data)
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Custom, Encrypted, Event, ReasoningDelta, ReasoningEnd, TextDelta, TextEnd, ToolArgs
+from gateway.events import (
+    Custom,
+    Event,
+    ReasoningEncryptedValue,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+)
 from gateway.wire.dialects.claude.content import result_content
 from gateway.wire.dialects.claude.tool_calls import Call, Calls
 from gateway.wire.fields import items, obj, text, word
@@ -133,7 +142,7 @@ class Lane:
                 return self._say(at, block, text(delta.get("text")))
             case "thinking_delta", "thinking":
                 words = text(delta.get("thinking"))
-                return [ReasoningDelta(words, self._first(block), self.subagent)] if words else []
+                return [ReasoningMessageContent(words, self._first(block), self.subagent)] if words else []
             case "signature_delta", "thinking":
                 block.signature += text(delta.get("signature")) or ""
                 return []
@@ -145,7 +154,7 @@ class Lane:
         if not words:
             return []
         self.speaking = at
-        return [TextDelta(words, self._first(block), self.subagent)]
+        return [TextMessageContent(words, self._first(block), self.subagent)]
 
     def _first(self, block: Block) -> str | None:
         """The message's name, with its first delta only: that makes the short way through the house."""
@@ -156,7 +165,7 @@ class Lane:
         if block.held is not None:
             block.held.append(piece)
             return []
-        return [ToolArgs(block.id, piece)] if piece else []
+        return [ToolCallArgs(block.id, piece)] if piece else []
 
     def _close(self, block: Block) -> list[Event]:
         if block.over:
@@ -165,10 +174,10 @@ class Lane:
         if block.call is not None:
             kept = "".join(block.held or ())
             begun: list[Event] = [] if block.held is None else [block.call.start()]
-            return [*begun, *([ToolArgs(block.id, kept)] if kept else []), *block.call.end()]
+            return [*begun, *([ToolCallArgs(block.id, kept)] if kept else []), *block.call.end()]
         if block.kind == "text":
-            return [TextEnd(block.id, self.subagent)] if block.said else []
-        found: list[Event] = [ReasoningEnd(block.id, self.subagent)] if block.said else []
+            return [TextMessageEnd(block.id, self.subagent)] if block.said else []
+        found: list[Event] = [ReasoningMessageEnd(block.id, self.subagent)] if block.said else []
         return [*found, *self._sealed(block.id, block.signature)]
 
     # -- whole messages
@@ -198,18 +207,25 @@ class Lane:
         match kind:
             case "text":
                 words = text(block.get("text"))
-                return [TextDelta(words, name, self.subagent), TextEnd(name, self.subagent)] if words else []
+                return (
+                    [TextMessageContent(words, name, self.subagent), TextMessageEnd(name, self.subagent)]
+                    if words
+                    else []
+                )
             case "thinking":
                 words, said = text(block.get("thinking")), list[Event]()
                 if words:
-                    said = [ReasoningDelta(words, name, self.subagent), ReasoningEnd(name, self.subagent)]
+                    said = [
+                        ReasoningMessageContent(words, name, self.subagent),
+                        ReasoningMessageEnd(name, self.subagent),
+                    ]
                 return [*said, *self._sealed(name, text(block.get("signature")))]
             case "redacted_thinking":
                 return self._sealed(name, text(block.get("data")))
         return None
 
     def _sealed(self, name: str, value: str | None) -> list[Event]:
-        return [Encrypted("message", name, value, self.subagent)] if value else []
+        return [ReasoningEncryptedValue("message", name, value, self.subagent)] if value else []
 
     def result(self, claudes: str, content: Any, metadata: dict[str, Any] | None = None) -> list[Event] | None:
         """What a tool gave back. None: the call has a result already."""

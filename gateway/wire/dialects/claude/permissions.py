@@ -1,6 +1,6 @@
 """What Claude Code asks its host ↔ AG-UI's questions and answers.
 
-In: `can_use_tool` and `elicitation` requests, and the human's answer or a policy. Out: a `Question`, and the response
+In: `can_use_tool` and `elicitation` requests, and the human's answer or a policy. Out: a `Interrupt`, and the response
 to send. What is not clearly a yes is never sent as one. What outlasts this once is offered for the session only: a rule
 that Claude writes into the project's settings is nothing that a client of the gateway can see or take back.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.claude.question_forms import form, form_answers
 from gateway.wire.fields import items, json_text, obj, present, text, word
@@ -54,26 +54,26 @@ class Pending:
 # -- questions
 
 
-def question(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Question:
+def question(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Interrupt:
     match pending.tool:
         case None:
             return _elicitation(pending.request, question_id, subagent)
         case tool if tool == ASK_USER:
             message, schema = form(pending.input)
             about = {"claude": {"toolName": tool}}
-            return Question(question_id, "input_required", message, tool_call_id, schema, None, about, subagent)
+            return Interrupt(question_id, "input_required", message, tool_call_id, schema, None, about, subagent)
         case tool:
             return _permission(pending, question_id, tool_call_id, subagent, plan=tool == EXIT_PLAN)
 
 
 def _permission(
     pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None, *, plan: bool
-) -> Question:
+) -> Interrupt:
     options = _options(pending, plan=plan)
     request = pending.request
     about = {"toolName": pending.tool, "input": _bounded(pending.input), "options": options}
     about |= {_camel(key): request.get(key) for key in SHOWN}
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if plan or tool_call_id is None else "tool_call",
         message=_message(pending, plan=plan),
@@ -139,12 +139,12 @@ def _schema(options: list[dict[str, str]], *, edits: bool) -> dict[str, Any]:
     return schema if edits else schema | {"not": {"required": ["editedArgs"]}}
 
 
-def _elicitation(request: dict[str, Any], question_id: str, subagent: str | None) -> Question:
+def _elicitation(request: dict[str, Any], question_id: str, subagent: str | None) -> Interrupt:
     """A form of an MCP server's, or a URL for the user to judge and open."""
     message, url = text(request.get("message")) or "An MCP server asks for input.", text(request.get("url"))
     schema = request.get("requested_schema")
     about = {"server": text(request.get("mcp_server_name")), "mode": text(request.get("mode"))}
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message=f"{message}\n{url}" if url else message,

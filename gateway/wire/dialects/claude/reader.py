@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault, NotJson
-from gateway.events import Broke, Custom, Event, Heard, TextDelta, TextEnd, Warned
+from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted, Warning
 from gateway.jsonio import loads
 from gateway.wire.dialects.base import Begin, Dialect, Prompt
 from gateway.wire.dialects.claude.fast_path import Template
@@ -81,7 +81,7 @@ class Reader(Dialect):
         """It has said which plugins it could not load."""
         self._news: list[Event] = []
         """To be told with what is read next."""
-        self._words: dict[str, Heard] = {}
+        self._words: dict[str, UserMessageAccepted] = {}
         """For the turn under way, by their lines' uuids: Claude has not taken them up."""
 
     def begin(self, begin: Begin) -> None:
@@ -106,7 +106,7 @@ class Reader(Dialect):
         while at < len(lines):
             texts = self._template.texts(lines, at) if main.speaking is not None else ()
             if texts:
-                found += [TextDelta(words) for words in texts if words]
+                found += [TextMessageContent(words) for words in texts if words]
                 at += len(texts)
             else:
                 self._take(lines[at], found)
@@ -122,7 +122,7 @@ class Reader(Dialect):
         speaking = self._main.speaking
         if speaking is not None and (words := _words(line, speaking)) is not None:
             self._template.learn(message, line)
-            found.append(TextDelta(words))
+            found.append(TextMessageContent(words))
             return
         told = self._line(line) if type(line) is dict else None
         if self._main.speaking != speaking:
@@ -195,7 +195,7 @@ class Reader(Dialect):
 
     def _command_output(self, line: Line) -> list[Event]:
         words, name = text(line.get("content")), self._calls.fresh("output")
-        return [TextDelta(words, name), TextEnd(name)] if words else []
+        return [TextMessageContent(words, name), TextMessageEnd(name)] if words else []
 
     # -- the session
 
@@ -216,7 +216,7 @@ class Reader(Dialect):
         self._looked = True
         return items(line.get("plugin_errors"))
 
-    def _unloaded(self, error: Line) -> Warned:
+    def _unloaded(self, error: Line) -> Warning:
         words = text(error.get("message")) or "it gave no reason"
         return self.warned("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {words}")
 
@@ -302,7 +302,7 @@ class Reader(Dialect):
             self.busy = False
             return [*found, broke]
         if words and not self.cancelled:
-            found.append(TextDelta(words, self._calls.fresh("error")))
+            found.append(TextMessageContent(words, self._calls.fresh("error")))
         return [*found, *self.end(stop_reason(line), line.get("structured_output"))]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
@@ -316,7 +316,7 @@ class Reader(Dialect):
         if not self.busy:
             return found
         self.busy = False
-        return [*found, Broke(lost.detail, lost.code)]
+        return [*found, TurnFailed(lost.detail, lost.code)]
 
 
 def _words(line: Any, speaking: int) -> str | None:

@@ -1,7 +1,7 @@
 """The `result` line → what was used, what it cost, and how the turn ended.
 
-In: the line that ends a turn of Claude's, and what its model's failure was called before. Out: `Used`, the cost,
-`Broke`. A failure may be a `success` by its subtype, so only `is_error` counts.
+In: the line that ends a turn of Claude's, and what its model's failure was called before. Out: `TokenUsage`, the cost,
+`TurnFailed`. A failure may be a `success` by its subtype, so only `is_error` counts.
 
 What was used is told for each model since the last result; older versions only add up, and go on with the sum when a
 session is resumed. A difference needs both ends: where the first is not known, the turn's own `usage` is told, which
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Broke, Custom, Used
+from gateway.events import Custom, TokenUsage, TurnFailed
 from gateway.wire.fields import COUNT_MAX, count, obj, text, word
 
 COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens")
@@ -47,7 +47,7 @@ class Book:
         """A process. `new`: nothing was used in its session before."""
         self._before, self._spent = ({}, 0.0) if new else (None, None)
 
-    def read(self, line: dict[str, Any], model: str | None) -> list[Used]:
+    def read(self, line: dict[str, Any], model: str | None) -> list[TokenUsage]:
         """What a result adds; its cost is kept for `cost`."""
         self._untold += self._cost(line)
         now = _totals(line.get("modelUsage"))
@@ -86,13 +86,13 @@ def _less(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
     return {key: value - before.get(key, 0) for key, value in now.items()}
 
 
-def _used(name: str, counts: dict[str, int], about: dict[str, Any]) -> Used:
+def _used(name: str, counts: dict[str, int], about: dict[str, Any]) -> TokenUsage:
     """The cache is told beside the input; thinking inside the output."""
     cached, written = counts.get("cacheReadInputTokens", 0), counts.get("cacheCreationInputTokens", 0)
     given = min(counts["inputTokens"] + cached + written, COUNT_MAX)
     made = counts["outputTokens"]
     provider = word(about.get("provider"))
-    return Used(
+    return TokenUsage(
         provider=PROVIDERS.get(provider, provider) if provider else None,
         model=name or None,
         input_tokens=given,
@@ -118,7 +118,7 @@ def stop_reason(line: dict[str, Any]) -> str:
     return told if told in STOPS else "end_turn"
 
 
-def failure(line: dict[str, Any], kind: str | None) -> Broke | None:
+def failure(line: dict[str, Any], kind: str | None) -> TurnFailed | None:
     """`kind`: what the model's failure was called where it was told as an answer."""
     if line.get("is_error") is not True:
         return None
@@ -126,7 +126,7 @@ def failure(line: dict[str, Any], kind: str | None) -> Broke | None:
     words = "\n".join(one for one in errors or () if isinstance(one, str) and not one.startswith(INTERNAL))
     words = words or (text(line.get("result")) or "").strip()
     code, otherwise = LIMITS.get(str(line.get("subtype")), (None, "Claude Code ended the turn with an error."))
-    return Broke(words or otherwise, code or _code(line, kind, words))
+    return TurnFailed(words or otherwise, code or _code(line, kind, words))
 
 
 def _code(line: dict[str, Any], kind: str | None, words: str) -> str:

@@ -19,7 +19,15 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Called, ClientCall, Custom, Event, Heard, Question
+from gateway.events import (
+    ClientToolCall,
+    ClientToolsCalled,
+    Custom,
+    Event,
+    Interrupt,
+    InterruptRequested,
+    UserMessageAccepted,
+)
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER, Served, called_id, result
@@ -56,12 +64,12 @@ class ClaudeDialect(Reader):
         """Ours that wait for their response: what for."""
         self._pending: dict[str, Pending] = {}
         """Claude's that wait for ours, by the question's id."""
-        self._asking: list[Question] = []
+        self._asking: list[Interrupt] = []
         """To be asked when the message that streams is complete: no run may end in the midst of it."""
         self._served = Served()
         self._called: dict[str, tuple[str, dict[str, Any]]] = {}
         """Calls of the client's tools that wait, by AG-UI's ids: Claude's request, and the message in it."""
-        self._calling: list[ClientCall] = []
+        self._calling: list[ClientToolCall] = []
         """…to be told likewise."""
         self._uuid = ""
         """Of the line whose result is awaited: the prompt, or words that came after it."""
@@ -84,7 +92,7 @@ class ClaudeDialect(Reader):
         content, dropped = to_content(prompt.blocks)
         for kind in dropped:
             words = f"Claude Code takes no {kind}: it was left out of the prompt"
-            self._news.append(self.warned("PART_DROPPED", words))
+            self._news.append(self.warned("CONTENT_DROPPED", words))
         if (news := self._served.offer(prompt.tools)) is not None:
             self._request("offer", news)
         self._calls.names = self._served.names
@@ -100,7 +108,7 @@ class ClaudeDialect(Reader):
         if not self._tells_queue:
             return False
         uuid = self._say(f"{self.turn.key} {message_id} {text}", [{"type": "text", "text": text}])
-        self._words[uuid] = Heard(message_id, text)
+        self._words[uuid] = UserMessageAccepted(message_id, text)
         return True
 
     def answer(self, question_id: str, answer: Answer) -> None:
@@ -201,7 +209,7 @@ class ClaudeDialect(Reader):
         call = self._calls.find(claudes)
         assert call is not None
         self._called[call.id] = (request_id, message)
-        self._calling.append(ClientCall(call.id, call.name, call.subagent))
+        self._calling.append(ClientToolCall(call.id, call.name, call.subagent))
         return found
 
     def _called_off(self, number: Any) -> None:
@@ -224,8 +232,8 @@ class ClaudeDialect(Reader):
     def _ask(self) -> list[Event]:
         if not (self._asking or self._calling) or self._main.streaming:
             return []
-        found: list[Event] = [Asked(tuple(self._asking))] if self._asking else []
-        found += [Called(tuple(self._calling))] if self._calling else []
+        found: list[Event] = [InterruptRequested(tuple(self._asking))] if self._asking else []
+        found += [ClientToolsCalled(tuple(self._calling))] if self._calling else []
         self._asking.clear()
         self._calling.clear()
         self._park()
@@ -340,7 +348,7 @@ class ClaudePrint(Reader):
         kinds = dropped + [str(block["type"]) for block in content if block["type"] != "text"]
         for kind in kinds:
             words = f"Claude Code takes no {kind} on its command line: it was left out of the prompt"
-            self._news.append(self.warned("PART_DROPPED", words))
+            self._news.append(self.warned("CONTENT_DROPPED", words))
         words = "\n\n".join(block["text"] for block in content if block["type"] == "text")
         self.outbox.append(words.encode("utf-8", "replace"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Custom, Event, SubagentBroke, SubagentEnd, SubagentStart
+from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.dialects.claude.messages import Lane
 from gateway.wire.dialects.claude.tool_calls import Calls
 from gateway.wire.fields import items, obj, present, text, word
@@ -89,7 +89,7 @@ class Tasks:
         if task is None or one is None or not one.open or task in self.background:
             return []
         one.open = False
-        return [SubagentEnd(str(one.lane.subagent))]
+        return [SubagentFinished(str(one.lane.subagent))]
 
     def _find(self, task: str, call: str | None) -> Subagent:
         if task not in self._subagents:
@@ -109,7 +109,7 @@ class Tasks:
         one.lane.subagent = self._calls.fresh(f"agent:{task}")
         call = self._calls.find(one.call)
         parent = above.lane.subagent if above is not None else None
-        start = SubagentStart(one.lane.subagent, one.name, one.description, parent, call.id if call else None)
+        start = SubagentStarted(one.lane.subagent, one.name, one.description, parent, call.id if call else None)
         return [*found, start]
 
     # -- notices
@@ -163,11 +163,11 @@ class Tasks:
         subagent, summary = str(one.lane.subagent), text(line.get("summary"))
         match line.get("status"):
             case "failed":
-                return [SubagentBroke(subagent, summary or "the subagent failed")]
+                return [SubagentError(subagent, summary or "the subagent failed")]
             case "stopped":
-                return [SubagentBroke(subagent, "the subagent was stopped", "CANCELLED")]
+                return [SubagentError(subagent, "the subagent was stopped", "CANCELLED")]
             case _:
-                return [SubagentEnd(subagent, summary)]
+                return [SubagentFinished(subagent, summary)]
 
     def _shown(self, task: str, line: dict[str, Any]) -> list[Event]:
         call = self._calls.find(word(line.get("tool_use_id")))

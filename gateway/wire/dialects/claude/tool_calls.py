@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.wire.dialects.claude.content import Parts
 from gateway.wire.fields import json_text
 
@@ -23,20 +23,20 @@ class Call:
     """Its arguments are complete."""
     answered: bool = False
 
-    def start(self) -> ToolStart:
-        return ToolStart(self.id, self.name, subagent=self.subagent)
+    def start(self) -> ToolCallStart:
+        return ToolCallStart(self.id, self.name, subagent=self.subagent)
 
     def end(self) -> list[Event]:
         if self.ended:
             return []
         self.ended = True
-        return [ToolEnd(self.id)]
+        return [ToolCallEnd(self.id)]
 
     def answer(self, content: str | Parts, metadata: dict[str, Any] | None = None) -> list[Event]:
         if self.answered:
             return []
         self.ended = self.answered = True
-        return [ToolResult(self.id, content, subagent=self.subagent, metadata=metadata)]
+        return [ToolCallResult(self.id, content, subagent=self.subagent, metadata=metadata)]
 
 
 class Calls:
@@ -68,7 +68,7 @@ class Calls:
         call = self.new(claudes, name, subagent)
         if call is None:
             return []
-        return [call.start(), ToolArgs(call.id, json_text(arguments)), *call.end()]
+        return [call.start(), ToolCallArgs(call.id, json_text(arguments)), *call.end()]
 
     def fresh(self, place: str) -> str:
         """An id that this turn has not given before."""

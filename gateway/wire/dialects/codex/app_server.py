@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Called, ClientCall, Event, Heard
+from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, UserMessageAccepted
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
 from gateway.wire.dialects.codex import session_state
@@ -88,7 +88,7 @@ class Codex(Hearing):
         if not self.running:
             return False
         name = f"{self.turn.key}:{message_id}"
-        self.words[name] = Heard(message_id, text)
+        self.words[name] = UserMessageAccepted(message_id, text)
         told = {"expectedTurnId": self.turn_id, "clientUserMessageId": name, "input": [text_input(text)]}
         self._ask("turn/steer", {"threadId": self.session_id, **told})
         return True
@@ -310,7 +310,7 @@ class Codex(Hearing):
         call_id = lane.call_id(item_id) or item_id
         self._served.calls[call_id] = number
         found += [event for lane in self.family.lanes() for event in lane.park()]
-        return [*found, Called((ClientCall(call_id, tool["name"], lane.subagent),))]
+        return [*found, ClientToolsCalled((ClientToolCall(call_id, tool["name"], lane.subagent),))]
 
     def _question(self, pending: Pending) -> list[Event]:
         if self.cancelled and self.busy:
@@ -331,7 +331,7 @@ class Codex(Hearing):
         name = self.own(f"ask:{pending.request_id}")
         self._pending[name] = pending
         found += [event for lane in self.family.lanes() for event in lane.park()]
-        return [*found, Asked((question(pending, name, call, lane.subagent, lane.files(item_id)),))]
+        return [*found, InterruptRequested((question(pending, name, call, lane.subagent, lane.files(item_id)),))]
 
     def resolved(self, request_id: Any) -> None:
         """A request is no longer open, whoever answered it."""

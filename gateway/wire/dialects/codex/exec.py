@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from gateway.events import Broke, Event
+from gateway.events import Event, TurnFailed
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.codex.errors import turn_fault, unpacked, words_code
 from gateway.wire.dialects.codex.items import Lane
@@ -80,7 +80,9 @@ class CodexExec(Dialect):
         wanted = self.given.session_id
         if wanted is None or self.given.fork or wanted == thread_id:
             return []
-        return [self.warned("SESSION_LOST", "the agent knows no such session; it began a new one", sessionId=wanted)]
+        return [
+            self.warned("SESSION_NOT_RESUMED", "the agent knows no such session; it began a new one", sessionId=wanted)
+        ]
 
     def _item(self, moment: str, told: dict[str, Any]) -> list[Event] | None:
         """None: of a kind that is not known."""
@@ -124,7 +126,7 @@ class CodexExec(Dialect):
         if self.cancelled:
             return [*found, *self.end()]
         self.busy = False
-        return [*found, Broke(words, code)]
+        return [*found, TurnFailed(words, code)]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         """An end without a word is a cancelled run, or a failure that only stderr tells of."""

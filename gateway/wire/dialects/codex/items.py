@@ -16,14 +16,14 @@ import orjson
 from gateway.events import (
     Custom,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.plans import Plans
@@ -76,22 +76,22 @@ class Lane:
 
     # -- messages and thoughts
 
-    def text(self, item_id: str, delta: str) -> TextDelta:
+    def text(self, item_id: str, delta: str) -> TextMessageContent:
         """A piece of a message. Nearly all that ever comes: nothing is done twice."""
         pieces = self._pieces.get(item_id)
         if pieces is None:
             pieces = self._pieces[item_id] = []
             self._ids[item_id] = f"{self._prefix}:{item_id}"
             pieces.append(delta)
-            return TextDelta(delta, self._ids[item_id], self.subagent, None, self._phases.pop(item_id, None))
+            return TextMessageContent(delta, self._ids[item_id], self.subagent, None, self._phases.pop(item_id, None))
         pieces.append(delta)
-        return TextDelta(delta, self._ids[item_id], self.subagent)
+        return TextMessageContent(delta, self._ids[item_id], self.subagent)
 
-    def thought(self, item_id: str, part: str, delta: str) -> ReasoningDelta:
+    def thought(self, item_id: str, part: str, delta: str) -> ReasoningMessageContent:
         """`part`: every part of a summary is a message of its own."""
         key = f"{item_id}:{part}"
         self._pieces.setdefault(key, []).append(delta)
-        return ReasoningDelta(delta, f"{self._prefix}:{key}", self.subagent)
+        return ReasoningMessageContent(delta, f"{self._prefix}:{key}", self.subagent)
 
     def _message(self, item: Item) -> list[Event]:
         """Complete. What no delta told is told now; what deltas told otherwise cannot be taken back."""
@@ -102,7 +102,7 @@ class Lane:
         rest = words[len(said) :] if words.startswith(said) else ""
         found: list[Event] = [self.text(item_id, rest)] if rest else []
         if said or rest:
-            found.append(TextEnd(self._ids[item_id], self.subagent))
+            found.append(TextMessageEnd(self._ids[item_id], self.subagent))
         if item.get("questions"):
             found.append(Custom("codex.questions", {"questions": item["questions"]}, self.subagent))
         return found
@@ -122,7 +122,9 @@ class Lane:
         said = "".join(self._pieces.get(f"{item_id}:{part}", ()))
         rest = words[len(said) :] if words.startswith(said) else ""
         found: list[Event] = [self.thought(item_id, part, rest)] if rest else []
-        return [*found, ReasoningEnd(f"{self._prefix}:{item_id}:{part}", self.subagent)] if said or rest else found
+        return (
+            [*found, ReasoningMessageEnd(f"{self._prefix}:{item_id}:{part}", self.subagent)] if said or rest else found
+        )
 
     def fitted(self, schema: Mapping[str, Any] | None) -> Any:
         """The answer to a turn that had to fit a schema, as what it is."""
@@ -183,14 +185,14 @@ class Lane:
         if item_id in self._calls:
             return []
         call = self._calls[item_id] = Call(f"{self._prefix}:{item_id}", item_id, item=item)
-        found: list[Event] = [ToolStart(call.id, call_name(item), subagent=self.subagent, metadata=shown(item))]
+        found: list[Event] = [ToolCallStart(call.id, call_name(item), subagent=self.subagent, metadata=shown(item))]
         return found if KINDS[item["type"]].late else [*found, *self._end(call, item)]
 
     def _end(self, call: Call, item: Item) -> list[Event]:
         if call.ended:
             return []
         call.ended = True
-        return [ToolArgs(call.id, arguments(item)), ToolEnd(call.id)]
+        return [ToolCallArgs(call.id, arguments(item)), ToolCallEnd(call.id)]
 
     def _finish(self, item: Item) -> list[Event]:
         found = self._start(item)
@@ -200,7 +202,7 @@ class Lane:
         found += self._end(call, item)
         call.answered, call.item = True, None
         found += self._printed(call, item)
-        return [*found, ToolResult(call.id, result(item), subagent=self.subagent, metadata=shown(item))]
+        return [*found, ToolCallResult(call.id, result(item), subagent=self.subagent, metadata=shown(item))]
 
     def _late(self, call: Call, item: Item) -> list[Event]:
         if call.item is None:
@@ -222,7 +224,7 @@ class Lane:
                 call.answered = True
                 about = shown(call.item)
                 words = CANCELLED if cancelled else UNREPORTED
-                found.append(ToolResult(call.id, words, subagent=self.subagent, metadata=about))
+                found.append(ToolCallResult(call.id, words, subagent=self.subagent, metadata=about))
         return found
 
     # -- what a call says while it runs

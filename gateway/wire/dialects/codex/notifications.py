@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke, Custom, Event, Heard
+from gateway.events import Custom, Event, TurnFailed, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect, Prompt
 from gateway.wire.dialects.codex import session_state
 from gateway.wire.dialects.codex.errors import turn_fault
@@ -50,7 +50,7 @@ class Hearing(Dialect):
         self._warned: set[str] = set()
         self.tool_names: dict[str, str] = {}
         """Codex's names of the client's own tools → theirs."""
-        self.words: dict[str, Heard] = {}
+        self.words: dict[str, UserMessageAccepted] = {}
         """For the turn under way, by the ids that Codex was given with them: it has not taken them up."""
 
     # -- for the half that speaks
@@ -242,7 +242,7 @@ class Hearing(Dialect):
 
     def _broke(self, words: str, code: str) -> list[Event]:
         self.busy = False
-        return [Broke(words, code)]
+        return [TurnFailed(words, code)]
 
     def _failed(self, params: Params) -> Found:
         """What is tried again is no end; what is not is told once more, as the end of the turn."""

@@ -1,6 +1,6 @@
 """What Codex asks the client → AG-UI's questions.
 
-In: the app server's requests for approval and for input. Out: a `Question`. Codex takes no changed arguments: to run
+In: the app server's requests for approval and for input. Out: a `Interrupt`. Codex takes no changed arguments: to run
 the old ones after an edit would be worse than to refuse, and the schema says so.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.wire.acp.permissions import elicitation_question
 from gateway.wire.dialects.codex.permission_options import COMMAND, FILES, INPUT, PERMISSIONS, Option, Pending
 from gateway.wire.fields import items, obj, present, text, word
@@ -30,7 +30,7 @@ PLAIN = {
 
 def question(
     pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None, files: Sequence[str] = ()
-) -> Question:
+) -> Interrupt:
     """`files`: what would be changed, which the request itself does not say."""
     if pending.about_tool:
         asked = _approval(pending, question_id, tool_call_id, subagent)
@@ -43,10 +43,10 @@ def question(
     return replace(asked, metadata={"codex": present(about)} | ({"url": url} if url else {}))
 
 
-def _approval(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Question:
+def _approval(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Interrupt:
     options = pending.options
     told = [{"optionId": option.id, "name": option.name, "kind": option.kind} for option in options]
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if tool_call_id is None else "tool_call",
         message=_message(pending),
@@ -85,11 +85,11 @@ def _schema(options: list[Option]) -> dict[str, Any]:
     }
 
 
-def _form(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Question:
+def _form(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Interrupt:
     asked = pending.questions
     properties = {name: _field(one) for name, one in asked.items()}
     lines = [text(one.get("question")) for one in asked.values()]
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message="\n".join(line for line in lines if line) or "The agent asks for input.",

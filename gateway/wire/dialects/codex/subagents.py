@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events import Event, SubagentBroke, SubagentEnd, SubagentStart
+from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.dialects.codex.errors import turn_fault
 from gateway.wire.dialects.codex.items import Lane
 from gateway.wire.dialects.codex.tool_calls import Item
@@ -62,7 +62,7 @@ class Family:
         self._count += 1
         name = f"{self._key}/{self._count}"
         child.lane = Lane(name, name)
-        start = SubagentStart(name, child.name, child.description, parent=above, tool_call_id=child.tool_call_id)
+        start = SubagentStarted(name, child.name, child.description, parent=above, tool_call_id=child.tool_call_id)
         return child.lane, [*found, start]
 
     def met(self, item: Item, owner: str | None, lane: Lane) -> None:
@@ -91,8 +91,8 @@ class Family:
         found += lane.close(cancelled=turn.get("status") == "interrupted")
         if turn.get("status") == "failed":
             words, code = turn_fault(obj(turn.get("error")))
-            return [*found, SubagentBroke(str(lane.subagent), words, code)]
-        return [*found, SubagentEnd(str(lane.subagent))]
+            return [*found, SubagentError(str(lane.subagent), words, code)]
+        return [*found, SubagentFinished(str(lane.subagent))]
 
     def rest(self, *, cancelled: bool) -> list[Event]:
         """The session's own turn is over: whoever goes on does so in another run."""
@@ -100,6 +100,6 @@ class Family:
         for child in self._children.values():
             if child.lane is not None:
                 found += child.lane.close(cancelled=cancelled)
-                found.append(SubagentEnd(str(child.lane.subagent), {"status": "running"}))
+                found.append(SubagentFinished(str(child.lane.subagent), {"status": "running"}))
                 child.lane = None
         return [*found, *self.main.close(cancelled=cancelled)]

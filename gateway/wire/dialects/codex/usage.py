@@ -1,15 +1,15 @@
 """Token counts of a thread → what was used since the last count.
 
-In: `thread/tokenUsage/updated` (`total` and `last`), or the total alone, as `exec` prints it. Out: `Used`. Differences
-of the total are what counts: a count may be told twice, and after a compaction `last` is an estimate. Codex's numbers
-already include their parts: cached tokens are inside the input, reasoning inside the output.
+In: `thread/tokenUsage/updated` (`total` and `last`), or the total alone, as `exec` prints it. Out: `TokenUsage`.
+Differences of the total are what counts: a count may be told twice, and after a compaction `last` is an estimate.
+Codex's numbers already include their parts: cached tokens are inside the input, reasoning inside the output.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Used
+from gateway.events import TokenUsage
 from gateway.wire.fields import count, obj
 
 FIELDS = {
@@ -34,7 +34,7 @@ class Book:
         """A count of what was before this turn."""
         self._before = _counts(total) or self._before
 
-    def read(self, total: Any, last: Any, model: str | None, provider: str | None) -> Used | None:
+    def read(self, total: Any, last: Any, model: str | None, provider: str | None) -> TokenUsage | None:
         """None: nothing new, or nothing that can be told apart from what was before."""
         now, before = _counts(total), self._before
         self._before = now or before
@@ -50,8 +50,8 @@ def _counts(told: Any) -> Counts | None:
     return known if "input_tokens" in known or "output_tokens" in known else None
 
 
-def _used(counts: Counts | None, model: str | None, provider: str | None) -> Used | None:
+def _used(counts: Counts | None, model: str | None, provider: str | None) -> TokenUsage | None:
     if not counts or not any(counts.values()):
         return None
     total = counts.get("input_tokens", 0) + counts.get("output_tokens", 0)
-    return Used(provider=provider, model=model, total_tokens=count(total), **counts)
+    return TokenUsage(provider=provider, model=model, total_tokens=count(total), **counts)

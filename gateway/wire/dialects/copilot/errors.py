@@ -9,11 +9,11 @@ import re
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke
+from gateway.events import TurnFailed
 from gateway.wire.fields import count, obj, text, word
 
 WRAPPED = re.compile(r"^Request \S+ failed with message: ")
-SESSION_LOST = re.compile(
+SESSION_NOT_RESUMED = re.compile(
     r"session\b.{0,80}\bnot found|no persisted or in-memory events|No session, task, or name matched",
     re.IGNORECASE | re.DOTALL,
 )
@@ -37,16 +37,16 @@ def answer_fault(error: Any, method: str) -> AgentFault:
 
 
 def code_of(words: str, default: str = "AGENT_ERROR") -> str:
-    if SESSION_LOST.search(words):
+    if SESSION_NOT_RESUMED.search(words):
         return "SESSION_NOT_FOUND"
     return "AUTH_REQUIRED" if NOT_SIGNED_IN.search(words) else default
 
 
-def session_error(data: dict[str, Any]) -> Broke:
+def session_error(data: dict[str, Any]) -> TurnFailed:
     """`session.error`: its message has the model's own words. A category is only given for what a model's provider
     refused, or GitHub did in its place."""
     words = text(data.get("message")) or "the agent gave no reason"
     if data.get("errorType") in SIGN_IN:
-        return Broke(words, "AUTH_REQUIRED")
+        return TurnFailed(words, "AUTH_REQUIRED")
     of_model = count(data.get("statusCode")) is not None or word(data.get("errorType")) is not None
-    return Broke(words, code_of(words, "MODEL_ERROR" if of_model else "AGENT_ERROR"))
+    return TurnFailed(words, code_of(words, "MODEL_ERROR" if of_model else "AGENT_ERROR"))

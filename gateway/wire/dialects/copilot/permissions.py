@@ -1,7 +1,7 @@
 """What Copilot asks its user ↔ AG-UI's questions and answers.
 
-In: the data of a `….requested` event, and the human's answer or a policy. Out: a `Question`, and what the server's call
-for that kind of answer takes. What is not clearly a yes is never sent as one, and "for the session" only on the
+In: the data of a `….requested` event, and the human's answer or a policy. Out: a `Interrupt`, and what the server's
+call for that kind of answer takes. What is not clearly a yes is never sent as one, and "for the session" only on the
 user's own word.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.acp.permissions import SHOWN_CHARS, elicitation_question, elicitation_result
 from gateway.wire.fields import json_text, obj, present, text, word
@@ -39,7 +39,7 @@ class Kind:
     """The server's call that takes the answer…"""
     field: str
     """…under this name."""
-    question: Callable[[str, Data, str | None, str | None], Question]
+    question: Callable[[str, Data, str | None, str | None], Interrupt]
     """(our id, data, AG-UI's id of the tool call, subagent)"""
     answered: Callable[[Data, Answer], Any]
     by_policy: Callable[[Data, Policy], Any]
@@ -48,14 +48,14 @@ class Kind:
 # -- permission to use a tool
 
 
-def _permission(question_id: str, data: Data, call: str | None, subagent: str | None) -> Question:
+def _permission(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
     request = obj(data.get("permissionRequest"))
     lines = dict.fromkeys(line for key in LINES if (line := text(request.get(key))))
     if (server := word(request.get("serverName"))) is not None:
         lines = {": ".join([server, *lines]): None}
     shown = request if len(json_text(request)) <= SHOWN_CHARS else {"kind": request.get("kind"), "tooLarge": True}
     options = _options(data)
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if call is None else "tool_call",
         message="\n".join(lines) or f"Copilot asks for permission: {text(request.get('kind')) or 'unknown'}.",
@@ -132,12 +132,12 @@ def _permission_policy(data: Data, policy: Policy) -> Data:
 # -- a question of the agent's own
 
 
-def _input(question_id: str, data: Data, call: str | None, subagent: str | None) -> Question:
+def _input(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
     choices, free = _choices(data), data.get("allowFreeform") is not False
     told: Data = {"type": "string", "title": "Answer"}
     if choices:
         told |= {"anyOf": [{"enum": choices}, {"type": "string"}]} if free else {"enum": choices}
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message=text(data.get("question")) or "Copilot asks a question.",
@@ -170,7 +170,7 @@ def _input_policy(data: Data, policy: Policy) -> Data:
 # -- a form
 
 
-def _form(question_id: str, data: Data, call: str | None, subagent: str | None) -> Question:
+def _form(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
     asked = elicitation_question(question_id, data, call, subagent=subagent)
     about = present({key: text(data.get(key)) for key in ("mode", "url", "elicitationSource")})
     url = {"url": about["url"]} if "url" in about else {}
@@ -185,13 +185,13 @@ def _form_policy(data: Data, policy: Policy) -> Data:
 # -- a plan to be carried out
 
 
-def _plan(question_id: str, data: Data, call: str | None, subagent: str | None) -> Question:
+def _plan(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
     actions = _actions(data)
     named = [{"const": action, "title": action.replace("_", " ")} for action in (*actions, NO)]
     lines = [text(data.get("summary")), text(data.get("planContent"))]
     choice = {"type": "string", "enum": [*actions, NO], "oneOf": named}
     approved = {"type": "boolean", "title": "Approve", "description": "A plain yes or no, instead of an option."}
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if call is None else "tool_call",
         message="\n\n".join(line for line in lines if line) or "Copilot has a plan.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Broke, Custom, Event
+from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.copilot.errors import code_of
 from gateway.wire.dialects.copilot.session_events import Story
@@ -59,8 +59,8 @@ class CopilotPrintDialect(Dialect):
             return [self._story.error]
         words = stderr.strip()[-WORDS_CHARS:]
         if not words:
-            return [Broke(f"the agent ended with exit code {exit_code} before its result", "AGENT_DIED")]
-        return [Broke(words, code_of(words, "AGENT_ERROR" if exit_code else "AGENT_DIED"))]
+            return [TurnFailed(f"the agent ended with exit code {exit_code} before its result", "AGENT_DIED")]
+        return [TurnFailed(words, code_of(words, "AGENT_ERROR" if exit_code else "AGENT_DIED"))]
 
     def _over(self, event: dict[str, Any]) -> list[Event]:
         if not self.busy:
@@ -70,7 +70,7 @@ class CopilotPrintDialect(Dialect):
         code, error = event.get("exitCode"), self._story.error
         if not self.cancelled and (error is not None or code not in (0, None)):
             self.busy = False
-            return [*found, error or Broke(f"the agent ended with exit code {code}")]
+            return [*found, error or TurnFailed(f"the agent ended with exit code {code}")]
         return found + self.end()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
-from gateway.events import Asked, Broke, Called, ClientCall, Event
+from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
 from gateway.wire.acp.plans import Plans
 from gateway.wire.client_tools import named, words
@@ -89,7 +89,7 @@ class CopilotDialect(Steering):
         self._next.extend(self._wishes(prompt))
         attached = attachments(prompt)
         self._first = [
-            self.warned("NOT_ATTACHED", UNSEEN, mimeType=one["mimeType"]) for one in attached if overlooked(one)
+            self.warned("CONTENT_DROPPED", UNSEEN, mimeType=one["mimeType"]) for one in attached if overlooked(one)
         ]
         told = present({"prompt": prompt.text, "attachments": attached})
         self._next.append(("session.send", {"prompt": "", **told}, self._sent))
@@ -196,7 +196,9 @@ class CopilotDialect(Steering):
     def _forked(self, result: Data, fault: AgentFault | None) -> list[Event]:
         copy = word(result.get("sessionId"))
         if copy is None:
-            self.failure = fault or AgentFault("the agent forked the session without an id", code="AGENT_NONSENSE")
+            self.failure = fault or AgentFault(
+                "the agent forked the session without an id", code="AGENT_PROTOCOL_ERROR"
+            )
         else:
             self._resume(copy)
         return []
@@ -208,7 +210,7 @@ class CopilotDialect(Steering):
     def _opened(self, result: Data, fault: AgentFault | None) -> list[Event]:
         session_id = word(result.get("sessionId"))
         if session_id is None:
-            self.failure = fault or AgentFault("the agent opened a session without an id", code="AGENT_NONSENSE")
+            self.failure = fault or AgentFault("the agent opened a session without an id", code="AGENT_PROTOCOL_ERROR")
             return []
         self.session_id = session_id
         opened(self.facts, result)
@@ -253,7 +255,7 @@ class CopilotDialect(Steering):
         if self.cancelled:
             return self.end()
         self.busy = False
-        return [Broke(fault.detail, fault.code)]
+        return [TurnFailed(fault.detail, fault.code)]
 
     def _abort(self) -> None:
         self._abort_due = False
@@ -324,7 +326,7 @@ class CopilotDialect(Steering):
         question_id = self.own(request_id)
         self._questions[question_id] = (kind, data)
         question = KINDS[kind].question(question_id, data, call.id if call else None, lane.subagent)
-        return [*found, Asked((question,))]
+        return [*found, InterruptRequested((question,))]
 
     def _offered(self, data: Data) -> bool:
         return data.get("toolName") in self._story.calls.names and word(data.get("toolCallId")) is not None
@@ -338,7 +340,7 @@ class CopilotDialect(Steering):
         call = self._story.calls.known(data.get("toolCallId"))
         assert call is not None
         self._called[call.id] = data.get("requestId")
-        return [*found, Called((ClientCall(call.id, call.name, call.subagent),))]
+        return [*found, ClientToolsCalled((ClientToolCall(call.id, call.name, call.subagent),))]
 
     def _give(self, request_id: Any, told: Data) -> None:
         self._ask_session(UNASKED[CALL][0], {"requestId": request_id, **told}, _nothing)

@@ -12,16 +12,16 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.events import (
-    Broke,
     Custom,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    StepEnd,
-    StepStart,
-    TextDelta,
-    TextEnd,
-    Warned,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    StepFinished,
+    StepStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    TurnFailed,
+    Warning,
 )
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.copilot.errors import session_error
@@ -38,7 +38,7 @@ class Story:
     def __init__(self, own: Callable[[str], str], facts: dict[str, Any], announced: dict[str, Any]) -> None:
         self.lanes, self.calls = Lanes(own), Calls(own)
         self.facts, self.announced = facts, announced
-        self.error: Broke | None = None
+        self.error: TurnFailed | None = None
         """Why the turn fails, if nothing comes after it."""
 
     def begin(self) -> None:
@@ -57,7 +57,7 @@ class Story:
             if "agentId" not in event and lane.key is not None and lane.key == data.get("messageId"):
                 words = data.get("deltaContent")
                 if type(words) is str:
-                    return [TextDelta(words, lane.shown)] if words else []
+                    return [TextMessageContent(words, lane.shown)] if words else []
         if kind in NOISE:
             return []
         if (tell := FACTS.get(kind)) is not None:
@@ -82,7 +82,7 @@ class Story:
             return None
         if not words:
             return []
-        return self._in_lane(event, lambda lane: [TextDelta(words, lane.goes_on(message_id), lane.subagent)])
+        return self._in_lane(event, lambda lane: [TextMessageContent(words, lane.goes_on(message_id), lane.subagent)])
 
     def _thought(self, event: Data, data: Data) -> list[Event] | None:
         """A delta, or the whole thought: that comes after the message, and is told only if no delta was."""
@@ -96,7 +96,7 @@ class Story:
         def told(lane: Lane) -> list[Event]:
             if "deltaContent" not in data and thought_id in self.lanes.streamed:
                 return []
-            return [ReasoningDelta(words, lane.goes_on(thought_id), lane.subagent)]
+            return [ReasoningMessageContent(words, lane.goes_on(thought_id), lane.subagent)]
 
         return self._in_lane(event, told)
 
@@ -109,9 +109,9 @@ class Story:
         def told(lane: Lane) -> list[Event]:
             found: list[Event] = []
             if words and message_id not in self.lanes.streamed:
-                found.append(TextDelta(words, lane.goes_on(message_id), lane.subagent))
+                found.append(TextMessageContent(words, lane.goes_on(message_id), lane.subagent))
             if lane.key == message_id:
-                found.append(TextEnd(lane.shown, lane.subagent))
+                found.append(TextMessageEnd(lane.shown, lane.subagent))
                 lane.broken_off()
             for request in items(data.get("toolRequests")):
                 lane.broken_off()
@@ -153,13 +153,13 @@ class Story:
     def _step(self, event: Data, data: Data) -> list[Event] | None:
         name = f"turn {word(data.get('turnId')) or ''}".strip()
         warned = self._went_on() if "agentId" not in event else []
-        told = self._in_lane(event, lambda lane: [StepStart(name, lane.subagent)]) or []
+        told = self._in_lane(event, lambda lane: [StepStarted(name, lane.subagent)]) or []
         return [*warned, *told]
 
     def _went_on(self) -> list[Event]:
         """An error after which the agent goes on was not the end."""
         error, self.error = self.error, None
-        return [] if error is None else [Warned(error.code, error.message)]
+        return [] if error is None else [Warning(error.code, error.message)]
 
     def _step_end(self, event: Data, data: Data) -> list[Event] | None:
         if not self.lanes.knows(event.get("agentId")):
@@ -169,9 +169,9 @@ class Story:
         def told(lane: Lane) -> list[Event]:
             found: list[Event] = []
             if lane.key is not None:
-                found = [TextEnd(None, lane.subagent), ReasoningEnd(None, lane.subagent)]
+                found = [TextMessageEnd(None, lane.subagent), ReasoningMessageEnd(None, lane.subagent)]
                 lane.broken_off()
-            return [*found, StepEnd(name, lane.subagent)]
+            return [*found, StepFinished(name, lane.subagent)]
 
         return self._in_lane(event, told)
 

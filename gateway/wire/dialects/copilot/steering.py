@@ -1,9 +1,9 @@
 """Words for a turn under way: `session.send` with `mode: immediate`.
 
-In: what Copilot says of them. Out: the requests, `Heard` when the message comes back as one of the conversation, and
-what keeps the turn from its end. Copilot names a message in its answer, and begins another round with one that came too
-late for the last, so a turn with words that wait goes on. When it is cancelled they are taken back first: an abort
-would leave them, and Copilot go on with them.
+In: what Copilot says of them. Out: the requests, `UserMessageAccepted` when the message comes back as one of the
+conversation, and what keeps the turn from its end. Copilot names a message in its answer, and begins another round with
+one that came too late for the last, so a turn with words that wait goes on. When it is cancelled they are taken back
+first: an abort would leave them, and Copilot go on with them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
-from gateway.events import Event, Heard
+from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.fields import obj, word
 
@@ -30,9 +30,9 @@ class Steering(Dialect):
         """The prompt has come back as a message."""
         self._rested = False
         """The turn would be over but for words that wait."""
-        self._words: dict[str, Heard] = {}
+        self._words: dict[str, UserMessageAccepted] = {}
         """In Copilot's queue, by its names of them."""
-        self._claimed: dict[str, Heard] = {}
+        self._claimed: dict[str, UserMessageAccepted] = {}
         """…and about to be a message, too late to be taken back."""
         self._unnamed = 0
         """Sent, and not answered with a name."""
@@ -65,13 +65,13 @@ class Steering(Dialect):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._begun:
             return False
-        words, key = Heard(message_id, text), self.turn.key
+        words, key = UserMessageAccepted(message_id, text), self.turn.key
         self._unnamed += 1
         told = {"prompt": text, "mode": "immediate"}
         self._ask_session("session.send", told, lambda result, fault: self._named(words, key, result))
         return True
 
-    def _named(self, words: Heard, key: str, result: Data) -> list[Event]:
+    def _named(self, words: UserMessageAccepted, key: str, result: Data) -> list[Event]:
         if key != self.turn.key or not self.busy:
             return []
         self._unnamed -= 1
@@ -102,7 +102,7 @@ class Steering(Dialect):
         if not self._unnamed and not self._asked_back:
             self._abort()
 
-    def _take_back(self, name: str, words: Heard) -> None:
+    def _take_back(self, name: str, words: UserMessageAccepted) -> None:
         key = self.turn.key
         self._asked_back.add(name)
         told = {"messageId": name, "expectedPrompt": words.text}

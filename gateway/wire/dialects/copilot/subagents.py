@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateway.events import Event, SubagentBroke, SubagentEnd, SubagentStart
+from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
 
 
 class Lane:
@@ -80,11 +80,11 @@ class Lanes:
         name = self._names[agent_id] = name or self._names.get(agent_id, "subagent")
         lane = self._of[agent_id] = Lane(self._own, subagent, self.streamed)
         above = self._of.get(parent or "")
-        start = SubagentStart(subagent, name, about, above.subagent if above else None, call)
+        start = SubagentStarted(subagent, name, about, above.subagent if above else None, call)
         return lane, [start]
 
     def close(self, agent_id: object, error: str | None = None) -> list[Event]:
         lane = self._of.pop(agent_id, None) if isinstance(agent_id, str) else None
         if lane is None or lane.subagent is None:
             return []
-        return [SubagentEnd(lane.subagent) if error is None else SubagentBroke(lane.subagent, error)]
+        return [SubagentFinished(lane.subagent) if error is None else SubagentError(lane.subagent, error)]

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Custom, Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.wire.acp.content import to_part
 from gateway.wire.acp.terminals import Output
 from gateway.wire.fields import items, json_text, obj, present, text, word
@@ -77,7 +77,7 @@ class Calls:
         call.given.append(delta)
         if call.free:
             delta = ("" if call.given[1:] else '{"input":"') + _escaped(delta)
-        return [*found, ToolArgs(call.id, delta)]
+        return [*found, ToolCallArgs(call.id, delta)]
 
     def settled(self, data: dict[str, Any], subagent: str | None) -> list[Event] | None:
         """The call as a whole: the input is complete. None: it has no id."""
@@ -105,7 +105,7 @@ class Calls:
             found += self._end(call, {})
         content = _content(data)
         metadata = {"copilot": _about_result(data)}
-        return [*found, ToolResult(call.id, content, subagent=call.subagent, metadata=metadata)]
+        return [*found, ToolCallResult(call.id, content, subagent=call.subagent, metadata=metadata)]
 
     def printed(self, data: dict[str, Any]) -> list[Event] | None:
         """`tool.shell_output`: what is new."""
@@ -136,7 +136,7 @@ class Calls:
         times = self._times[agents_id] = self._times.get(agents_id, 0) + 1
         shown = self._own(agents_id if times == 1 else f"{agents_id}.{times}")
         call = self._calls[agents_id] = Call(shown, agents_id, self.names.get(name or "", name or "tool"), subagent)
-        return call, [ToolStart(call.id, call.name, subagent=subagent)]
+        return call, [ToolCallStart(call.id, call.name, subagent=subagent)]
 
     def _end(self, call: Call, data: dict[str, Any]) -> list[Event]:
         if call.ended:
@@ -146,13 +146,13 @@ class Calls:
         found: list[Event] = []
         about = _about(data)
         if call.free and call.given:
-            found.append(ToolArgs(call.id, '"}'))
+            found.append(ToolCallArgs(call.id, '"}'))
         elif not call.given:
-            found.append(ToolArgs(call.id, _whole(arguments)))
+            found.append(ToolCallArgs(call.id, _whole(arguments)))
         elif arguments is not None and not _same("".join(call.given), arguments):
             # What was streamed cannot be taken back; who wants the truth finds it here.
             about["arguments"] = arguments
-        return [*found, ToolEnd(call.id, {"copilot": about} if about else None)]
+        return [*found, ToolCallEnd(call.id, {"copilot": about} if about else None)]
 
 
 def _escaped(words: str) -> str:

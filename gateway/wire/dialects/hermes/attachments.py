@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.events import Warned
+from gateway.events import Warning
 from gateway.wire.dialects.base import Block
 from gateway.wire.fields import obj, text, word
 
@@ -14,17 +14,17 @@ LARGEST = 11_000_000
 Call = tuple[str, dict[str, str]]
 
 
-def attachments(blocks: Sequence[Block]) -> tuple[list[Call], list[Warned]]:
+def attachments(blocks: Sequence[Block]) -> tuple[list[Call], list[Warning]]:
     """In order, and what had to be left out."""
     calls: list[Call] = []
-    left_out: list[Warned] = []
+    left_out: list[Warning] = []
     for number, block in enumerate(blocks):
         if block.get("type") == "text":
             continue
         call = _call(block)
         if call is None or max(map(len, call[1].values())) > LARGEST:
             why = "Hermes takes images, PDFs and files only" if call is None else "it is too large"
-            left_out.append(Warned("PART_DROPPED", f"part {number} of the prompt was left out: {why}"))
+            left_out.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {why}"))
         else:
             calls.append(call)
     return calls, left_out

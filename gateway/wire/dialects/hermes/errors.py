@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke
+from gateway.events import TurnFailed
 from gateway.wire.fields import obj, word
 
 SIGN_IN = re.compile(r"No (inference|LLM) provider configured|HTTP 40[13]\b|\bAPI key\b.{0,40}(missing|not set|found)")
@@ -28,6 +28,6 @@ def rpc_fault(error: Any, method: str) -> AgentFault:
     return AgentFault(f"the agent answered {method} with an error: {words}", code=code, method=method)
 
 
-def broke(words: str, *, otherwise: str = "MODEL_ERROR") -> Broke:
+def broke(words: str, *, fallback: str = "MODEL_ERROR") -> TurnFailed:
     """A turn that failed with these words."""
-    return Broke(words, "AUTH_REQUIRED" if SIGN_IN.search(words) else otherwise)
+    return TurnFailed(words, "AUTH_REQUIRED" if SIGN_IN.search(words) else fallback)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Asked, Event
+from gateway.events import Event, InterruptRequested
 from gateway.turn import Answer
 from gateway.wire.dialects.hermes.permissions import Pending, by_policy, question, reply
 from gateway.wire.dialects.hermes.rpc_calls import nothing
@@ -38,7 +38,7 @@ class Questions(Wishes):
         if decided is not None:
             self.answer(question_id, decided)
             return settled
-        return [*settled, Asked((question(question_id, pending, call_id, self.given.params),))]
+        return [*settled, InterruptRequested((question(question_id, pending, call_id, self.given.params),))]
 
     def _settle_call(self, pending: Pending) -> tuple[list[Event], str | None]:
         """The call in question, with its arguments as far as they are known: the human sees what is asked about."""

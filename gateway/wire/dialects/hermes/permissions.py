@@ -1,7 +1,7 @@
 """What Hermes asks of a human ↔ AG-UI's questions and answers.
 
 In: `approval.request`, `clarify.request`, `sudo.request`, `secret.request`, and the human's answer or a policy. Out: a
-`Question`, and the call that answers it. An answer that is not clearly a yes is sent as a no. What a human types as a
+`Interrupt`, and the call that answers it. An answer that is not clearly a yes is sent as a no. What a human types as a
 password or a secret stands in that one call and nowhere else.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
 from gateway.wire.fields import obj, present, text, word
 
@@ -41,7 +41,7 @@ class Pending:
         return word(self.payload.get("request_id"))
 
 
-def question(question_id: str, pending: Pending, call_id: str | None, params: Mapping[str, Any]) -> Question:
+def question(question_id: str, pending: Pending, call_id: str | None, params: Mapping[str, Any]) -> Interrupt:
     payload = pending.payload
     match pending.kind:
         case "approval":
@@ -61,10 +61,10 @@ def question(question_id: str, pending: Pending, call_id: str | None, params: Ma
             return _input(question_id, kind, asked, schema, call_id, present({"envVar": name}))
 
 
-def _approval(question_id: str, payload: dict[str, Any], call_id: str | None, waits: Any) -> Question:
+def _approval(question_id: str, payload: dict[str, Any], call_id: str | None, waits: Any) -> Interrupt:
     command, why = word(payload.get("command")), word(payload.get("description"))
     shown = present({"command": command, "description": why, "choices": choices(payload)})
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="tool_call" if call_id is not None else "confirmation",
         message="\n".join(line for line in (why, command) if line) or "The agent asks for permission.",
@@ -102,8 +102,8 @@ def _form(name: str, field: dict[str, Any]) -> dict[str, Any]:
 
 def _input(
     question_id: str, kind: str, message: str, schema: dict[str, Any], call_id: str | None, shown: dict[str, Any]
-) -> Question:
-    return Question(
+) -> Interrupt:
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message=message,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gateway.events import Custom, Event, Warned
+from gateway.events import Custom, Event, Warning
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
 from gateway.wire.dialects.hermes.errors import broke
 from gateway.wire.dialects.hermes.pending_permissions import Questions
@@ -198,7 +198,7 @@ class Hermes(Questions):
                 return [*self.speech.end_text(), *self.end("cancelled")]
             case _:
                 warning = word(payload.get("warning"))
-                notes: list[Event] = [Warned("HISTORY", warning)] if warning else []
+                notes: list[Event] = [Warning("HISTORY", warning)] if warning else []
                 return [*self.speech.last(payload), *notes, *self.end()]
 
     def _info(self, payload: dict[str, Any]) -> list[Event]:
@@ -228,7 +228,7 @@ class Hermes(Questions):
             return [*self.speech.end_text(), *self.end("cancelled")]
         self.busy = False
         words = self._error or "the turn ended without an answer"
-        return [*self.speech.end_text(), broke(words, otherwise="AGENT_ERROR")]
+        return [*self.speech.end_text(), broke(words, fallback="AGENT_ERROR")]
 
     def _errored(self, payload: dict[str, Any]) -> list[Event] | None:
         """Inside a turn it may be the end or just a notice: the session at rest tells. Before one it is the end."""
@@ -237,13 +237,13 @@ class Hermes(Questions):
             return None
         known, self._error = self._error, words
         if not self.busy:
-            return [] if known is not None and words in known else [Warned("AGENT_ERROR", words)]
+            return [] if known is not None and words in known else [Warning("AGENT_ERROR", words)]
         if self._started or self._foreign or not self.submitted:
             return []
         if self.cancelled:
             return self.end("cancelled")
         self.busy = False
-        return [broke(words.removeprefix("agent init failed: "), otherwise="AGENT_ERROR")]
+        return [broke(words.removeprefix("agent init failed: "), fallback="AGENT_ERROR")]
 
     def asked(self, kind: str, payload: dict[str, Any]) -> list[Event]:
         heard = self.busy and not self._foreign and not self.cancelled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Event, Warned
+from gateway.events import Event, Warning
 from gateway.wire.dialects.base import Begin
 from gateway.wire.dialects.hermes.errors import is_lost, rpc_fault
 from gateway.wire.dialects.hermes.rpc_calls import Calls, Then
@@ -116,7 +116,7 @@ class Sessions(Calls):
             if error is None:
                 return []
             words = word(obj(error).get("message")) or "no reason given"
-            return [Warned("CWD", f"the session stays in the directory that it was in: {words}")]
+            return [Warning("CWD", f"the session stays in the directory that it was in: {words}")]
 
         if there == self.given.cwd:
             self.ready = True

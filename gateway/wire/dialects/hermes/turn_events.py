@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.events import (
-    ActivitySet,
+    ActivitySnapshot,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    SubagentBroke,
-    SubagentEnd,
-    SubagentStart,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.wire.fields import items, json_text, present, text, word
 
@@ -63,24 +63,24 @@ class Speech:
         if type(words) is not str:
             return None
         if self._text:
-            return [TextDelta(words)]
+            return [TextMessageContent(words)]
         if self._glue:
             words = words.lstrip("\n")
         if not words:
             return []
         found = self._end_thought()
         self._text, self._glue = True, False
-        return [*found, TextDelta(words)]
+        return [*found, TextMessageContent(words)]
 
     def thought(self, payload: Payload) -> list[Event] | None:
         words = payload.get("text")
         if type(words) is not str:
             return None
         if self._thinking or not words:
-            return [ReasoningDelta(words)] if words else []
+            return [ReasoningMessageContent(words)] if words else []
         found = self.end_text()
         self._thinking = True
-        return [*found, ReasoningDelta(words)]
+        return [*found, ReasoningMessageContent(words)]
 
     def interim(self, payload: Payload) -> list[Event] | None:
         """The words before a call, complete."""
@@ -99,20 +99,20 @@ class Speech:
     def _whole(self, words: str) -> list[Event]:
         found = self._end_thought()
         self._text = bool(words)
-        return [*found, TextDelta(words)] if words else found
+        return [*found, TextMessageContent(words)] if words else found
 
     def end_text(self) -> list[Event]:
         found = self._end_thought()
         if self._text:
             self._text = False
-            found.append(TextEnd())
+            found.append(TextMessageEnd())
         return found
 
     def _end_thought(self) -> list[Event]:
         if not self._thinking:
             return []
         self._thinking = False
-        return [ReasoningEnd()]
+        return [ReasoningMessageEnd()]
 
     # -- calls
 
@@ -124,7 +124,7 @@ class Speech:
             return []
         call = self.calls[call_id] = Call(self._own(call_id), name, text(payload.get("context")) or "")
         metadata = {"hermes": {"context": call.context}} if call.context else None
-        return [*self.end_text(), ToolStart(call.id, name, metadata=metadata)]
+        return [*self.end_text(), ToolCallStart(call.id, name, metadata=metadata)]
 
     def call_done(self, payload: Payload) -> list[Event] | None:
         began = self.call_began(payload)
@@ -141,7 +141,7 @@ class Speech:
             shown["args"] = args  # a human was shown something else, with its secrets blacked out
         result = payload.get("result")
         content = result if isinstance(result, str) else json_text(result)
-        found.append(ToolResult(call.id, content, metadata={"hermes": shown} if shown else None))
+        found.append(ToolCallResult(call.id, content, metadata={"hermes": shown} if shown else None))
         return [*found, *self._plan(payload)]
 
     def settle(self, call: Call, args: Any) -> list[Event]:
@@ -149,7 +149,7 @@ class Speech:
         if call.told is not None:
             return []
         call.told = {} if args is None else args
-        return [ToolArgs(call.id, json_text(call.told)), ToolEnd(call.id)]
+        return [ToolCallArgs(call.id, json_text(call.told)), ToolCallEnd(call.id)]
 
     def asked_about(self, kind: str, payload: Payload) -> Call | None:
         """The call that a question is about: the one whose context shows the command, or the only open one."""
@@ -164,7 +164,7 @@ class Speech:
             return []
         keys = ("id", "content", "status")
         entries = [present({key: text(entry.get(key)) for key in keys}) for entry in items(payload["todos"])]
-        return [ActivitySet(self._own("plan"), "plan", {"entries": entries})]
+        return [ActivitySnapshot(self._own("plan"), "plan", {"entries": entries})]
 
     # -- subagents
 
@@ -188,7 +188,7 @@ class Speech:
         goal = word(payload.get("goal"))
         return [
             *self.end_text(),
-            SubagentStart(
+            SubagentStarted(
                 own,
                 name=word(payload.get("model")) or "subagent",
                 description=goal,
@@ -202,5 +202,5 @@ def _concluded(own: str, payload: Payload) -> Event:
     said = text(payload.get("summary")) or text(payload.get("text"))
     status = word(payload.get("status")) or "completed"
     if status in ("completed", "complete", "success", "ok"):
-        return SubagentEnd(own, said)
-    return SubagentBroke(own, said or f"the subagent ended: {status}", status.upper())
+        return SubagentFinished(own, said)
+    return SubagentError(own, said or f"the subagent ended: {status}", status.upper())

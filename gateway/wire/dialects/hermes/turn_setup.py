@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gateway.events import Broke, Event, Warned
+from gateway.events import Event, TurnFailed, Warning
 from gateway.wire.dialects.base import Begin, Prompt
 from gateway.wire.dialects.hermes.attachments import as_file, attachments
 from gateway.wire.dialects.hermes.errors import rpc_fault
@@ -32,7 +32,7 @@ class Wishes(Sessions):
         self._steps: deque[Callable[[], None]] = deque()
         self._set: dict[str, str] = {}
         self._refs: list[str] = []
-        self._left_out: list[Warned] = []
+        self._left_out: list[Warning] = []
         self._providers: tuple[str, ...] | None = None
         self.provider: str | None = None
         """Who serves the session's model now."""
@@ -75,7 +75,7 @@ class Wishes(Sessions):
             return self.end("cancelled")
         fault = rpc_fault(error, "prompt.submit")
         self.busy = False
-        return [Broke(fault.detail, fault.code)]
+        return [TurnFailed(fault.detail, fault.code)]
 
     def _attach(self, method: str, params: dict[str, Any]) -> None:
         def attached(result: Any, error: Any) -> list[Event]:
@@ -86,7 +86,7 @@ class Wishes(Sessions):
                 self._refs.append(ref)
             if error is not None:
                 words = word(obj(error).get("message")) or "no reason given"
-                self._left_out.append(Warned("PART_DROPPED", f"a part of the prompt was left out: {words}"))
+                self._left_out.append(Warning("CONTENT_DROPPED", f"a part of the prompt was left out: {words}"))
             self.step()
             return []
 
@@ -105,10 +105,10 @@ class Wishes(Sessions):
         """A setting was made; one that cannot be had ends the turn before it begins."""
         if error is not None and self.busy and not self.cancelled:
             self.busy = False
-            return [Broke(rpc_fault(error, "config.set").detail, "MODEL_ERROR")]
+            return [TurnFailed(rpc_fault(error, "config.set").detail, "MODEL_ERROR")]
         self.step()
         warning = word(obj(result).get("warning"))
-        return [Warned("MODEL", warning)] if warning else []
+        return [Warning("MODEL", warning)] if warning else []
 
     def _as_argument(self, model: str) -> str:
         """For this session only; a part of the name is never read as a flag."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Used
+from gateway.events import TokenUsage
 from gateway.wire.fields import count, obj, word
 
 FIELDS = ("prompt", "completion", "reasoning", "total")
@@ -22,7 +22,7 @@ class Totals:
         """Where the counting stands when a session comes back; 0 in a new process."""
         self._told = {name: count(obj(usage).get(name)) or 0 for name in FIELDS}
 
-    def difference(self, usage: Any, provider: str | None) -> Used | None:
+    def difference(self, usage: Any, provider: str | None) -> TokenUsage | None:
         """None: nothing was used. A total that went down is a count that began anew."""
         told = obj(usage)
         now = {name: count(told.get(name)) for name in FIELDS}
@@ -34,7 +34,7 @@ class Totals:
         grown = {name: max(totals[name] - before[name], 0) for name in FIELDS}
         if not any(grown.values()):
             return None
-        return Used(
+        return TokenUsage(
             provider=provider,
             model=word(told.get("model")),
             input_tokens=grown["prompt"],

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Warned
+from gateway.events import Warning
 from gateway.wire.dialects.base import Block
 
 LARGEST = 20_000_000
 """Characters of base64, all together. A message of more than 25 MB breaks the connection, and with it every session."""
 
 
-def attachments(blocks: Sequence[Block]) -> tuple[list[dict[str, Any]], list[Warned]]:
+def attachments(blocks: Sequence[Block]) -> tuple[list[dict[str, Any]], list[Warning]]:
     """In order, and what had to be left out."""
     given: list[dict[str, Any]] = []
-    left_out: list[Warned] = []
+    left_out: list[Warning] = []
     room = LARGEST
     for number, block in enumerate(blocks):
         if block.get("type") == "text":
@@ -23,7 +23,7 @@ def attachments(blocks: Sequence[Block]) -> tuple[list[dict[str, Any]], list[War
         made = _attachment(number, block)
         if made is None or len(made["content"]) > room:
             why = "OpenClaw takes images only" if made is None else "it is too large"
-            left_out.append(Warned("PART_DROPPED", f"part {number} of the prompt was left out: {why}"))
+            left_out.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {why}"))
         else:
             room -= len(made["content"])
             given.append(made)

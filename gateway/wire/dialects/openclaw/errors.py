@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke
+from gateway.events import TurnFailed
 from gateway.wire.fields import obj, word
 
 SIGN_IN = re.compile(r"authentication source|no (api key|credential)|unauthorized|\b401\b|auth profile", re.IGNORECASE)
@@ -36,5 +36,5 @@ def rpc_fault(error: Any, method: str) -> AgentFault:
     return AgentFault(f"the agent answered {method} with an error: {words}", code=code, method=method)
 
 
-def broke(words: str) -> Broke:
-    return Broke(words, code_of(words))
+def broke(words: str) -> TurnFailed:
+    return TurnFailed(words, code_of(words))

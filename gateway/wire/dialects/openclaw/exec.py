@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import Broke, Custom, Event, TextDelta, TextEnd
+from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.openclaw.errors import broke
 from gateway.wire.dialects.openclaw.usage import spent
@@ -43,7 +43,7 @@ class OpenClawExec(Dialect):
     def _refuse(self) -> list[Event]:
         refused = self.busy and not self.cancelled
         self.busy = self.busy and not refused
-        return [Broke(REFUSED, "CAPABILITY_ERROR")] if refused else []
+        return [TurnFailed(REFUSED, "CAPABILITY_ERROR")] if refused else []
 
     def _document(self, message: bytes) -> list[Event]:
         told = parsed(message)
@@ -53,7 +53,7 @@ class OpenClawExec(Dialect):
             return self._failed(told)
         found: list[Event] = []
         if words := text(told.get("final")) or _payloads(told):
-            found += [TextDelta(words), TextEnd()]
+            found += [TextMessageContent(words), TextMessageEnd()]
         if obj(told.get("toolSummary")).get("calls"):
             found.append(Custom("openclaw.calls", obj(told["toolSummary"])))
         found += spent(told.get("usage"), told.get("provider"), told.get("model"), told.get("costUsd"))
@@ -64,14 +64,14 @@ class OpenClawExec(Dialect):
             return self.end("cancelled")
         self.busy = False
         words = word(obj(told.get("error")).get("message")) or "the run failed, and no reason was given"
-        return [Broke(words, "TURN_LIMIT") if told.get("status") == "timeout" else broke(words)]
+        return [TurnFailed(words, "TURN_LIMIT") if told.get("status") == "timeout" else broke(words)]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
         if self._refused and self.busy and not self.cancelled:
             return self._refuse()
         if self.busy and not self.cancelled and exit_code == 2:
             self.busy = False
-            return [Broke("OpenClaw gave the run up: it took too long", "TURN_LIMIT")]
+            return [TurnFailed("OpenClaw gave the run up: it took too long", "TURN_LIMIT")]
         return super().closed(exit_code, stderr)
 
 

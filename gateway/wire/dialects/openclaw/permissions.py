@@ -1,7 +1,7 @@
 """What OpenClaw asks of a human ↔ AG-UI's questions and answers.
 
 In: `exec.approval.requested`, `plugin.approval.requested`, `question.requested`, and the human's answer or a policy.
-Out: a `Question`, and the call that answers it. An answer that is not clearly a yes is sent as a no.
+Out: a `Interrupt`, and the call that answers it. An answer that is not clearly a yes is sent as a no.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
 from gateway.wire.fields import items, obj, present, text, word
 
@@ -54,16 +54,16 @@ def session_of(payload: dict[str, Any]) -> tuple[str | None, str | None]:
     return word(about.get("sessionKey")), word(about.get("runId"))
 
 
-def question(question_id: str, pending: Pending, call_id: str | None) -> Question:
+def question(question_id: str, pending: Pending, call_id: str | None) -> Interrupt:
     return _form(question_id, pending) if pending.is_form else _approval(question_id, pending, call_id)
 
 
-def _approval(question_id: str, pending: Pending, call_id: str | None) -> Question:
+def _approval(question_id: str, pending: Pending, call_id: str | None) -> Interrupt:
     request = pending.request
     shown = present({key: text(request.get(key)) for key in SHOWN})
     lines = [shown.get(key) for key in ("title", "description", "warningText", "command")]
     offered = decisions(request)
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if call_id is None else "tool_call",
         message="\n".join(line for line in lines if line) or "The agent asks for permission.",
@@ -101,11 +101,11 @@ def _lasts(payload: dict[str, Any]) -> float | None:
             return None
 
 
-def _form(question_id: str, pending: Pending) -> Question:
+def _form(question_id: str, pending: Pending) -> Interrupt:
     asked = items(pending.payload.get("questions"))
     fields = {name: _field(one) for one in asked if (name := word(one.get("questionId"))) is not None}
     lines = [line for one in asked for line in (word(one.get("question")), word(one.get("url"))) if line]
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message="\n".join(lines) or "The agent asks a question.",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gateway.events import Asked, Custom, Event, Warned
+from gateway.events import Custom, Event, InterruptRequested, Warning
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
 from gateway.wire.dialects.openclaw.attachments import attachments
@@ -55,7 +55,7 @@ class OpenClaw(Sessions):
         self._heard: str | None = None
         """The run that spoke last."""
         self._pending: dict[str, Pending] = {}
-        self._left_out: list[Warned] = []
+        self._left_out: list[Warning] = []
 
     # -- driven by the gateway
 
@@ -253,7 +253,7 @@ class OpenClaw(Sessions):
         self._pending[question_id] = pending
         call = self._speech.calls.get(pending.call_id or "")
         asking = question(question_id, pending, call.id if call is not None else None)
-        return [*self._speech.end_text(), Asked((asking,))]
+        return [*self._speech.end_text(), InterruptRequested((asking,))]
 
     def answer(self, question_id: str, answer: Answer) -> None:
         if (pending := self._pending.pop(question_id, None)) is not None:

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.events import (
-    ActivitySet,
+    ActivitySnapshot,
     Custom,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    TextMessageContent,
+    TextMessageEnd,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.wire.acp.terminals import Output
 from gateway.wire.fields import items, json_text, obj, present, text, word
@@ -124,7 +124,7 @@ class Speech:
             ended += self.end_text()
             self._item, self._said = item_id, ""
         new, self._said = whole[len(self._said) :], whole
-        return [*ended, *self._end_thought(), TextDelta(new)] if new else ended
+        return [*ended, *self._end_thought(), TextMessageContent(new)] if new else ended
 
     def _think(self, data: Data) -> list[Event] | None:
         whole, delta = text(data.get("text")), text(data.get("delta"))
@@ -139,16 +139,16 @@ class Speech:
         if not new:
             return ended
         self._thinking = True
-        return [*ended, ReasoningDelta(new)]
+        return [*ended, ReasoningMessageContent(new)]
 
     def whole(self, words: str) -> list[Event]:
         """An answer that did not stream."""
-        return [*self.end_text(), TextDelta(words), TextEnd()]
+        return [*self.end_text(), TextMessageContent(words), TextMessageEnd()]
 
     def end_text(self) -> list[Event]:
         found = self._end_thought()
         if self._item is not None and self._said:
-            found.append(TextEnd())
+            found.append(TextMessageEnd())
         self._item, self._said = None, ""
         return found
 
@@ -156,7 +156,7 @@ class Speech:
         if not self._thinking:
             return []
         self._thinking = False
-        return [ReasoningEnd()]
+        return [ReasoningMessageEnd()]
 
     # -- calls
 
@@ -181,7 +181,7 @@ class Speech:
         args = data.get("args")
         told = json_text(args if isinstance(args, dict) else {} if args is None else {"input": args})
         name = word(data.get("name")) or "tool"
-        return [*self.end_text(), ToolStart(call.id, name), ToolArgs(call.id, told), ToolEnd(call.id)]
+        return [*self.end_text(), ToolCallStart(call.id, name), ToolCallArgs(call.id, told), ToolCallEnd(call.id)]
 
     def _plan(self, data: Data) -> Event:
         steps = data.get("steps")
@@ -189,7 +189,7 @@ class Speech:
         entries = [{"step": step} if isinstance(step, str) else obj(step) for step in told]
         shown = [present({"content": text(one.get("step")), "status": text(one.get("status"))}) for one in entries]
         content = {"entries": [entry for entry in shown if entry], "explanation": text(data.get("explanation"))}
-        return ActivitySet(self._own("plan"), "plan", present(content))
+        return ActivitySnapshot(self._own("plan"), "plan", present(content))
 
 
 def _printed(call: Call, data: Data) -> list[Event]:
@@ -202,7 +202,7 @@ def _printed(call: Call, data: Data) -> list[Event]:
     return call.live.replace(words)
 
 
-def _result(call: Call, data: Data) -> ToolResult:
+def _result(call: Call, data: Data) -> ToolCallResult:
     call.done = True
     given = data.get("result")
     details = obj(obj(given).get("details"))
@@ -216,7 +216,7 @@ def _result(call: Call, data: Data) -> ToolResult:
     )
     words = given if isinstance(given, str) else _texts(obj(given))
     content = words if words is not None else json_text(given)
-    return ToolResult(call.id, content, metadata={"openclaw": shown} if shown else None)
+    return ToolCallResult(call.id, content, metadata={"openclaw": shown} if shown else None)
 
 
 def _texts(result: Data) -> str | None:

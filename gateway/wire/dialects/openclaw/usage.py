@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Custom, Event, Used
+from gateway.events import Custom, Event, TokenUsage
 from gateway.wire.fields import count, obj, word
 
 
@@ -16,7 +16,7 @@ def spent(usage: Any, provider: Any, model: Any, cost: Any) -> list[Event]:
     if fresh is not None and output is not None and fresh + output > 0:
         whole = fresh + (read or 0) + (written or 0)
         found.append(
-            Used(
+            TokenUsage(
                 provider=word(provider),
                 model=word(model),
                 input_tokens=whole,

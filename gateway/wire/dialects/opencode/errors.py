@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.errors import AgentFault
-from gateway.events import Broke
+from gateway.events import TurnFailed
 from gateway.wire.fields import obj, text, word
 
 ABORTED = "MessageAbortedError"
@@ -19,16 +19,16 @@ MODELS = ("APIError", "ContextOverflowError", "ContentFilterError", "StructuredO
 """Errors by name that are the model's, or its provider's."""
 
 
-def broke(error: Any) -> Broke:
+def broke(error: Any) -> TurnFailed:
     told = obj(error)
     data = obj(told.get("data"))
     name, status = word(told.get("name")) or "error", data.get("statusCode")
     words = _plain(text(data.get("message")) or text(told.get("message")) or "") or name
     if name == "ProviderAuthError" or status == 401:
-        return Broke(words, "AUTH_REQUIRED")
+        return TurnFailed(words, "AUTH_REQUIRED")
     if name in MODELS or words.startswith("Model not found"):
-        return Broke(words, "MODEL_ERROR")
-    return Broke(words)
+        return TurnFailed(words, "MODEL_ERROR")
+    return TurnFailed(words)
 
 
 def refused(answer: dict[str, Any], what: str) -> AgentFault:

@@ -14,17 +14,17 @@ from typing import Any
 from gateway.events import (
     Custom,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    StepEnd,
-    StepStart,
-    TextDelta,
-    TextEnd,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
-    Used,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    StepFinished,
+    StepStarted,
+    TextMessageContent,
+    TextMessageEnd,
+    TokenUsage,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.wire.acp.terminals import Output
 from gateway.wire.fields import count, items, json_text, obj, present, text, word
@@ -105,8 +105,8 @@ class Parts:
             return None
         part.chars += len(words)
         if part.text:
-            return TextDelta(words, part.id, self.subagent)
-        return ReasoningDelta(words, part.id, self.subagent)
+            return TextMessageContent(words, part.id, self.subagent)
+        return ReasoningMessageContent(words, part.id, self.subagent)
 
     def part(self, part: dict[str, Any]) -> list[Event] | None:
         """The part as it is now. None: it is of no kind that is known."""
@@ -155,7 +155,7 @@ class Parts:
 
     def _closed(self, part: Said) -> Event:
         part.ended = True
-        return TextEnd(part.id, self.subagent) if part.text else ReasoningEnd(part.id, self.subagent)
+        return TextMessageEnd(part.id, self.subagent) if part.text else ReasoningMessageEnd(part.id, self.subagent)
 
     # -- tools
 
@@ -164,7 +164,7 @@ class Parts:
         call = self._calls.get(part_id)
         if call is None:
             call = self._begin_call(part_id, part)
-            found.append(ToolStart(call.id, call.name, subagent=self.subagent))
+            found.append(ToolCallStart(call.id, call.name, subagent=self.subagent))
         if call.answered:
             return found
         match state.get("status"):
@@ -195,7 +195,7 @@ class Parts:
         if call.given:
             return []
         call.given = True
-        return [ToolArgs(call.id, json_text(arguments)), ToolEnd(call.id)]
+        return [ToolCallArgs(call.id, json_text(arguments)), ToolCallEnd(call.id)]
 
     def _live(self, call: Call, printed: Any) -> list[Event]:
         """All that the command has printed so far comes every time."""
@@ -206,7 +206,7 @@ class Parts:
             call.live = Output(f"{call.id}:output", "tool_output", self.subagent, {"toolCallId": call.id})
         return call.live.replace(printed)
 
-    def _result(self, call: Call, state: dict[str, Any], *, failed: bool) -> ToolResult:
+    def _result(self, call: Call, state: dict[str, Any], *, failed: bool) -> ToolCallResult:
         words = text(state.get("error" if failed else "output")) or ""
         metadata = obj(state.get("metadata"))
         diff = text(metadata.get("diff"))
@@ -217,7 +217,7 @@ class Parts:
             "diff": diff if diff is not None and len(diff) <= DETAIL_CHARS else None,
         }
         shown = {"opencode": present(told)}
-        return ToolResult(call.id, _content(words, state), subagent=self.subagent, metadata=shown)
+        return ToolCallResult(call.id, _content(words, state), subagent=self.subagent, metadata=shown)
 
     # -- steps
 
@@ -225,11 +225,11 @@ class Parts:
         found = self._end_step()
         self._steps += 1
         self._stepping = f"step {self._steps}"
-        return [*found, StepStart(self._stepping, self.subagent)]
+        return [*found, StepStarted(self._stepping, self.subagent)]
 
     def _end_step(self) -> list[Event]:
         name, self._stepping = self._stepping, None
-        return [] if name is None else [StepEnd(name, self.subagent)]
+        return [] if name is None else [StepFinished(name, self.subagent)]
 
     def _used(self, part: dict[str, Any]) -> list[Event]:
         self.finish = word(part.get("reason")) or self.finish
@@ -245,13 +245,13 @@ def strings(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _tokens(told: dict[str, Any], by: tuple[str | None, str | None]) -> Used:
+def _tokens(told: dict[str, Any], by: tuple[str | None, str | None]) -> TokenUsage:
     """opencode counts each token once: its `input` leaves out what was cached, its `output` what was thought."""
     cache = obj(told.get("cache"))
     read, written, thought = count(cache.get("read")), count(cache.get("write")), count(told.get("reasoning"))
     taken = (count(told.get("input")) or 0) + (read or 0) + (written or 0)
     given = (count(told.get("output")) or 0) + (thought or 0)
-    return Used(
+    return TokenUsage(
         provider=by[0],
         model=by[1],
         input_tokens=taken,

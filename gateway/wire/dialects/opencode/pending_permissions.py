@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.opencode import permissions
 from gateway.wire.dialects.opencode.parts import Call
@@ -31,7 +31,7 @@ class Waiting:
     def held(self) -> bool:
         return not self.told and self.call is not None and not self.call.given
 
-    def question(self) -> Question:
+    def question(self) -> Interrupt:
         call_id = None if self.call is None else self.call.id
         ask = permissions.permission_question if self.permission else permissions.input_question
         return ask(self.id, self.asked, call_id, self.lane.subagent)

@@ -1,8 +1,8 @@
 """What opencode asks in a turn, and the calls that answer it.
 
-In: `permission.asked`, `question.asked`, and the answers of a human or of the turn's policy. Out: `Asked`, and replies.
-A refusal waits until everything else is answered and approved: with it opencode refuses whatever else the session
-waits for, and if that was anything, the turn is over.
+In: `permission.asked`, `question.asked`, and the answers of a human or of the turn's policy. Out: `InterruptRequested`,
+and replies. A refusal waits until everything else is answered and approved: with it opencode refuses whatever else the
+session waits for, and if that was anything, the turn is over.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from gateway.events import Asked, Event
+from gateway.events import Event, InterruptRequested
 from gateway.turn import Answer
 from gateway.wire.dialects.opencode import permissions
 from gateway.wire.dialects.opencode.errors import refused
@@ -91,7 +91,7 @@ class Asking(Calling):
         questions = [one.question() for one in self._asking]
         self._asking.clear()
         parked = [event for lane in self.lanes.all() for event in lane.parts.park()]
-        return [*parked, Asked(tuple(questions))]
+        return [*parked, InterruptRequested(tuple(questions))]
 
     def answer(self, question_id: str, answer: Answer) -> None:
         """A refusal goes last: with it opencode refuses whatever else the session waits for."""

@@ -1,6 +1,6 @@
 """What opencode asks ↔ AG-UI's questions and answers.
 
-In: `permission.asked` and `question.asked`, and the human's answer or a policy. Out: a `Question`, and the call that
+In: `permission.asked` and `question.asked`, and the human's answer or a policy. Out: a `Interrupt`, and the call that
 answers it. An answer that is not clearly a yes is never sent as one. A refusal goes with a word to the model, for
 without one opencode ends the turn: that is the answer of somebody who gives no answer.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.opencode.parts import strings
 from gateway.wire.fields import items, json_text, obj, present, text, word
@@ -23,7 +23,9 @@ SHOWN_CHARS = 200_000
 KINDS = {"once": "allow_once", "always": "allow_always", "reject": "reject_once"}
 
 
-def permission_question(question_id: str, asked: dict[str, Any], call_id: str | None, subagent: str | None) -> Question:
+def permission_question(
+    question_id: str, asked: dict[str, Any], call_id: str | None, subagent: str | None
+) -> Interrupt:
     permission = word(asked.get("permission")) or "tool"
     patterns = strings(asked.get("patterns"))
     options = _options(asked)
@@ -34,7 +36,7 @@ def permission_question(question_id: str, asked: dict[str, Any], call_id: str | 
         "patterns": patterns,
         "metadata": details if len(json_text(details)) <= SHOWN_CHARS else None,
     }
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="confirmation" if call_id is None else "tool_call",
         message="\n".join([f"Allow {permission}?", *patterns]),
@@ -69,11 +71,11 @@ def permission_by_policy(request_id: str, policy: Policy) -> Call:
     return path, {"reply": "once"} if policy == "auto" else {"reply": "reject", "message": REFUSED}
 
 
-def input_question(question_id: str, asked: dict[str, Any], call_id: str | None, subagent: str | None) -> Question:
+def input_question(question_id: str, asked: dict[str, Any], call_id: str | None, subagent: str | None) -> Interrupt:
     """Each of its questions is a field of the form: `q1`, `q2`, …"""
     told = items(asked.get("questions"))
     fields = {f"q{number}": _field(each) for number, each in enumerate(told, 1)}
-    return Question(
+    return Interrupt(
         id=question_id,
         reason="input_required",
         message="\n".join(words for each in told if (words := text(each.get("question")))) or "The agent asks.",

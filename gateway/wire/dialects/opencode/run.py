@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gateway.events import Broke, Custom, Event
-from gateway.wire.acp.errors import SESSION_LOST
+from gateway.events import Custom, Event, TurnFailed
+from gateway.wire.acp.errors import SESSION_NOT_RESUMED
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.opencode.errors import ABORTED, STOPS, broke
 from gateway.wire.dialects.opencode.parts import Parts
@@ -29,7 +29,7 @@ class OpenCodeRun(Dialect):
     def __init__(self) -> None:
         super().__init__()
         self._parts = Parts(self.own)
-        self._error: Broke | None = None
+        self._error: TurnFailed | None = None
 
     def begin(self, begin: Begin) -> None:
         super().begin(begin)
@@ -74,8 +74,8 @@ class OpenCodeRun(Dialect):
         return [*found, self._error or _died(exit_code, stderr)]
 
 
-def _died(exit_code: int | None, stderr: str) -> Broke:
+def _died(exit_code: int | None, stderr: str) -> TurnFailed:
     words = COLOUR.sub("", stderr).strip()[-STDERR_CHARS:]
-    if SESSION_LOST.search(words):
-        return Broke(words, "SESSION_NOT_FOUND")
-    return Broke(f"opencode ended with {exit_code}: {words or 'it said nothing'}", "AGENT_DIED")
+    if SESSION_NOT_RESUMED.search(words):
+        return TurnFailed(words, "SESSION_NOT_FOUND")
+    return TurnFailed(f"opencode ended with {exit_code}: {words or 'it said nothing'}", "AGENT_DIED")

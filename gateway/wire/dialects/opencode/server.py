@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from gateway.events import Broke, Event
+from gateway.events import Event, TurnFailed
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
 from gateway.wire.dialects.opencode.errors import refused
 from gateway.wire.dialects.opencode.requests import (
@@ -56,7 +56,9 @@ class OpenCode(Reading):
         good = answer.get("status") == 200
         why = mcp_failure(answer.get("body"), name) if good else refused(answer, "POST /mcp").detail
         self._next_server()
-        return [] if why is None else [self.warned("MCP_SERVER", f"the MCP server {name!r} cannot be used: {why}")]
+        return (
+            [] if why is None else [self.warned("MCP_SERVER_FAILED", f"the MCP server {name!r} cannot be used: {why}")]
+        )
 
     def _open(self) -> None:
         session_id, fork = self.given.session_id, self.given.fork
@@ -118,7 +120,7 @@ class OpenCode(Reading):
         if self.cancelled:
             return self.over(self.end("cancelled"))
         fault = refused(answer, "opencode did not take the prompt")
-        return self.over([Broke(fault.detail, fault.code)])
+        return self.over([TurnFailed(fault.detail, fault.code)])
 
     def cancel(self) -> bool:
         self.cancelled = True

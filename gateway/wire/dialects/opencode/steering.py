@@ -1,9 +1,10 @@
 """Words for a turn under way: another prompt to a session that is at work.
 
-In: what the server tells of messages. Out: the calls, and `Heard` when the agent answers to them: its message names
-the user's that it is for, and that one's id is later than those of all that it has seen. A loop that is at its end goes
-on with a message that came meanwhile, so a turn with words that wait goes on too. One that is stopped, or fails, leaves
-them in the conversation, for the next prompt: they are deleted then, and if that cannot be, they are told as heard.
+In: what the server tells of messages. Out: the calls, and `UserMessageAccepted` when the agent answers to them: its
+message names the user's that it is for, and that one's id is later than those of all that it has seen. A loop that is
+at its end goes on with a message that came meanwhile, so a turn with words that wait goes on too. One that is stopped,
+or fails, leaves them in the conversation, for the next prompt: they are deleted then, and if that cannot be, they are
+told as heard.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from gateway.events import Event, Heard
+from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.opencode.permission_answers import Asking
 from gateway.wire.dialects.opencode.requests import prompt_body, session_path
 from gateway.wire.fields import text, word
@@ -25,9 +26,9 @@ class Steering(Asking):
         super().__init__()
         self.seen = False
         """Something of this turn has happened."""
-        self._unseen: list[Heard] = []
+        self._unseen: list[UserMessageAccepted] = []
         """Not seen as a message yet."""
-        self._words: dict[str, Heard] = {}
+        self._words: dict[str, UserMessageAccepted] = {}
         """In the conversation, by the ids of their messages: nobody has answered to them."""
         self._held = self._ends = self._deleting = False
         """But for them the turn would be over; and the agent will not go on with them."""
@@ -50,7 +51,7 @@ class Steering(Asking):
     def steer(self, message_id: str, text: str) -> bool:
         if not self.seen or self._ends:
             return False
-        words = Heard(message_id, text)
+        words = UserMessageAccepted(message_id, text)
         self._unseen.append(words)
         prompt = replace(self.turn, blocks=[{"type": "text", "text": text}], output_schema=None)
         body = prompt_body(prompt, self.given.params.get("system"))
@@ -58,7 +59,7 @@ class Steering(Asking):
         self.call("POST", path, body, partial(self._taken, words, self.turn.key))
         return True
 
-    def _taken(self, words: Heard, key: str, answer: dict[str, Any]) -> list[Event]:
+    def _taken(self, words: UserMessageAccepted, key: str, answer: dict[str, Any]) -> list[Event]:
         if answer.get("status") in (200, 204) or key != self.turn.key or words not in self._unseen:
             return []
         self._unseen.remove(words)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events import Event, SubagentBroke, SubagentEnd, SubagentStart
+from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.acp.plans import Plans
 from gateway.wire.dialects.opencode.errors import ABORTED, broke
 from gateway.wire.dialects.opencode.parts import Parts
@@ -78,16 +78,16 @@ class Lane:
             return []
         self.begun = True
         name, description = self.child.name, self.child.description
-        return [SubagentStart(self.subagent, name, description, self.parent, tool_call_id)]
+        return [SubagentStarted(self.subagent, name, description, self.parent, tool_call_id)]
 
     def end(self) -> list[Event]:
         if not self.begun or self.ended or self.subagent is None:
             return []
         self.ended = True
         if self.error is None:
-            return [SubagentEnd(self.subagent)]
+            return [SubagentFinished(self.subagent)]
         why = broke(self.error)
-        return [SubagentBroke(self.subagent, why.message, why.code)]
+        return [SubagentError(self.subagent, why.message, why.code)]
 
     def failed(self, error: Any) -> None:
         """The first cause counts: what comes after it says the same with fewer words, or with a stack."""

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Broke
+from gateway.events import TurnFailed
 from gateway.wire.fields import obj, text
 
 _REQUEST_DUMP = re.compile(r"\s*raw-http-request=\S*")
@@ -46,16 +46,16 @@ def cleaned(words: str) -> str:
     return f"{body[1]}: {said}" if said else plain
 
 
-def model_fault(message: Any, status: Any = None) -> Broke:
+def model_fault(message: Any, status: Any = None) -> TurnFailed:
     """How a turn ends whose last answer was an error."""
     words = cleaned(text(message) or "") or "the model failed, and the agent does not say how"
-    return Broke(words, "AUTH_REQUIRED" if status == 401 or _SIGN_IN.search(words) else "MODEL_ERROR")
+    return TurnFailed(words, "AUTH_REQUIRED" if status == 401 or _SIGN_IN.search(words) else "MODEL_ERROR")
 
 
-def refusal(message: Any) -> Broke:
+def refusal(message: Any) -> TurnFailed:
     """How a turn ends that never began: the agent did not take the prompt, or what had to be set before it."""
     words = cleaned(text(message) or "") or "the agent did not take the prompt, and does not say why"
-    return Broke(words, "AUTH_REQUIRED" if _SIGN_IN.search(words) else "AGENT_ERROR")
+    return TurnFailed(words, "AUTH_REQUIRED" if _SIGN_IN.search(words) else "AGENT_ERROR")
 
 
 def last_words(exit_code: int | None, stderr: str) -> AgentFault | None:

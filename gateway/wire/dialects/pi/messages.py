@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from gateway.events import (
-    ActivitySet,
+    ActivitySnapshot,
     Custom,
     Event,
-    ReasoningDelta,
-    ReasoningEnd,
-    StepEnd,
-    StepStart,
-    TextDelta,
-    TextEnd,
+    ReasoningMessageContent,
+    ReasoningMessageEnd,
+    StepFinished,
+    StepStarted,
+    TextMessageContent,
+    TextMessageEnd,
 )
 from gateway.wire.acp.content import to_part
 from gateway.wire.dialects.pi.tool_calls import Calls
@@ -93,8 +93,8 @@ class Lane:
         self._said[kind].append(words)
         message_id = None if self._open == (kind, index) else self._opened(kind, index)
         if kind == "text":
-            return [TextDelta(words, message_id, self._subagent)]
-        return [ReasoningDelta(words, message_id, self._subagent)]
+            return [TextMessageContent(words, message_id, self._subagent)]
+        return [ReasoningMessageContent(words, message_id, self._subagent)]
 
     def _opened(self, kind: Kind, index: int) -> str:
         """A block that goes on after another came between is a second message."""
@@ -111,7 +111,7 @@ class Lane:
         if self._open is None or self._open[1] != index:
             return []
         kind, self._open = self._open[0], None
-        return [TextEnd(None, self._subagent) if kind == "text" else ReasoningEnd(None, self._subagent)]
+        return [TextMessageEnd(None, self._subagent) if kind == "text" else ReasoningMessageEnd(None, self._subagent)]
 
     def _image(self, index: int, event: dict[str, Any], message: Any) -> list[Event] | None:
         """AG-UI's messages hold no image; an activity can."""
@@ -120,7 +120,7 @@ class Lane:
             return None
         self._shown += 1
         place = self._own(f"content{self._message}.{self._shown}")
-        return [ActivitySet(place, "content", {"parts": [part]}, subagent=self._subagent)]
+        return [ActivitySnapshot(place, "content", {"parts": [part]}, subagent=self._subagent)]
 
     def _call_start(self, index: int, event: dict[str, Any], message: Any) -> Iterable[Event]:
         self._open = None
@@ -178,10 +178,10 @@ class Lane:
 
     def _turn_start(self, told: dict[str, Any]) -> list[Event]:
         self._step += 1
-        return [StepStart(f"turn {self._step}", self._subagent)]
+        return [StepStarted(f"turn {self._step}", self._subagent)]
 
     def _turn_end(self, told: dict[str, Any]) -> list[Event]:
-        return [StepEnd(f"turn {self._step}", self._subagent)] if self._step else []
+        return [StepFinished(f"turn {self._step}", self._subagent)] if self._step else []
 
     def _tool_start(self, told: dict[str, Any]) -> Iterable[Event] | None:
         self._open = None

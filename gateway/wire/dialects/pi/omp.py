@@ -13,7 +13,15 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from gateway.errors import AgentFault
-from gateway.events import Called, ClientCall, Event, SubagentBroke, SubagentEnd, SubagentStart, TextDelta
+from gateway.events import (
+    ClientToolCall,
+    ClientToolsCalled,
+    Event,
+    SubagentError,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+)
 from gateway.turn import Answer
 from gateway.wire.dialects.base import Begin, Prompt, parsed
 from gateway.wire.dialects.pi import permissions
@@ -114,7 +122,7 @@ class OmpRpc(PiRpc):
             return None
         self._lane.break_off()
         self._commands_run += 1
-        return [TextDelta(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
+        return [TextMessageContent(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
 
     # -- words for a turn under way
 
@@ -176,7 +184,7 @@ class OmpRpc(PiRpc):
             assert call is not None
         self._served.calls[call.id] = omps
         self._lane.break_off()
-        return [*found, Called((ClientCall(call.id, call.name, subagent),))]
+        return [*found, ClientToolsCalled((ClientToolCall(call.id, call.name, subagent),))]
 
     def _host_tool_cancel(self, told: dict[str, Any]) -> list[Event]:
         self._served.called_off(told.get("targetId"))
@@ -230,14 +238,14 @@ class OmpRpc(PiRpc):
         if status not in ENDS or lane is None or name is None:
             return None if status not in ENDS else []
         found = list(lane.calls.close(cancelled=status == "aborted"))
-        return [*found, SubagentEnd(name) if status == "completed" else SubagentBroke(name, _how(lane, status))]
+        return [*found, SubagentFinished(name) if status == "completed" else SubagentError(name, _how(lane, status))]
 
     def _spawned(self, agents_id: str, payload: dict[str, Any]) -> list[Event]:
         name = self._names[agents_id] = self.own(f"sub:{agents_id}")
         self._lanes[agents_id] = self._new_lane(name)
         call, parent = self._parent(payload.get("parentToolCallId"))
         kind, description = word(payload.get("agent")) or "task", word(payload.get("description"))
-        return [SubagentStart(name, kind, description, parent, call.id if call else None)]
+        return [SubagentStarted(name, kind, description, parent, call.id if call else None)]
 
     def _parent(self, agents_call_id: Any) -> tuple[Call | None, str | None]:
         if (call := self._lane.calls.known(agents_call_id)) is not None:

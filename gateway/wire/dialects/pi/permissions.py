@@ -1,7 +1,7 @@
 """What extensions, the gateway's own gate and omp's approvals ask ↔ AG-UI's questions and answers.
 
 In: `extension_ui_request` with a dialog (`confirm`, `select`, `input`, `editor`), and the human's answer or a policy.
-Out: a `Question`, and the `extension_ui_response`. An answer that is not clearly a yes is never sent as one: whatever
+Out: a `Interrupt`, and the `extension_ui_response`. An answer that is not clearly a yes is never sent as one: whatever
 does not fit the dialog is sent as `cancelled`, which every dialog takes for a no.
 
 Two dialogs are about a tool call: the gate's (`agents/pi-gate.ts`), an `input` with a title of its own that names the
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import orjson
 
-from gateway.events import Question
+from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.pi.tool_calls import Call
 from gateway.wire.fields import json_text, obj, present, text, word
@@ -74,10 +74,10 @@ def among(request: dict[str, Any], calls: list[Call]) -> Call | None:
 # -- the question
 
 
-def question(agent: str, question_id: str, request: dict[str, Any], call: Call | None, lane: str | None) -> Question:
+def question(agent: str, question_id: str, request: dict[str, Any], call: Call | None, lane: str | None) -> Interrupt:
     tool_call, timeout = is_gate(request) or is_approval(request), request.get("timeout")
     seconds = timeout / 1000 if isinstance(timeout, int | float) and timeout > 0 else None
-    return Question(
+    return Interrupt(
         id=question_id,
         reason=_reason(request, call, tool_call=tool_call),
         message=_message(request, call),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Broke, Custom, Event
+from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
 from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
@@ -198,8 +198,8 @@ class PiReader(Dialect):
         return [Custom(f"{self.agent}.{told['type']}", value)]
 
 
-def broken(fault: AgentFault) -> Broke:
-    return Broke(fault.detail, fault.code)
+def broken(fault: AgentFault) -> TurnFailed:
+    return TurnFailed(fault.detail, fault.code)
 
 
 NOISE = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gateway.events import Asked, Broke, Custom, Event
+from gateway.events import Custom, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
 from gateway.wire.dialects.base import Begin, Prompt
 from gateway.wire.dialects.pi import permissions
@@ -63,7 +63,7 @@ class PiRpc(PiSteering):
 
     def _ungated(self, told: dict[str, Any]) -> list[Event]:
         self.busy = False
-        return [Broke(UNGATED)]
+        return [TurnFailed(UNGATED)]
 
     def _choose(self, told: dict[str, Any]) -> list[Event]:
         wished = self.turn.model or ""
@@ -207,7 +207,7 @@ class PiRpc(PiSteering):
         self._lane.break_off()
         question_id = self._question_id(request["id"])
         self._questions[question_id] = (request, call)
-        return [Asked((permissions.question(self.agent, question_id, request, call, lane),))]
+        return [InterruptRequested((permissions.question(self.agent, question_id, request, call, lane),))]
 
     def _question_id(self, agents_id: Any) -> str:
         return self.own(f"q:{agents_id}")

@@ -1,8 +1,8 @@
 """Words for a turn under way: pi's `steer`.
 
-In: what pi says of them. Out: the command, `Heard` when the message comes back as one of the conversation, and nothing
-left behind: pi keeps words that came too late for its next prompt, so a turn does not end before they were taken out of
-its queue. Slash commands are not steered: what pi makes of one is no message.
+In: what pi says of them. Out: the command, `UserMessageAccepted` when the message comes back as one of the
+conversation, and nothing left behind: pi keeps words that came too late for its next prompt, so a turn does not end
+before they were taken out of its queue. Slash commands are not steered: what pi makes of one is no message.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from gateway.events import Event, Heard
+from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.base import Begin, Prompt
 from gateway.wire.dialects.pi.commands import PiCommands
 from gateway.wire.fields import items, obj, text
@@ -21,7 +21,7 @@ class PiSteering(PiCommands):
 
     def __init__(self) -> None:
         super().__init__()
-        self._words: list[Heard] = []
+        self._words: list[UserMessageAccepted] = []
         """Not taken up, the oldest first."""
         self._unanswered = 0
         self._withdrawing = self._asked_back = False
@@ -45,13 +45,13 @@ class PiSteering(PiCommands):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._accepted or self._withdrawing or text.startswith("/"):
             return False
-        words, key = Heard(message_id, text), self.turn.key
+        words, key = UserMessageAccepted(message_id, text), self.turn.key
         self._words.append(words)
         self._unanswered += 1
         self.ask({"type": "steer", "message": text}, lambda told: self._steered(words, key, told))
         return True
 
-    def _steered(self, words: Heard, key: str, told: dict[str, Any]) -> list[Event]:
+    def _steered(self, words: UserMessageAccepted, key: str, told: dict[str, Any]) -> list[Event]:
         if key != self.turn.key or not self.busy:
             return []
         self._unanswered -= 1

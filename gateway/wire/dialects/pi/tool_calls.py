@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from gateway.events import Event, ToolArgs, ToolEnd, ToolResult, ToolStart
+from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.content import to_part
 from gateway.wire.acp.terminals import Output
@@ -140,7 +140,7 @@ class Calls:
         self._count += 1
         name = self.names.get(name, name)
         call = self._calls[agents_id] = Call(self._own(f"{agents_id}{again}"), name)
-        yield ToolStart(call.id, name, subagent=self._subagent, metadata=self._metadata(about or {}))
+        yield ToolCallStart(call.id, name, subagent=self._subagent, metadata=self._metadata(about or {}))
 
     def _flush(self, forming: Forming) -> Iterator[Event]:
         call = forming.call
@@ -149,7 +149,7 @@ class Calls:
         pieces, forming.waiting = forming.waiting, []
         if not call.ended:
             call.pieces += pieces
-            yield ToolArgs(call.id, "".join(pieces))
+            yield ToolCallArgs(call.id, "".join(pieces))
 
     def _complete(self, call: Call, arguments: Any) -> Iterator[Event]:
         if call.ended:
@@ -159,10 +159,10 @@ class Calls:
         call.ended, call.arguments = True, told
         written = "".join(call.pieces)
         if not written:
-            yield ToolArgs(call.id, json_text(told))
+            yield ToolCallArgs(call.id, json_text(told))
         # What was streamed cannot be taken back; who wants what really runs finds it here.
         wrong = {"arguments": told} if written and _read(written) != told else {}
-        yield ToolEnd(call.id, self._metadata(present({"intent": intent}) | wrong))
+        yield ToolCallEnd(call.id, self._metadata(present({"intent": intent}) | wrong))
 
     # -- while the tool runs
 
@@ -204,7 +204,7 @@ class Calls:
             "editedArgs": call.edited,
         }
         metadata = self._metadata(present(about))
-        yield ToolResult(call.id, _content(result.get("content")), subagent=self._subagent, metadata=metadata)
+        yield ToolCallResult(call.id, _content(result.get("content")), subagent=self._subagent, metadata=metadata)
 
     def close(self, *, cancelled: bool) -> Iterator[Event]:
         """The turn is over. What became of a call that is still open, nobody said."""
@@ -212,7 +212,7 @@ class Calls:
             if not call.answered:
                 yield from self._complete(call, _read("".join(call.pieces)))
                 call.answered, call.live = True, None
-                yield ToolResult(call.id, CANCELLED if cancelled else UNREPORTED, subagent=self._subagent)
+                yield ToolCallResult(call.id, CANCELLED if cancelled else UNREPORTED, subagent=self._subagent)
 
     def _metadata(self, about: dict[str, Any]) -> dict[str, Any] | None:
         return {self._agent: about} if about else None

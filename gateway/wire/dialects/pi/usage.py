@@ -1,14 +1,14 @@
 """Tokens and money, as every answer of pi's and omp's tells them → AG-UI's accounting.
 
 In: `usage` of a message: `input` without what came from or went to the cache, which stand beside it; `output` with the
-thinking in it. Out: `Used` for each, and the turn's cost.
+thinking in it. Out: `TokenUsage` for each, and the turn's cost.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gateway.events import Custom, Event, Used
+from gateway.events import Custom, Event, TokenUsage
 from gateway.wire.fields import count, obj, word
 
 
@@ -26,7 +26,7 @@ class Ledger:
         if not whole and not made:
             return []
         thought = told.get("reasoning", told.get("reasoningTokens"))
-        used = Used(
+        used = TokenUsage(
             provider=word(message.get("provider")),
             model=word(message.get("model")),
             input_tokens=whole,

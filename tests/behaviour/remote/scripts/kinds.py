@@ -7,17 +7,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from gateway.events import (
-    Asked,
-    Called,
-    ClientCall,
-    Question,
-    SubagentEnd,
-    SubagentStart,
-    TextDelta,
-    ToolArgs,
-    ToolEnd,
-    ToolResult,
-    ToolStart,
+    ClientToolCall,
+    ClientToolsCalled,
+    Interrupt,
+    InterruptRequested,
+    SubagentFinished,
+    SubagentStarted,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallEnd,
+    ToolCallResult,
+    ToolCallStart,
 )
 from gateway.turn import Turn
 
@@ -69,7 +69,7 @@ async def texts(turn: Turn) -> AsyncIterator[Any]:
         yield event
     yield {"type": "TEXT_MESSAGE_CHUNK", "messageId": "t3", "role": "assistant", "delta": "in ", **MORE}
     yield {"type": "TEXT_MESSAGE_CHUNK", "delta": "chunks"}
-    yield TextDelta("by the house")
+    yield TextMessageContent("by the house")
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "without a start"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "two halves \ud83c"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "\udf89 of one"}
@@ -150,17 +150,17 @@ async def malformed(turn: Turn) -> AsyncIterator[Any]:
 
 
 async def asks(turn: Turn) -> AsyncGenerator[Any, Any]:
-    yield SubagentStart("helper", "Helper")
-    yield ToolStart("c", "delete", subagent="helper")
-    yield ToolArgs("c", "{}")
-    yield ToolEnd("c")
-    first = Question("q1", "tool_call", "May it?", tool_call_id="c", response_schema=SCHEMA, subagent="helper")
-    second = Question("q2", "confirmation", metadata={"why": [None]}, expires_in=600)
-    answers = yield Asked((first, second))
+    yield SubagentStarted("helper", "Helper")
+    yield ToolCallStart("c", "delete", subagent="helper")
+    yield ToolCallArgs("c", "{}")
+    yield ToolCallEnd("c")
+    first = Interrupt("q1", "tool_call", "May it?", tool_call_id="c", response_schema=SCHEMA, subagent="helper")
+    second = Interrupt("q2", "confirmation", metadata={"why": [None]}, expires_in=600)
+    answers = yield InterruptRequested((first, second))
     told = {name: [answer.status, answer.payload] for name, answer in sorted(answers.items())}
-    yield ToolResult("c", str(told), subagent="helper")
-    yield SubagentEnd("helper", told)
-    answers = yield Asked((Question("q3", "input_required", response_schema=SCHEMA),))
+    yield ToolCallResult("c", str(told), subagent="helper")
+    yield SubagentFinished("helper", told)
+    answers = yield InterruptRequested((Interrupt("q3", "input_required", response_schema=SCHEMA),))
     yield f"In the end: {answers['q3'].payload}"
 
 
@@ -177,10 +177,10 @@ async def asks_anew(turn: Turn) -> AsyncIterator[Any]:
 async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
     tool = turn.tools[0]["name"]
     for key in ("k1", "k2"):
-        yield ToolStart(key, tool)
-        yield ToolArgs(key, '{"color":"teal"}')
-        yield ToolEnd(key)
-    answers = yield Called((ClientCall("k1", tool), ClientCall("k2", tool)))
+        yield ToolCallStart(key, tool)
+        yield ToolCallArgs(key, '{"color":"teal"}')
+        yield ToolCallEnd(key)
+    answers = yield ClientToolsCalled((ClientToolCall("k1", tool), ClientToolCall("k2", tool)))
     told = [f"{key}={(answer.payload or {}).get('content', answer.status)}" for key, answer in sorted(answers.items())]
     yield ", ".join(told)
 
