@@ -15,7 +15,7 @@ TIMES = [name for name, field in Settings.model_fields.items() if field.annotati
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def remote_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No `gateway.toml` of anybody is near."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -104,28 +104,30 @@ def test_a_list_in_the_environment_is_split_as_such_lists_are() -> None:
     assert found.allow_host == ("a.example", "b.example")
 
 
-def test_a_path_in_a_file_is_meant_from_where_the_file_stands(elsewhere: Path) -> None:
+def test_a_path_in_a_file_is_meant_from_where_the_file_stands(remote_proxy: Path) -> None:
     text = 'agents = ["mine", "/abs/olute"]\nworkspace = ["code"]\ntoken_file = "tokens.txt"\n'
     found = load({}, {}, written(text, "etc/gateway.toml"))
-    assert found.agents == (elsewhere / "etc" / "mine", Path("/abs/olute"))
-    assert found.workspace == (elsewhere / "etc" / "code",)
-    assert found.token_file == elsewhere / "etc" / "tokens.txt"
+    assert found.agents == (remote_proxy / "etc" / "mine", Path("/abs/olute"))
+    assert found.workspace == (remote_proxy / "etc" / "code",)
+    assert found.token_file == remote_proxy / "etc" / "tokens.txt"
 
 
-def test_the_store_is_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(elsewhere))
-    assert data_dir() == elsewhere / "agui-gateway"
-    assert load({}, {}).store == f"sqlite://{elsewhere}/agui-gateway/gateway.db"
+def test_the_store_is_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatch, remote_proxy: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(remote_proxy))
+    assert data_dir() == remote_proxy / "agui-gateway"
+    assert load({}, {}).store == f"sqlite://{remote_proxy}/agui-gateway/gateway.db"
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_which_is_where_convention_has_it(monkeypatch: pytest.MonkeyPatch, elsewhere: Path, unset: str | None) -> None:
-    monkeypatch.setenv("HOME", str(elsewhere))
+def test_which_is_where_convention_has_it(
+    monkeypatch: pytest.MonkeyPatch, remote_proxy: Path, unset: str | None
+) -> None:
+    monkeypatch.setenv("HOME", str(remote_proxy))
     if unset is None:
         monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     else:
         monkeypatch.setenv("XDG_DATA_HOME", unset)
-    assert data_dir() == elsewhere / ".local" / "share" / "agui-gateway"
+    assert data_dir() == remote_proxy / ".local" / "share" / "agui-gateway"
 
 
 def test_origins_are_compared_in_lower_case() -> None:
@@ -168,8 +170,8 @@ def test_a_file_that_is_not_there_is_named() -> None:
     assert "nowhere.toml: cannot be read" in refusal({}, {}, Path("nowhere.toml"))
 
 
-def test_a_folder_in_place_of_a_file_is_named(elsewhere: Path) -> None:
-    assert str(elsewhere) in refusal({}, {}, elsewhere)
+def test_a_folder_in_place_of_a_file_is_named(remote_proxy: Path) -> None:
+    assert str(remote_proxy) in refusal({}, {}, remote_proxy)
 
 
 def test_a_file_that_is_not_toml_is_named_with_the_line() -> None:

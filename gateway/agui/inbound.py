@@ -42,7 +42,7 @@ def read(body: bytes) -> Turn:
         resume=_answers(given.get("resume", []), found),
         parent_run_id=given.get("parentRunId"),
         protocol_version=_version(given.get("protocolVersion"), found),
-        options=options.of(given.get("forwardedProps")),
+        options=options.read_options(given.get("forwardedProps")),
         warnings=found.notices,
     )
 

@@ -119,7 +119,7 @@ class ForwardedProps:
 FORWARDED_PROPS = ForwardedProps()
 
 
-def of(forwarded_props: Json) -> Options:
+def read_options(forwarded_props: Json) -> Options:
     """The options in props that `FORWARDED_PROPS` has read without a problem."""
     asked = forwarded_props.get("gateway", {}) if isinstance(forwarded_props, dict) else {}
     plain = {_attribute(key): _frozen(value) for key, value in asked.items() if key != "merge"}

@@ -33,15 +33,15 @@ UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters and lone surrogates: no address, path or header can carry them."""
 
 
-def shown(word: str) -> str:
+def truncated(word: str) -> str:
     """A client's word, short enough for a sentence and encodable: a lone surrogate would break the answer."""
     short = word if len(word) <= MOST_SHOWN else word[:MOST_SHOWN] + "…"
     return short.encode("utf-8", "replace").decode("utf-8")
 
 
 def pointer(at: Place) -> str:
-    """The place as a JSON pointer (RFC 6901). A key that is no fit for a sentence stands there as `shown`."""
-    return "".join("/" + shown(str(step)).replace("~", "~0").replace("/", "~1") for step in at)
+    """The place as a JSON pointer (RFC 6901). A key that is no fit for a sentence stands there as `truncated`."""
+    return "".join("/" + truncated(str(step)).replace("~", "~0").replace("/", "~1") for step in at)
 
 
 def kind(value: Json) -> str:
@@ -184,7 +184,7 @@ class Choice:
         if not isinstance(value, str):
             found.expected(self._list, value, at)
         elif value not in self.words:
-            found.refuse(at, f'must be {self._list}, not "{shown(value)}"')
+            found.refuse(at, f'must be {self._list}, not "{truncated(value)}"')
         return value
 
     @property
@@ -303,7 +303,7 @@ class Tagged:
             return value
         arm = self.arms.get(tag)
         if arm is None:
-            found.notice(place, self.code, f'"{shown(tag)}" is not known here: the {self.loses} is left out')
+            found.notice(place, self.code, f'"{truncated(tag)}" is not known here: the {self.loses} is left out')
             return LEFT_OUT
         return arm.read(value, at, found)
 

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.option_checks import fact_at, held
+from gateway.capabilities.option_checks import check_options, fact_at
 from gateway.capabilities.views.mux_lookup import Fact
 from gateway.catalog.capability_table import camel
 from gateway.catalog.definition import AgentDefinition
@@ -36,7 +36,7 @@ def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Mo
     if turn.options.strict and turn.warnings:
         first = turn.warnings[0]
         raise BadInput(f"{first.message} (strict: nothing may be left out)", pointer=first.pointer, reason=first.code)
-    return _parts(held(turn, snapshot, definition, model), snapshot)
+    return _parts(check_options(turn, snapshot, definition, model), snapshot)
 
 
 def _options(options: Options, definition: AgentDefinition) -> None:

@@ -140,8 +140,8 @@ class AgentWatch:
 
 
 class Feed:
-    def __init__(self, sight: SnapshotSource, pulse: ChangeSignal, tasks: Tasks, most: int) -> None:
-        self._sight, self._pulse, self._tasks, self._most = sight, pulse, tasks, most
+    def __init__(self, capability_source: SnapshotSource, changes: ChangeSignal, tasks: Tasks, most: int) -> None:
+        self._capability_source, self._changes, self._tasks, self._most = capability_source, changes, tasks, most
         self._rounds: dict[str, AgentWatch] = {}
         self._resting: dict[Key, Versions] = {}
         self._closed = False
@@ -201,8 +201,8 @@ class Feed:
             return channel
         with anyio.move_on_after(TOGETHER):
             await rounds.looked.wait()
-        facts = (await self._sight.facts(key.agent), self._sight.own(key))
-        shown = await self._sight.look(key)
+        facts = (await self._capability_source.facts(key.agent), self._capability_source.own(key))
+        shown = await self._capability_source.look(key)
         if self._rounds.get(key.agent) is not rounds:
             raise Busy("the gateway is shutting down, or failed to watch this agent; watch again in a moment")
         if (channel := rounds.channels.get(key)) is None:  # else somebody was quicker, and has newer news
@@ -227,7 +227,7 @@ class Feed:
         with rounds.scope:
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._sight.attend, rounds.agent, rounds.looked.set)
+                    tasks.start_soon(self._capability_source.attend, rounds.agent, rounds.looked.set)
                     await self._look_for_ever(rounds)
             except Exception:
                 log.exception("the agent %s cannot be watched", rounds.agent)
@@ -236,29 +236,29 @@ class Feed:
                     del self._rounds[rounds.agent]
 
     async def _look_for_ever(self, rounds: AgentWatch) -> None:
-        seen = self._pulse.beat(rounds.agent)
+        seen = self._changes.beat(rounds.agent)
         while True:
-            await self._pulse.wait(rounds.agent, seen, TICK)
-            if self._pulse.beat(rounds.agent) == seen and not await self._stale(rounds):
+            await self._changes.wait(rounds.agent, seen, TICK)
+            if self._changes.beat(rounds.agent) == seen and not await self._stale(rounds):
                 continue
             await anyio.sleep(TOGETHER)
-            seen = self._pulse.beat(rounds.agent)
+            seen = self._changes.beat(rounds.agent)
             for channel, facts in await self._stale(rounds):
                 await self._refresh(rounds, channel, facts)
 
     async def _stale(self, rounds: AgentWatch) -> list[tuple[Channel, Any]]:
         """Those whose facts are others now, with these. An agent that is gone has none."""
         try:
-            facts = await self._sight.facts(rounds.agent)
+            facts = await self._capability_source.facts(rounds.agent)
         except GatewayError:
             facts = None
-        now = [(channel, (facts, self._sight.own(channel.key))) for channel in rounds.channels.values()]
+        now = [(channel, (facts, self._capability_source.own(channel.key))) for channel in rounds.channels.values()]
         return [(channel, its) for channel, its in now if channel.facts != its]
 
     async def _refresh(self, rounds: AgentWatch, channel: Channel, facts: Any) -> None:
         channel.facts = facts
         try:
-            await channel.show(await self._sight.look(channel.key))
+            await channel.show(await self._capability_source.look(channel.key))
         except GatewayError as exc:
             channel.end(exc)
             if rounds.channels.get(channel.key) is channel:

@@ -73,7 +73,7 @@ def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
     """What a thread can be set to, and what it begins with. Which one it is in, its session tells."""
     if not definition.modes:
         return {}
-    offered = [mode.told() for mode in definition.modes]
+    offered = [mode.to_json() for mode in definition.modes]
     return {MODES: offered, **flatten(definition.modes[0].capabilities)}
 
 
@@ -138,17 +138,20 @@ TOLD_BY = {"agent": "what the agent lists", "mcp": "tools/list of its MCP server
 
 
 def session_layers(
-    definition: AgentDefinition, learned: Layer, below: Iterable[LayerStatement], model: LayerStatement | None = None
+    definition: AgentDefinition,
+    session_layer: Layer,
+    below: Iterable[LayerStatement],
+    model: LayerStatement | None = None,
 ) -> list[LayerStatement]:
     """What a thread's session has and is set to. `below`: the layers that it stands over. `model`: the one of them that
     is its model's, whose no to tools stands."""
-    shown = folded(learned, [said.values for said in below], definition.mcp_tool_names)
+    shown = folded(session_layer, [said.values for said in below], definition.mcp_tool_names)
     items = shown.pop(ITEMS, None)
     servers = {path: shown.pop(path) for path in [*shown] if path.startswith(SERVERS)}
     layers = [LayerStatement("session", "what the session told", shown)]
     if servers:
         layers.append(LayerStatement("session", "what became of its MCP servers", servers))
-    has = {SUPPORTED: True} if session_tools.shown(learned, items, {} if model is None else model.values) else {}
+    has = {SUPPORTED: True} if session_tools.shown(session_layer, items, {} if model is None else model.values) else {}
     if items is not None:
         told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
         layers.append(LayerStatement("session", told_by, {ITEMS: items, **has}))
@@ -157,7 +160,7 @@ def session_layers(
     return layers
 
 
-def current_model(learned: Layer) -> str | None:
+def current_model(session_layer: Layer) -> str | None:
     """The model that a session is set to."""
-    name = learned.get("custom.session.models.current")
+    name = session_layer.get("custom.session.models.current")
     return name if isinstance(name, str) else None

@@ -44,7 +44,7 @@ KINDS = {
 ANY_OBJECT = {"type": "object"}
 
 
-def held(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None) -> Turn:
+def check_options(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None) -> Turn:
     thinks = fact(snapshot, "supportsThinking")
     effort.refuse(definition, model, turn.options, thinks=thinks.value, said_by=thinks.said_by)
     turn = _with(turn, _json(turn.options, snapshot, definition))

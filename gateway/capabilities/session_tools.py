@@ -44,25 +44,25 @@ class Server:
     """What it lists to the gateway."""
 
 
-def folded(learned: Layer, below: Iterable[Layer], naming: str | None) -> dict[str, Any]:
+def folded(session_layer: Layer, below: Iterable[Layer], naming: str | None) -> dict[str, Any]:
     """The session's layer as it is shown. `below`: the layers that it stands over. `naming`: as the agent's file says;
     None: nobody knows."""
-    found = {path: value for path, value in learned.items() if path != SEEN and not path.startswith(SERVERS)}
-    servers, words = list(_servers(learned)), dict(_agents_words(learned))
+    found = {path: value for path, value in session_layer.items() if path != SEEN and not path.startswith(SERVERS)}
+    servers, words = list(_servers(session_layer)), dict(_agents_words(session_layer))
     for server in servers:
         found |= _standing(server, words.pop(server.name, None))
     for name, word in words.items():
         found |= _standing(Server(name, {}, ()), word)
     there = [server for server in servers if _there(found, server)]
-    if ITEMS in learned or learned.get(SEEN) or any(server.tools for server in there):
-        found[ITEMS] = _items(learned, below, there, naming)
+    if ITEMS in session_layer or session_layer.get(SEEN) or any(server.tools for server in there):
+        found[ITEMS] = _items(session_layer, below, there, naming)
     return found
 
 
-def shown(learned: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
+def shown(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
     """What a session has and does shows that it has tools. What it says of that itself stands, and a model's no."""
-    said = SUPPORTED in learned or model.get(SUPPORTED) is False
-    return not said and (bool(items) or SEEN in learned)
+    said = SUPPORTED in session_layer or model.get(SUPPORTED) is False
+    return not said and (bool(items) or SEEN in session_layer)
 
 
 def escaped(name: str) -> str:
@@ -78,16 +78,16 @@ def sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
 # -- servers
 
 
-def _servers(learned: Layer) -> Iterator[Server]:
-    names = dict.fromkeys(path[len(SERVERS) :].partition(".")[0] for path in learned if path.startswith(SERVERS))
+def _servers(session_layer: Layer) -> Iterator[Server]:
+    names = dict.fromkeys(path[len(SERVERS) :].partition(".")[0] for path in session_layer if path.startswith(SERVERS))
     for step in names:
         place = f"{SERVERS}{step}."
-        facts = {path[len(place) :]: value for path, value in learned.items() if path.startswith(place)}
+        facts = {path[len(place) :]: value for path, value in session_layer.items() if path.startswith(place)}
         yield Server(step.replace("~1", ".").replace("~0", "~"), facts, facts.pop(LISTED[1:], ()))
 
 
-def _agents_words(learned: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in learned.get(AGENTS_WORD) or ():
+def _agents_words(session_layer: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for one in session_layer.get(AGENTS_WORD) or ():
         match one:
             case {"name": str(name), "status": str()}:
                 yield name, one
@@ -116,14 +116,16 @@ def _there(found: Layer, server: Server) -> bool:
 # -- items
 
 
-def _items(learned: Layer, below: Iterable[Layer], servers: Sequence[Server], naming: str | None) -> list[Item]:
+def _items(session_layer: Layer, below: Iterable[Layer], servers: Sequence[Server], naming: str | None) -> list[Item]:
     items: dict[str, Item] = {}
-    for layer in (*below, learned):
+    for layer in (*below, session_layer):
         for told in layer.get(ITEMS) or ():
             items[told["name"]] = _better(items.get(told["name"]), told)
-    if ITEMS in learned:  # the session's own list is all that it has; whoever spoke before can only describe it better
-        items = {told["name"]: items[told["name"]] for told in learned[ITEMS]}
-    seen = [name for name in learned.get(SEEN) or () if isinstance(name, str)]
+    if (
+        ITEMS in session_layer
+    ):  # the session's own list is all that it has; whoever spoke before can only describe it better
+        items = {told["name"]: items[told["name"]] for told in session_layer[ITEMS]}
+    seen = [name for name in session_layer.get(SEEN) or () if isinstance(name, str)]
     naming = naming or _shown(servers, {*items, *seen})
     for server in servers:
         for tool in server.tools:

@@ -31,7 +31,7 @@ class InvalidCapabilities(ValueError):
     """In words it is the first mistake; `wrongs` has them all."""
 
     def __init__(self, wrongs: Sequence[Problem]) -> None:
-        super().__init__(wrongs[0].told)
+        super().__init__(wrongs[0].text)
         self.wrongs = tuple(wrongs)
 
 

@@ -67,12 +67,12 @@ def load_file(path: Path, *, lean: bool = False) -> AgentDefinition:
     try:
         return define(table, path.resolve())
     except InvalidDefinition as exc:
-        raise ConfigError(f"{path}: {exc.wrongs[0].told}", wrongs=exc.wrongs) from exc
+        raise ConfigError(f"{path}: {exc.wrongs[0].text}", wrongs=exc.wrongs) from exc
 
 
 class InvalidDefinition(Exception):
     def __init__(self, wrongs: Sequence[Problem]) -> None:
-        super().__init__("; ".join(wrong.told for wrong in wrongs))
+        super().__init__("; ".join(wrong.text for wrong in wrongs))
         self.wrongs = tuple(wrongs)
 
 

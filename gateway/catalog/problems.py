@@ -25,7 +25,7 @@ class Problem:
         return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in self.place)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         key = ".".join(str(part) for part in self.place)
         return f"{key}: {self.message}" if key else self.message
 

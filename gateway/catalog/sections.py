@@ -40,7 +40,7 @@ class Mode(Section):
     capabilities: CapabilityTable = Field(default_factory=dict)
     """What differs in this mode, laid over the definition's own."""
 
-    def told(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str]:
         """As one of those that a session can be set to."""
         return self.model_dump(include={"id", "name", "description"}, exclude_none=True)
 

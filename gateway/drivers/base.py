@@ -95,7 +95,7 @@ class Session(Protocol):
         """It can take another turn."""
 
     @property
-    def learned(self) -> Layer:
+    def session_layer(self) -> Layer:
         """The session layer: what this session has and is set to, now."""
 
     @property
@@ -118,16 +118,16 @@ class RemoteProxy(Protocol):
 class Driver(Protocol):
     """One agent, however it is reached."""
 
-    together: float
+    question_window: float
     """Seconds in which the questions of parallel calls follow each other; 0: all come as one `Asked`."""
     local: bool
     """It works in this machine's folders, so they are held against the workspace; else they are the far side's."""
 
     @property
-    def elsewhere(self) -> RemoteProxy | None:
+    def remote_proxy(self) -> RemoteProxy | None:
         """Who knows more of this agent than can be told here; None: nobody."""
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every
         snapshot."""
 

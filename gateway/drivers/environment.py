@@ -31,11 +31,11 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 def trimmed(inherit: Sequence[str], extra: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The base list and `inherit` out of `environ`, then `extra` over it."""
-    passed = named((*BASE, *inherit), environ)
+    passed = select_variables((*BASE, *inherit), environ)
     return {name: value for name, value in {**passed, **extra}.items() if not name.startswith(OWN)}
 
 
-def named(wanted: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+def select_variables(wanted: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """These variables; a trailing `*` stands for any rest of the name."""
     names = {name for name in wanted if not name.endswith("*")}
     prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
@@ -44,5 +44,7 @@ def named(wanted: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
 
 def secrets(environ: Mapping[str, str]) -> list[str]:
     """The values to mask where an agent's words are shown, the longest first: one may begin with another."""
-    named = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
-    return sorted((value for value in named if len(value) >= SHORTEST_SECRET), key=lambda value: (-len(value), value))
+    select_variables = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
+    return sorted(
+        (value for value in select_variables if len(value) >= SHORTEST_SECRET), key=lambda value: (-len(value), value)
+    )

@@ -130,8 +130,8 @@ class EventQueue:
 class ThreadProducer:
     """The producer's side of an inbox for a producer in a thread."""
 
-    def __init__(self, inbox: EventQueue) -> None:
-        self._inbox = inbox
+    def __init__(self, queue: EventQueue) -> None:
+        self._queue = queue
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Event] = deque()
         self._called = self._full = False
@@ -149,9 +149,9 @@ class ThreadProducer:
         """On the loop. The flag falls before the queue is looked at: an event put meanwhile calls again."""
         self._called = False
         while self._waiting:
-            self._full |= self._inbox.put(self._waiting.popleft())
+            self._full |= self._queue.put(self._waiting.popleft())
 
     async def _room(self) -> None:
         self.carry()
-        await self._inbox.room()
+        await self._queue.room()
         self._full = False

@@ -53,8 +53,8 @@ class FallbackDriver:
         self._drivers = [makers[each.driver](each, tasks) for each in told]
         self._passed_over: dict[int, float] = {}
         """Way → when."""
-        self.local, self.elsewhere = True, None
-        self.together = max(driver.together for driver in self._drivers)
+        self.local, self.remote_proxy = True, None
+        self.question_window = max(driver.question_window for driver in self._drivers)
 
     @property
     def _at(self) -> int:
@@ -67,9 +67,9 @@ class FallbackDriver:
     def _now(self) -> Driver:
         return self._drivers[self._at]
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         """What differs through the way that is used, under what the agent itself says."""
-        told = _over(self._layers[self._at], await self._now.announced())
+        told = _over(self._layers[self._at], await self._now.handshake_layer())
         return _over(told, {"custom": {"gateway": {"way": self._names[self._at]}}})
 
     @property

@@ -119,9 +119,10 @@ class Agent:
 class Agents:
     """By id. A definition that cannot be started is listed as broken; it does not keep the others from working."""
 
-    def __init__(self, tasks: Tasks, let_go: LetGo, touch: Touch = lambda agent_id: None) -> None:
-        """`let_go`: closes a driver's sessions, each when its turn is over. `touch`: is told of every change."""
-        self._tasks, self._let_go, self._touch = tasks, let_go, touch
+    def __init__(self, tasks: Tasks, close_driver_sessions: LetGo, touch: Touch = lambda agent_id: None) -> None:
+        """`close_driver_sessions`: closes a driver's sessions, each when its turn is over. `touch`: is told of every
+        change."""
+        self._tasks, self._let_go, self._touch = tasks, close_driver_sessions, touch
         self._probes = Probes(tasks)
         self._probing: set[tuple[Driver, bool]] = set()
         self._leaving: list[Driver] = []
@@ -201,17 +202,17 @@ class Agents:
             self._probing.add((agent.driver, ready))
             self._tasks.start_soon(self._probe, agent, agent.driver, ready)
 
-    async def spoken(self, agent: Agent) -> None:
+    async def wait_until_probed(self, agent: Agent) -> None:
         """Until the agent itself has told what it can do. Raises `AgentFault` when it cannot."""
         if agent.driver is not None:
             with agent.held():
-                await self._probes.spoken(agent.driver)
+                await self._probes.wait_until_probed(agent.driver)
 
     async def _probe(self, agent: Agent, driver: Driver, ready: bool) -> None:
         try:
             with agent.held():
                 if ready or (await agent.look()).status == "ready":
-                    await self._probes.spoken(driver)
+                    await self._probes.wait_until_probed(driver)
         except GatewayError as exc:
             log.info("agent %s could not be probed: %s", agent.definition.id, exc.detail)
         finally:

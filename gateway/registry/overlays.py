@@ -42,7 +42,7 @@ class Overlays:
 
     def below(self, agent_id: str) -> str | None:
         """Which layer has it, beside those that are registered."""
-        return next((shelf.name for shelf in reversed(self._shelves[:-1]) if agent_id in shelf.catalog), None)
+        return next((overlay.name for overlay in reversed(self._shelves[:-1]) if agent_id in overlay.catalog), None)
 
     def register(self, definition: AgentDefinition) -> None:
         self.registered[definition.id] = definition
@@ -54,8 +54,8 @@ class Overlays:
 
     def apply(self) -> None:
         wanted: dict[str, tuple[AgentDefinition, Failure | None]] = {}
-        for shelf in self._shelves:
-            wanted |= {name: (told, shelf.troubles.get(name)) for name, told in shelf.catalog.items()}
+        for overlay in self._shelves:
+            wanted |= {name: (told, overlay.troubles.get(name)) for name, told in overlay.catalog.items()}
         self._mounts.keep([definition for definition, _ in wanted.values() if mounts(definition)])
         shown: set[str] = set()
         for definition, trouble in list(wanted.values()):

@@ -32,7 +32,7 @@ class Probes:
         self._tasks = tasks
         self._running: dict[Driver, Probe] = {}
 
-    async def spoken(self, driver: Driver) -> None:
+    async def wait_until_probed(self, driver: Driver) -> None:
         """Until the agent has told what it can do. Raises `AgentFault` when it cannot."""
         if driver.probed:
             return

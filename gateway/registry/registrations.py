@@ -30,29 +30,29 @@ INSIDE = ("entry", "capabilities_entry")
 
 
 class Registrations:
-    def __init__(self, roster: Overlays, store: Store, settings: Settings) -> None:
-        self._roster, self._store, self._settings = roster, store, settings
+    def __init__(self, overlays: Overlays, store: Store, settings: Settings) -> None:
+        self._overlays, self._store, self._settings = overlays, store, settings
 
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
         """True: there was none of this id. Raises `BadInput` with everything that is wrong."""
         definition = _checked(agent_id, table, self._settings)
         told = orjson.dumps({**table, "id": agent_id}, default=str)
-        new = agent_id not in self._roster.registered and self._roster.below(agent_id) is None
+        new = agent_id not in self._overlays.registered and self._overlays.below(agent_id) is None
         await self._store.save_agent(AgentRecord(agent_id, told, principal, time.time()))
         log.warning("agent %s: registered by %s (%s)", agent_id, principal, definition.driver)
-        self._roster.register(definition)
+        self._overlays.register(definition)
         return new
 
     async def delete(self, agent_id: str, principal: str) -> None:
         """What a file says of the same id is uncovered."""
-        if agent_id not in self._roster.registered:
-            if (layer := self._roster.below(agent_id)) is not None:
+        if agent_id not in self._overlays.registered:
+            if (layer := self._overlays.below(agent_id)) is not None:
                 detail = f"{agent_id!r} is not registered by HTTP, it comes from {layer}: remove it there"
                 raise Conflict(detail, code="AGENT_FROM_FILE")
             raise NotFound(f"there is no agent {agent_id!r}", code="UNKNOWN_AGENT")
         await self._store.delete_agent(agent_id, principal, time.time())
         log.warning("agent %s: its registration was removed by %s", agent_id, principal)
-        self._roster.unregister(agent_id)
+        self._overlays.unregister(agent_id)
 
 
 async def registered(store: Store, settings: Settings) -> Catalog:
@@ -79,7 +79,7 @@ def _checked(agent_id: str, table: Mapping[str, Any], settings: Settings) -> Age
     if not wrongs:
         return definition
     errors = [{"pointer": wrong.pointer, "message": wrong.message} for wrong in wrongs]
-    detail = f"the definition is wrong: {'; '.join(wrong.told for wrong in wrongs)}"
+    detail = f"the definition is wrong: {'; '.join(wrong.text for wrong in wrongs)}"
     raise BadInput(detail, code="INVALID_DEFINITION", pointer=wrongs[0].pointer, errors=errors)
 
 

@@ -109,7 +109,7 @@ class Admission:
         )
         window = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
         stall = definition.stall_timeout or settings.stall_timeout
-        pace = RunTimeouts(stall, settings.cancel_grace, window / 1000, agent.ready.together)
+        pace = RunTimeouts(stall, settings.cancel_grace, window / 1000, agent.ready.question_window)
         return Run(
             record, turn, outbound, Log(key, self._store, settings.log_tail_bytes, settings.max_run_log_bytes), pace
         )

@@ -37,33 +37,37 @@ QUIET = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\."
 class CapabilityChanges:
     """What is known before a turn begins."""
 
-    def __init__(self, sight: SnapshotSource, key: Key, facts: Any, shown: RenderedSnapshot) -> None:
-        self._sight, self._key, self._facts, self._shown = sight, key, facts, shown
+    def __init__(self, capability_source: SnapshotSource, key: Key, facts: Any, shown: RenderedSnapshot) -> None:
+        self._capability_source, self._key, self._facts, self._shown = capability_source, key, facts, shown
 
     async def news(self) -> list[Event]:
-        facts = await _facts(self._sight, self._key)
+        facts = await _facts(self._capability_source, self._key)
         if facts == self._facts:
             return []
-        shown = await self._sight.look(self._key)
+        shown = await self._capability_source.look(self._key)
         known, self._facts, self._shown = self._shown, facts, shown
         if shown.version == known.version:
             return []
         return [Custom(NAME, {"version": shown.version, "patch": shown.patch_from(known)})]
 
 
-async def notice(sight: SnapshotSource | None, thread: ThreadKey) -> CapabilityChanges | None:
+async def notice(capability_source: SnapshotSource | None, thread: ThreadKey) -> CapabilityChanges | None:
     """None: nobody looks, or it takes too long."""
-    if sight is None:
+    if capability_source is None:
         return None
     key = Key(thread.agent, thread.thread_id, thread.principal)
     with anyio.move_on_after(LIMIT):
-        return CapabilityChanges(sight, key, await _facts(sight, key), await sight.look(key))
+        return CapabilityChanges(
+            capability_source, key, await _facts(capability_source, key), await capability_source.look(key)
+        )
     return None
 
 
-async def _facts(sight: SnapshotSource, key: Key) -> Any:
-    own = sight.own(key) or {}
-    return await sight.facts(key.agent), {path: value for path, value in own.items() if not QUIET.match(path)}
+async def _facts(capability_source: SnapshotSource, key: Key) -> Any:
+    own = capability_source.own(key) or {}
+    return await capability_source.facts(key.agent), {
+        path: value for path, value in own.items() if not QUIET.match(path)
+    }
 
 
 def telling(live: LiveTurn, before: CapabilityChanges | None) -> LiveTurn:

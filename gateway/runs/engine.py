@@ -53,9 +53,9 @@ class Engine:
         tasks.start_soon(self._sessions.close_idle_for_ever)
         self._runs = Admission(settings, store)
         self._endings = LastOutcomes()
-        self.sight: SnapshotSource | None = None
+        self.capability_source: SnapshotSource | None = None
         """By which runs notice that what they can do has changed; None: they do not look."""
-        self.heed: Callable[[ThreadKey], None] = lambda thread: None
+        self.thread_changed: Callable[[ThreadKey], None] = lambda thread: None
         """Is told of every thread that may be busy now, or free, or waiting. Must not wait."""
 
     @property
@@ -93,7 +93,7 @@ class Engine:
             self._release(thread, run)
             run.over.set()
             raise
-        self.heed(thread)
+        self.thread_changed(thread)
         self._tasks.start_soon(self._play, thread, run, driver, book, settled, parked)
         return run
 
@@ -119,12 +119,12 @@ class Engine:
 
     def _release(self, thread: ThreadKey, run: Run) -> None:
         if self._runs.release(thread, run):
-            self.heed(thread)
+            self.thread_changed(thread)
 
     async def _give_back(self, thread: ThreadKey) -> None:
         """After a turn that ended between two runs."""
         await self._sessions.give_back(thread)
-        self.heed(thread)
+        self.thread_changed(thread)
 
     # -- playing
 
@@ -180,7 +180,7 @@ class Engine:
             if live is None:
                 run.give_up()
             else:
-                self.heed(thread)
+                self.thread_changed(thread)
                 await run.drive(live, settled.answers if parked else {})
             if live is not None and run.phase is Phase.PARKED:
                 await self._park(thread, run, live, book)
@@ -195,7 +195,7 @@ class Engine:
 
     async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Interrupts) -> LiveTurn:
         # An agent elsewhere passes as it is: where it can, it says itself that its capabilities have changed.
-        before = await notice(self.sight, thread) if driver.local else None
+        before = await notice(self.capability_source, thread) if driver.local else None
         session = await self._open(thread, run.turn, driver, book)
         try:
             if run.handing is not None:
@@ -211,7 +211,7 @@ class Engine:
         session = await self._open(thread, turn, driver, await self._threads.book(thread))
         await self._sessions.give_back(thread)
         if self._endings.opened(thread):
-            self.heed(thread)
+            self.thread_changed(thread)
         return session
 
     def session(self, thread: ThreadKey) -> Session | None:
@@ -221,9 +221,9 @@ class Engine:
         """After it was set to something, by which it may have another id to come back to."""
         await self._keep(thread, await self._threads.book(thread))
 
-    def brought_back(self, thread: ThreadKey) -> bool:
+    def was_resumed(self, thread: ThreadKey) -> bool:
         """The thread's session is one that was there before it was opened here."""
-        return self._sessions.brought_back(thread)
+        return self._sessions.was_resumed(thread)
 
     def left(self, thread: ThreadKey) -> Left:
         """How it is where nothing is under way."""
@@ -240,9 +240,9 @@ class Engine:
         await self._sessions.close(thread)
         self._endings.forget(thread)
 
-    async def let_go(self, driver: Driver) -> None:
+    async def close_driver_sessions(self, driver: Driver) -> None:
         """Of its sessions, each when its turn is over; their threads are brought back in another driver."""
-        await self._sessions.let_go(driver)
+        await self._sessions.close_driver_sessions(driver)
 
     async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Interrupts) -> Session:
         """The thread's session, brought back if it must be."""
@@ -350,7 +350,7 @@ class Engine:
         """The questions that a run left open, and the turn that waits. False if there are none."""
         if self._runs.claim_on(thread) is not None or not await self._threads.cancel(thread, run_id):
             return False
-        self.heed(thread)
+        self.thread_changed(thread)
         return True
 
     async def stop(self, run: Run) -> None:

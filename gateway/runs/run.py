@@ -36,7 +36,7 @@ class RunTimeouts:
     stall: float
     grace: float
     window: float = 0.0
-    together: float = 0.0
+    question_window: float = 0.0
     """Questions that follow each other within this are put as one."""
 
 
@@ -150,7 +150,7 @@ class Run:
 
     async def _gather(self, live: LiveTurn) -> None:
         """Parallel calls ask one after the other; what they ask within this is one outcome."""
-        until = anyio.current_time() + self._pace.together
+        until = anyio.current_time() + self._pace.question_window
         while self.outbound.ended is None and anyio.current_time() < until:
             batch: list[Event] = []
             with CancelScope(deadline=until):

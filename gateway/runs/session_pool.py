@@ -68,7 +68,7 @@ class SessionPool:
         held = self._held.get(thread)
         return held.session if held is not None and held.session.alive else None
 
-    def brought_back(self, thread: ThreadKey) -> bool:
+    def was_resumed(self, thread: ThreadKey) -> bool:
         """It is the one that its opening asked for, and no new one in its place."""
         held = self._held.get(thread)
         return held is not None and held.session.id is not None and held.opening.session_id == held.session.id
@@ -112,7 +112,7 @@ class SessionPool:
         if not held.session.kept or not held.session.alive:
             await self.close(thread)
 
-    async def let_go(self, driver: Driver) -> None:
+    async def close_driver_sessions(self, driver: Driver) -> None:
         """Closes all sessions that the driver has, each when its turn is over: one that waits for an answer too."""
         while mine := [thread for thread, held in self._held.items() if held.at(driver)]:
             given_back = self._leaving[driver] = anyio.Event()

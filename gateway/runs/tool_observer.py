@@ -46,14 +46,14 @@ class ObservedSession:
         return self._session.controls
 
     @property
-    def learned(self) -> Layer:
+    def session_layer(self) -> Layer:
         known, layer = self._servers.known, self._known[1]
         if known != self._known[0]:
             layer = {path: value for name, one in known.items() for path, value in _leaves(name, one)}
             self._known = known, layer
         if not layer and not self._seen.any:
-            return self._session.learned
-        return {**self._session.learned, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
+            return self._session.session_layer
+        return {**self._session.session_layer, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
 
     async def start(self, turn: Turn) -> LiveTurn:
         self._servers.again()

@@ -16,7 +16,7 @@ from anyio import CancelScope, to_thread
 
 from gateway.capabilities.feed import ChangeSignal
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import SnapshotEntry, relay, shown
+from gateway.capabilities.views import SnapshotEntry, relay, render
 from gateway.drivers.probe import glance
 from gateway.errors import NotFound
 from gateway.events import Layer
@@ -38,30 +38,30 @@ STORE_AGAIN = 5.0
 
 class CapabilitySource:
     def __init__(
-        self, agents: Agents, engine: Engine, control: ThreadService, snapshots: Snapshots, pulse: ChangeSignal
+        self, agents: Agents, engine: Engine, control: ThreadService, snapshots: Snapshots, changes: ChangeSignal
     ) -> None:
         self._agents, self._engine, self._control = agents, engine, control
-        self._snapshots, self._pulse = snapshots, pulse
+        self._snapshots, self._changes = snapshots, changes
 
     async def facts(self, agent: str) -> Any:
         return await self._snapshots.facts(self._agents[agent])
 
     def own(self, key: Key) -> Any:
-        learned = self.learned(key)
-        own = None if learned is None else dict(learned)  # the session may go on writing into its own
+        session_layer = self.session_layer(key)
+        own = None if session_layer is None else dict(session_layer)  # the session may go on writing into its own
         if key.view != relay.NAME or (thread := _thread(key)) is None:
             return own
         return own, self._control.under_way(thread), monotonic() // STORE_AGAIN
 
     async def look(self, key: Key) -> RenderedSnapshot:
         agent = self._agents[key.agent]
-        return shown(key.view, await self.current(key), agent.definition, explain=key.explain)
+        return render(key.view, await self.current(key), agent.definition, explain=key.explain)
 
     async def current(self, key: Key) -> SnapshotEntry:
         agent = self._agents[key.agent]
         model = None if key.model is None else known_model(agent, key.model)
         standing = await self._standing(key, agent) if key.view == relay.NAME else None
-        current = await self._snapshots.of(agent, model, self.learned(key) or await self._remembered(key, agent))
+        current = await self._snapshots.of(agent, model, self.session_layer(key) or await self._remembered(key, agent))
         return current if standing is None else replace(current, standing=standing)
 
     async def _standing(self, key: Key, agent: Agent) -> relay.ThreadStatus | None:
@@ -76,14 +76,14 @@ class CapabilitySource:
         thread = _thread(key)
         return None if thread is None else await self._control.remembered(agent, thread)
 
-    def learned(self, key: Key) -> Layer | None:
+    def session_layer(self, key: Key) -> Layer | None:
         """What the thread's session has told; None: it has none open."""
         thread = _thread(key)
         session = None if thread is None else self._engine.session(thread)
-        return None if session is None else session.learned
+        return None if session is None else session.session_layer
 
     async def attend(self, agent: str, looked: Callable[[], None]) -> None:
-        attention = Attention(agent, self._agents, self._pulse)
+        attention = Attention(agent, self._agents, self._changes)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(attention.glance_for_ever)
             await attention.look_for_ever(looked)
@@ -98,21 +98,21 @@ def _thread(key: Key) -> ThreadKey | None:
 class Attention:
     """One agent's, while somebody watches it."""
 
-    def __init__(self, name: str, agents: Agents, pulse: ChangeSignal) -> None:
-        self._name, self._agents, self._pulse = name, agents, pulse
+    def __init__(self, name: str, agents: Agents, changes: ChangeSignal) -> None:
+        self._name, self._agents, self._changes = name, agents, changes
         self._looking = CancelScope()
         self._glanced: Any = None
         """What a glance showed before the last look."""
 
     async def look_for_ever(self, looked: Callable[[], None]) -> None:
         while True:
-            beat = self._pulse.beat(self._name)
+            beat = self._changes.beat(self._name)
             self._glanced = await self._glance()
             with CancelScope() as self._looking:
                 await self._look()
                 looked()
             await anyio.sleep(PAUSE)
-            await self._pulse.wait(self._name, beat, LOOK_AGAIN)
+            await self._changes.wait(self._name, beat, LOOK_AGAIN)
 
     async def _look(self) -> None:
         agent = self._agent()
@@ -124,14 +124,14 @@ class Attention:
             return
         if now.status == "ready":
             self._agents.probe_soon(agent, ready=True)  # it can say itself what it can do
-        self._pulse.touch(self._name)
+        self._changes.touch(self._name)
 
     async def glance_for_ever(self) -> None:
         while True:
             await anyio.sleep(GLANCE)
             if await self._glance() != self._glanced:
                 self._looking.cancel()  # it may wait for a command, and began with what was so before
-                self._pulse.touch(self._name)
+                self._changes.touch(self._name)
 
     async def _glance(self) -> Any:
         agent = self._agent()

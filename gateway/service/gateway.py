@@ -45,13 +45,13 @@ class Gateway:
     engine: Engine
     control: ThreadService
     snapshots: Snapshots
-    pulse: ChangeSignal
-    """Whoever changes what an agent can do touches it: `house.pulse.touch(agent_id)`."""
-    eyes: CapabilitySource
+    changes: ChangeSignal
+    """Whoever changes what an agent can do touches it: `gateway.pulse.touch(agent_id)`."""
+    capability_source: CapabilitySource
     feed: Feed
-    registering: Registrations
+    registrations: Registrations
     feeds: ThreadEvents
-    delivering: Dispatcher
+    dispatcher: Dispatcher
     id: str
     """Of this process, among gateways that are mounted in each other."""
     stopping: anyio.Event
@@ -61,17 +61,17 @@ class Gateway:
         """No new runs, messages and watchers; streams end, runs within the grace. What waits stays in the store."""
         self.stopping.set()
         self.feed.close()
-        self.delivering.close()
+        self.dispatcher.close()
         self.feeds.close()
         await self.engine.drain()
         with anyio.move_on_after(LAST_NOTES):
             await self.feeds.settled()
-            await self.delivering.settled()
+            await self.dispatcher.settled()
 
-    def learned(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
+    def session_layer(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
         """What the thread's session has told; None: it has none open."""
         session = self.engine.session(ThreadKey(agent.definition.id, thread_id, principal))
-        return None if session is None else session.learned
+        return None if session is None else session.session_layer
 
     def default_agent(self) -> str | None:
         """What CopilotKit's `default` stands for."""
@@ -90,32 +90,32 @@ async def open_gateway(
     try:
         async with anyio.create_task_group() as group:
             tasks = ContainedTasks(group)
-            pulse, snapshots = ChangeSignal(), Snapshots(carried)
-            engine = Engine(settings, store, tasks, pulse.touch)
-            agents = Agents(tasks, engine.let_go, pulse.touch)
+            changes, snapshots = ChangeSignal(), Snapshots(carried)
+            engine = Engine(settings, store, tasks, changes.touch)
+            agents = Agents(tasks, engine.close_driver_sessions, changes.touch)
             own_id = uuid4().hex
-            roster = Overlays(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
-            watch = FileWatcher([shelf for shelf in shelves if isinstance(shelf, AgentFolder)], roster.apply)
-            standings = ThreadStatuses(engine, store)
-            feeds = ThreadEvents(settings, store, tasks, engine, agents, standings)
-            delivering = Dispatcher(settings, store, tasks, engine, agents, feeds)
-            control = ThreadService(engine, store, standings, feeds, delivering)
-            engine.sight = eyes = CapabilitySource(agents, engine, control, snapshots, pulse)
-            feed = Feed(eyes, pulse, tasks, settings.max_watchers)
-            registering = Registrations(roster, store, settings)
-            house = Gateway(
+            overlays = Overlays(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
+            watch = FileWatcher([overlay for overlay in shelves if isinstance(overlay, AgentFolder)], overlays.apply)
+            statuses = ThreadStatuses(engine, store)
+            feeds = ThreadEvents(settings, store, tasks, engine, agents, statuses)
+            dispatcher = Dispatcher(settings, store, tasks, engine, agents, feeds)
+            control = ThreadService(engine, store, statuses, feeds, dispatcher)
+            engine.capability_source = capability_source = CapabilitySource(agents, engine, control, snapshots, changes)
+            feed = Feed(capability_source, changes, tasks, settings.max_watchers)
+            registrations = Registrations(overlays, store, settings)
+            gateway = Gateway(
                 settings,
                 store,
                 agents,
                 engine,
                 control,
                 snapshots,
-                pulse,
-                eyes,
+                changes,
+                capability_source,
                 feed,
-                registering,
+                registrations,
                 feeds,
-                delivering,
+                dispatcher,
                 own_id,
                 anyio.Event(),
             )
@@ -125,11 +125,11 @@ async def open_gateway(
             if settings.watch:
                 tasks.start_soon(watch.run)
             try:
-                yield house
+                yield gateway
             finally:
                 watch.stop()
                 with anyio.CancelScope(shield=True):
-                    await house.drain()
+                    await gateway.drain()
                     await agents.aclose()
                 group.cancel_scope.cancel()
     finally:

@@ -41,15 +41,17 @@ class AgentFacts:
     """What is known of an agent, whatever the thread and the model, and by what one sees that it still holds."""
 
     definition: AgentDefinition
-    announced: bytes | str
+    handshake_layer: bytes | str
     """See `fingerprint`."""
     seen: Availability | None
     layers: tuple[LayerStatement, ...]
     handshake: Layer
     current: SnapshotEntry
 
-    def holds(self, agent: Agent, announced: bytes | str) -> bool:
-        return self.definition is agent.definition and self.announced == announced and self.seen == agent.seen
+    def holds(self, agent: Agent, handshake_layer: bytes | str) -> bool:
+        return (
+            self.definition is agent.definition and self.handshake_layer == handshake_layer and self.seen == agent.seen
+        )
 
 
 class Snapshots:
@@ -65,17 +67,17 @@ class Snapshots:
     async def current(self, agent: Agent) -> SnapshotEntry:
         return (await self._about(agent)).current
 
-    async def of(self, agent: Agent, model: Model | None, learned: Layer | None) -> SnapshotEntry:
+    async def of(self, agent: Agent, model: Model | None, session_layer: Layer | None) -> SnapshotEntry:
         """With a model's own limits, and with what one thread's session has and is set to: its model, too."""
-        if model is None and learned is not None and (name := current_model(learned)) is not None:
+        if model is None and session_layer is not None and (name := current_model(session_layer)) is not None:
             model = agent.models.find(name)
         known = await self._about(agent)
-        if model is None and not learned:
+        if model is None and not session_layer:
             return known.current
-        mark = (agent.definition.id, None if model is None else model.id, fingerprint(learned))
+        mark = (agent.definition.id, None if model is None else model.id, fingerprint(session_layer))
         recent = self._recent.pop(mark, None)
         if recent is None or recent[0] is not known or recent[1].model is not model:
-            recent = known, _with(known, model, learned, () if recent is None else recent[1].layers)
+            recent = known, _with(known, model, session_layer, () if recent is None else recent[1].layers)
         self._recent[mark] = recent
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -83,32 +85,37 @@ class Snapshots:
 
     async def facts(self, agent: Agent) -> tuple[Any, ...]:
         """What `current` depends on, and which models `of` finds: only to be compared."""
-        announced = fingerprint(await self._announced(agent))
-        return agent, agent.definition, agent.seen, announced, agent.models.source, agent.models.last_updated
+        handshake_layer = fingerprint(await self._announced(agent))
+        return agent, agent.definition, agent.seen, handshake_layer, agent.models.source, agent.models.last_updated
 
     async def _announced(self, agent: Agent) -> Announced:
         if agent.driver is None:
             return None
         try:
-            return await agent.driver.announced()
+            return await agent.driver.handshake_layer()
         except Exception as exc:  # an author's function: whatever it raises, the rest of the snapshot stands
             self._complain(agent, f"its capabilities cannot be had: {type(exc).__name__}: {exc}")
             return None
 
     async def _about(self, agent: Agent) -> AgentFacts:
-        announced = await self._announced(agent)
-        known, mark = self._known.get(agent.definition.id), fingerprint(announced)
+        handshake_layer = await self._announced(agent)
+        known, mark = self._known.get(agent.definition.id), fingerprint(handshake_layer)
         if known is None or not known.holds(agent, mark):
-            told = self._handshake(agent, announced)
-            said = (profile_layer(agent.definition), self._gateway, *probe_layer(agent.seen), *spoken(agent, told))
+            told = self._handshake(agent, handshake_layer)
+            said = (
+                profile_layer(agent.definition),
+                self._gateway,
+                *probe_layer(agent.seen),
+                *wait_until_probed(agent, told),
+            )
             layers = tuple(one.since(() if known is None else known.layers) for one in said)
             known = AgentFacts(agent.definition, mark, agent.seen, layers, told, _current(layers))
             self._known[agent.definition.id] = known
         return known
 
-    def _handshake(self, agent: Agent, announced: Announced) -> Layer:
+    def _handshake(self, agent: Agent, handshake_layer: Announced) -> Layer:
         try:
-            return flatten(capability_tree(announced)) if announced else {}
+            return flatten(capability_tree(handshake_layer)) if handshake_layer else {}
         except ValueError as exc:
             self._complain(agent, f"it announces what is not a capability: {exc}")
             return {}
@@ -121,25 +128,25 @@ class Snapshots:
 
 
 def _with(
-    known: AgentFacts, model: Model | None, learned: Layer | None, before: Sequence[LayerStatement]
+    known: AgentFacts, model: Model | None, session_layer: Layer | None, before: Sequence[LayerStatement]
 ) -> SnapshotEntry:
     """`before`: the layers of the last one with the same model and session."""
     layers = [*known.layers]
     limits = None if model is None else model_layer(known.definition, model, known.handshake)
-    if learned:
-        layers += session_layers(known.definition, learned, known.layers, limits)
+    if session_layer:
+        layers += session_layers(known.definition, session_layer, known.layers, limits)
     if limits is not None:
         layers.append(limits)
     return _current([said.since(before) for said in layers], model)
 
 
 def _current(layers: Sequence[LayerStatement], model: Model | None = None) -> SnapshotEntry:
-    snapshot = relay.told_in(merge(layers))
+    snapshot = relay.with_relay(merge(layers))
     body = to_json(snapshot.tree())
     return SnapshotEntry(snapshot, body, etag(body), model, layers=tuple(layers))
 
 
-def spoken(agent: Agent, told: Layer) -> list[LayerStatement]:
+def wait_until_probed(agent: Agent, told: Layer) -> list[LayerStatement]:
     """What the agent says of itself, and what its driver knows of it without being told."""
     own = {path: value for path, value in told.items() if path.startswith(DRIVERS)}
     rest = {path: value for path, value in told.items() if path not in own}
@@ -164,12 +171,12 @@ def known_model(agent: Agent, name: str) -> Model:
     return verdict.model
 
 
-def fingerprint(announced: Announced) -> bytes | str:
+def fingerprint(handshake_layer: Announced) -> bytes | str:
     """Not the object itself: its author may give the same one again, and have changed it."""
     try:
-        return orjson.dumps(announced)
+        return orjson.dumps(handshake_layer)
     except TypeError:
-        return repr(announced)
+        return repr(handshake_layer)
 
 
 def probe_layer(seen: Availability | None) -> list[LayerStatement]:

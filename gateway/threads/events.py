@@ -1,8 +1,9 @@
 """Threads' feeds: what happens on a thread as Agent Relay's session events, numbered, kept, and followed by many.
 
-In: that a thread may be another now (`heed`), the logs of its runs, and what others have to tell of it. Out: notes in
-the store, and for every reader what it has not had yet, read from there. A run is followed as any reader follows it:
-nothing here slows one down, and whoever reads slowly, or comes back later, costs nothing but a look into the store.
+In: that a thread may be another now (`thread_changed`), the logs of its runs, and what others have to tell of it. Out:
+notes in the store, and for every reader what it has not had yet, read from there. A run is followed as any reader
+follows it: nothing here slows one down, and whoever reads slowly, or comes back later, costs nothing but a look into
+the store.
 
 Only threads that somebody has asked about are observed: by reading their feed, or by posting a message. They stay so
 for the life of the gateway, the last `OBSERVED` of them.
@@ -59,7 +60,7 @@ class Channel:
     status: str | None = None
     """As it was last told."""
     session: str | None = None
-    standings: deque[ThreadStatus] = field(default_factory=lambda: deque(maxlen=CHANGES))
+    statuses: deque[ThreadStatus] = field(default_factory=lambda: deque(maxlen=CHANGES))
     telling: bool = False
     run: Run | None = None
     """The newest that is, or was, followed."""
@@ -82,10 +83,10 @@ class Channel:
 
 class ThreadEvents:
     def __init__(
-        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, standings: ThreadStatuses
+        self, settings: Settings, store: Store, tasks: Tasks, engine: Engine, agents: Agents, statuses: ThreadStatuses
     ) -> None:
         self._settings, self._store, self._tasks = settings, store, tasks
-        self._engine, self._agents, self._standings = engine, agents, standings
+        self._engine, self._agents, self._statuses = engine, agents, statuses
         self._channels: dict[ThreadKey, Channel] = {}
         self._readers = 0
         self.closed = False
@@ -103,7 +104,7 @@ class ThreadEvents:
         self._channels[thread] = channel
         if new:
             self._forget_one()
-            self.heed(thread)
+            self.thread_changed(thread)
         return channel
 
     def _forget_one(self) -> None:
@@ -112,7 +113,7 @@ class ThreadEvents:
             if oldest is not None:
                 del self._channels[oldest]
 
-    def heed(self, thread: ThreadKey) -> None:
+    def thread_changed(self, thread: ThreadKey) -> None:
         """The thread may be busy now, or free, or waiting."""
         channel = self._channels.get(thread)
         if channel is None:
@@ -122,7 +123,7 @@ class ThreadEvents:
             before, done = channel.followed, anyio.Event()
             channel.run, channel.followed = run, done
             self._tasks.start_soon(self._follow, thread, channel, run, before, done)
-        channel.standings.append(self._standings.under_way(thread))
+        channel.statuses.append(self._statuses.under_way(thread))
         if not channel.telling:
             channel.telling = True
             self._tasks.start_soon(self._tell_standings, thread, channel)
@@ -164,7 +165,7 @@ class ThreadEvents:
         channel.session = None
         if session_id is not None:
             await self._note(thread, [{"type": "session.released", "sessionId": session_id}])
-        self.heed(thread)
+        self.thread_changed(thread)
 
     async def _note(self, thread: ThreadKey, events: Sequence[Wire]) -> None:
         if not events:
@@ -177,8 +178,8 @@ class ThreadEvents:
 
     async def _tell_standings(self, thread: ThreadKey, channel: Channel) -> None:
         try:
-            while channel.standings:
-                await self._tell_standing(thread, channel, channel.standings.popleft())
+            while channel.statuses:
+                await self._tell_standing(thread, channel, channel.statuses.popleft())
         except StoreError as exc:
             log.error("thread %s: its status cannot be told: %s", thread.thread_id, exc)
         finally:
@@ -188,7 +189,7 @@ class ThreadEvents:
         if not standing.live:
             if channel.followed is not None:
                 await channel.followed.wait()  # first what the run did, then that it is over
-            known = await self._standings.of(thread)
+            known = await self._statuses.of(thread)
             standing = replace(known, live=False, starting=False, parked=standing.parked, left=standing.left)
         status = relay.status(standing, self._availability(thread.agent))
         if status is not None and status != channel.status:
@@ -248,7 +249,7 @@ class ThreadEvents:
         if name is None or name == channel.session:
             return []
         channel.session = name
-        told = "session.resumed" if self._engine.brought_back(thread) else "session.started"
+        told = "session.resumed" if self._engine.was_resumed(thread) else "session.started"
         return [{"type": told, "sessionId": name}]
 
     def _named(self, channel: Channel, events: list[Wire]) -> list[Wire]:

@@ -33,10 +33,10 @@ HISTORY_REPLAYED = 20
 
 class ThreadService:
     def __init__(
-        self, engine: Engine, store: Store, standings: ThreadStatuses, feeds: ThreadEvents, delivering: Dispatcher
+        self, engine: Engine, store: Store, statuses: ThreadStatuses, feeds: ThreadEvents, dispatcher: Dispatcher
     ) -> None:
-        self._engine, self._store, self._feeds, self._delivering = engine, store, feeds, delivering
-        self.standing, self.under_way = standings.of, standings.under_way
+        self._engine, self._store, self._feeds, self._dispatcher = engine, store, feeds, dispatcher
+        self.standing, self.under_way = statuses.of, statuses.under_way
 
     async def threads(self, agent: Agent, principal: str) -> list[dict[str, Any]]:
         threads = await self._store.threads(agent.definition.id, principal, LISTED)
@@ -67,8 +67,8 @@ class ThreadService:
 
     async def delete(self, agent: Agent, thread: ThreadKey) -> None:
         """The thread and its logs, and the session at the agent where it can delete one. What waits for it fails."""
-        if await self._store.thread(*thread) is None and self._delivering.waits(thread):
-            await self._delivering.forget(thread, lambda: self._store.delete_thread(*thread))
+        if await self._store.thread(*thread) is None and self._dispatcher.waits(thread):
+            await self._dispatcher.forget(thread, lambda: self._store.delete_thread(*thread))
             return
         record = await self._known(thread)
         self._idle(thread)
@@ -80,7 +80,7 @@ class ThreadService:
             except AgentFault as exc:  # an agent that is gone must not keep its threads from being deleted
                 log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
         await self._engine.forget_session(thread)
-        await self._delivering.forget(thread, lambda: self._store.delete_thread(*thread))
+        await self._dispatcher.forget(thread, lambda: self._store.delete_thread(*thread))
 
     async def fork(self, agent: Agent, thread: ThreadKey, new_id: str) -> str:
         """A second thread that begins where this one is."""
@@ -122,7 +122,7 @@ class ThreadService:
         if not agent.definition.modes:
             return None
         record = await self._store.thread(*thread)
-        return ModeControls(agent.definition.modes, None if record is None else record.session).learned
+        return ModeControls(agent.definition.modes, None if record is None else record.session).session_layer
 
     async def call(self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any]) -> Any:
         """Any further method of the agent's own protocol."""
@@ -188,6 +188,6 @@ def _note(runs: dict[str, dict[str, Any]], run: RunRecord, given: list[dict[str,
 
 
 def _learned(session: Session | None) -> dict[str, Any]:
-    told: dict[str, Any] = {} if session is None else unflatten(session.learned)
+    told: dict[str, Any] = {} if session is None else unflatten(session.session_layer)
     found: dict[str, Any] = told.get("custom", {}).get("session", {})
     return found

@@ -130,16 +130,16 @@ def create_app(settings: Settings | None = None) -> Starlette:
     settings = settings or Settings()
     tokens = load_tokens(settings.token_file)
     shelves = layers(settings)
-    known = sorted({name for shelf in shelves for name in shelf.catalog})
+    known = sorted({name for overlay in shelves for name in overlay.catalog})
     if settings.default_agent not in (None, *known):
         raise ConfigError(f"default_agent: there is no agent {settings.default_agent!r}. Known: {', '.join(known)}.")
     store = open_store(settings.store)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with open_gateway(settings, store, shelves, carried(ROUTES)) as house:
-            app.state.house = house
-            await messages.take_up(house)
+        async with open_gateway(settings, store, shelves, carried(ROUTES)) as gateway:
+            app.state.gateway = gateway
+            await messages.take_up(gateway)
             yield
 
     return Starlette(

@@ -22,15 +22,15 @@ def known_there(endpoint: Endpoint) -> Endpoint:
 
     @wraps(endpoint)
     async def choose(request: Request) -> ASGIApp:
-        house: Gateway = request.app.state.house
-        return await from_there(request, house.agents[request.path_params["agent"]]) or await endpoint(request)
+        gateway: Gateway = request.app.state.gateway
+        return await from_there(request, gateway.agents[request.path_params["agent"]]) or await endpoint(request)
 
     return choose
 
 
 async def from_there(request: Request, agent: Agent) -> Response | None:
     """None: it is to be answered here."""
-    if agent.driver is None or (far := agent.driver.elsewhere) is None:
+    if agent.driver is None or (far := agent.driver.remote_proxy) is None:
         return None
     _, _, _, *path = request.scope["path"].split("/")  # below /agents/ID
     status, kind, body = await far.asked(path, request.scope["query_string"].decode("latin-1"), request.method)

@@ -54,7 +54,7 @@ class DrainingServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._app.state.house.drain)
+            tasks.start_soon(self._app.state.gateway.drain)
             await super().shutdown(sockets)
 
 

@@ -24,7 +24,7 @@ _EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 _IMAGES = Handshake(image=True)
 
 
-def named(tools: Iterable[Tool]) -> dict[str, Tool]:
+def by_safe_name(tools: Iterable[Tool]) -> dict[str, Tool]:
     """By names that every provider of models takes. Of two that become the same, the first has it."""
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -54,7 +54,7 @@ def blocks(answer: Answer) -> tuple[list[dict[str, Any]], bool]:
     return found or [_text("")], error is not None
 
 
-def words(answer: Answer) -> tuple[str, bool]:
+def result_text(answer: Answer) -> tuple[str, bool]:
     """…for an agent that takes nothing but text."""
     found, failed = blocks(answer)
     return "\n".join(block.get("text") or f"[{block['type']}]" for block in found), failed

@@ -28,7 +28,7 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def word(value: Any) -> str | None:
+def non_empty(value: Any) -> str | None:
     """A text that says something: an id, a name."""
     return value if isinstance(value, str) and value else None
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, described, named, schema
-from gateway.wire.fields import obj, word
+from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.fields import non_empty, obj
 from gateway.wire.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -74,7 +74,7 @@ class Offer:
 
     def change(self, tools: Sequence[Tool]) -> bool:
         """Whether these are others than before."""
-        before, self.tools = self.tools, named(tools)
+        before, self.tools = self.tools, by_safe_name(tools)
         changed = before != self.tools
         self.edition += changed
         return changed
@@ -161,7 +161,7 @@ class ToolServer:
     def _answer(self, request: Request) -> None:
         match request.method:
             case "initialize":
-                asked = word(obj(request.params).get("protocolVersion"))
+                asked = non_empty(obj(request.params).get("protocolVersion"))
                 version = asked if asked in VERSIONS else VERSIONS[0]
                 self._reply(request.id, {"protocolVersion": version, **ABOUT})
             case "tools/list":
@@ -192,7 +192,7 @@ class ToolServer:
             self._reply(number, {"content": [{"type": "text", "text": NOT_OFFERED}], "isError": True})
         else:
             self._open.add(number)
-            own = next((told for key in CALL_IDS if (told := word(meta.get(key)))), None)
+            own = next((told for key in CALL_IDS if (told := non_empty(meta.get(key)))), None)
             return ToolCall(number, name, arguments or {}, own, _token(meta.get("progressToken")))
         return None
 

@@ -35,14 +35,14 @@ def test_an_agent_that_says_nothing_finishes() -> None:
 
 
 def test_deltas_that_come_together_leave_together() -> None:
-    deltas: list[Event] = [e.TextMessageContent(letter) for letter in "abc"]
+    deltas: list[Event] = [e.TextMessageContent(delivery) for delivery in "abc"]
     assert [event["delta"] for event in begun().feed(deltas)[1:]] == ["abc"]
     assert [event["delta"] for event in begun(merging=False).feed(deltas)[1:]] == ["a", "b", "c"]
 
 
 def test_deltas_that_come_apart_leave_apart() -> None:
     out = begun()
-    assert [text_of(out.feed([e.TextMessageContent(letter)])) for letter in "abc"] == ["a", "b", "c"]
+    assert [text_of(out.feed([e.TextMessageContent(delivery)])) for delivery in "abc"] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("merging", [True, False])
@@ -299,7 +299,7 @@ def test_a_failed_run_tells_what_it_used() -> None:
     ids=lambda event: type(event).__name__,
 )
 @pytest.mark.parametrize("together", [True, False])
-def test_plain_text_finds_its_message_whatever_comes_between(between: Event, together: bool) -> None:
+def test_plain_text_finds_its_message_whatever_comes_between(between: Event, question_window: bool) -> None:
     turn: list[Event] = [
         e.TextMessageContent("a"),
         e.TextMessageContent("b"),
@@ -307,7 +307,7 @@ def test_plain_text_finds_its_message_whatever_comes_between(between: Event, tog
         e.TextMessageContent("c"),
         e.TextMessageContent("ü\ud83d"),
     ]
-    batches = [turn] if together else [[event] for event in turn]
+    batches = [turn] if question_window else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"
     assert held(stream) == held(played(turn, merging=False))

@@ -50,8 +50,8 @@ def test_every_client_accepts_the_stream(batches: list[list[Event]], ending: Any
 @given(st.data(), TURNS, ENDINGS)
 def test_a_client_holds_the_same_however_the_turn_arrives(data: st.DataObject, turn: list[Event], ending: Any) -> None:
     one_by_one = stream([[event] for event in turn], ending, merging=False)
-    together = stream(data.draw(in_batches(turn)), ending, merging=True)
-    assert held(together) == held(one_by_one)
+    question_window = stream(data.draw(in_batches(turn)), ending, merging=True)
+    assert held(question_window) == held(one_by_one)
 
 
 @steady

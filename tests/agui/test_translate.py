@@ -269,7 +269,7 @@ def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, says: str)
 
 
 def test_every_event_of_the_house_has_its_handler() -> None:
-    elsewhere: set[Any] = {
+    remote_proxy: set[Any] = {
         e.AguiEvent,
         e.EncodedText,
         e.InterruptRequested,
@@ -278,4 +278,4 @@ def test_every_event_of_the_house_has_its_handler() -> None:
         e.TurnEnded,
         e.TurnFailed,
     }
-    assert set(HANDLERS) | elsewhere == set(e.Event.__args__)
+    assert set(HANDLERS) | remote_proxy == set(e.Event.__args__)

@@ -55,7 +55,7 @@ TREES = of_model(AgentCapabilities)
 
 
 @st.composite
-def spoken(draw: st.DrawFn) -> list[LayerStatement]:
+def wait_until_probed(draw: st.DrawFn) -> list[LayerStatement]:
     """Some of the layers, in any order, each with words that AG-UI allows."""
     names = draw(st.lists(st.sampled_from(LAYERS), unique=True, min_size=1, max_size=len(LAYERS)))
     return [LayerStatement(name, f"{name}'s source", flatten(draw(TREES)), "now") for name in names]
@@ -66,7 +66,7 @@ def merged_examples() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
     @steady
-    @given(spoken())
+    @given(wait_until_probed())
     def collect(layers: list[LayerStatement]) -> None:
         found.append(merge(layers).tree())
 

@@ -61,20 +61,20 @@ class World:
 
 
 class Stage:
-    def __init__(self, world: World, feed: Feed, pulse: ChangeSignal) -> None:
-        self.world, self.feed, self.pulse = world, feed, pulse
+    def __init__(self, world: World, feed: Feed, changes: ChangeSignal) -> None:
+        self.world, self.feed, self.changes = world, feed, changes
 
     def change(self, agent: str = "otter", **facts: Any) -> None:
         self.world.agents[agent] |= facts
-        self.pulse.touch(agent)
+        self.changes.touch(agent)
 
 
 @asynccontextmanager
 async def staged(most: int = 2000) -> AsyncIterator[Stage]:
-    world, pulse = World(), ChangeSignal()
+    world, changes = World(), ChangeSignal()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            yield Stage(world, Feed(world, pulse, tasks, most), pulse)
+            yield Stage(world, Feed(world, changes, tasks, most), changes)
             tasks.cancel_scope.cancel()
 
 
@@ -262,13 +262,13 @@ async def test_there_are_only_so_many_watchers() -> None:
 
 
 async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:
-    pulse = ChangeSignal()
-    beat = pulse.beat("otter")
-    pulse.touch("otter")
+    changes = ChangeSignal()
+    beat = changes.beat("otter")
+    changes.touch("otter")
     with anyio.fail_after(LIMIT):
-        await pulse.wait("otter", beat, 60)  # at once: it was touched since
+        await changes.wait("otter", beat, 60)  # at once: it was touched since
     with anyio.move_on_after(0.01) as scope:
-        await pulse.wait("otter", pulse.beat("otter"), 60)
+        await changes.wait("otter", changes.beat("otter"), 60)
     assert scope.cancelled_caught
 
 
@@ -279,7 +279,7 @@ async def test_an_agent_that_is_removed_says_goodbye() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as watcher:
         await heard(watcher)
         del stage.world.agents["otter"]
-        stage.pulse.touch("otter")
+        stage.changes.touch("otter")
         name, problem = await heard(watcher)
         assert (name, problem["code"]) == ("removed", "UNKNOWN_AGENT")
         assert await watcher.next() is None

@@ -139,5 +139,5 @@ def test_who_lists_a_model_is_its_source() -> None:
         ({"custom.otter.model": "z"}, None),
     ],
 )
-def test_the_model_of_a_session_stands_in_one_place(learned: dict[str, Any], name: str | None) -> None:
-    assert current_model(learned) == name
+def test_the_model_of_a_session_stands_in_one_place(session_layer: dict[str, Any], name: str | None) -> None:
+    assert current_model(session_layer) == name

@@ -25,7 +25,7 @@ LAYER_NAMES = st.lists(st.sampled_from(LAYERS), unique=True, max_size=len(LAYERS
 
 
 @st.composite
-def spoken(draw: st.DrawFn) -> list[LayerStatement]:
+def wait_until_probed(draw: st.DrawFn) -> list[LayerStatement]:
     """Some of the layers, in any order."""
     return [LayerStatement(name, f"{name}.source", flatten(draw(TREES)), "now") for name in draw(LAYER_NAMES)]
 
@@ -71,7 +71,7 @@ def test_lists_are_leaves() -> None:
 
 
 @steady
-@given(spoken(), st.randoms(use_true_random=False))
+@given(wait_until_probed(), st.randoms(use_true_random=False))
 def test_the_order_of_speaking_does_not_matter(layers: list[LayerStatement], random: Any) -> None:
     shuffled = [*layers]
     random.shuffle(shuffled)
@@ -80,7 +80,7 @@ def test_the_order_of_speaking_does_not_matter(layers: list[LayerStatement], ran
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     for said in in_order(layers)[-1:]:
@@ -90,7 +90,7 @@ def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[LayerStatement]) -> None:
     snapshot, ordered = merge(layers), in_order(layers)
     for number, said in enumerate(ordered):
@@ -101,7 +101,7 @@ def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[Laye
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     said = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
@@ -109,7 +109,7 @@ def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     leaves = flatten(snapshot.tree())
@@ -119,7 +119,7 @@ def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerSta
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement]) -> None:
     ranks = {name: rank for rank, name in enumerate(LAYERS)}
     for told in merge(layers).explain().values():
@@ -128,7 +128,7 @@ def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement
 
 
 @steady
-@given(spoken(), st.sampled_from(LAYERS))
+@given(wait_until_probed(), st.sampled_from(LAYERS))
 def test_a_layer_without_words_changes_nothing(layers: list[LayerStatement], name: str) -> None:
     assert merge([*layers, LayerStatement(name, "silent", {}, "now")]).explain() == merge(layers).explain()
 
@@ -140,7 +140,7 @@ def test_a_layer_alone_is_told_as_it_speaks(tree: dict[str, Any], name: str) -> 
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_merging_leaves_the_layers_as_they_were(layers: list[LayerStatement]) -> None:
     before = copy.deepcopy(layers)
     snapshot = merge(layers)

@@ -22,7 +22,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog
 from gateway.json_patch import diff, same
 from tests.agui.streams import steady
-from tests.capabilities.strategies import ANYTHING, TREES, spoken
+from tests.capabilities.strategies import ANYTHING, TREES, wait_until_probed
 
 AGENTS = load_catalog([bundled()]).values()
 
@@ -46,19 +46,19 @@ def explained(snapshot: Snapshot, layers: list[LayerStatement]) -> None:
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_whatever_is_merged_is_agui_again(layers: list[LayerStatement]) -> None:
     understood(merge(layers))
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[LayerStatement]) -> None:
     explained(merge(layers), layers)
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     ordered = sorted(layers, key=lambda said: LAYERS.index(said.layer))
@@ -68,7 +68,7 @@ def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[Laye
 
 
 @steady
-@given(spoken(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
+@given(wait_until_probed(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
 def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: str) -> None:
     """A layer that says nothing of a category leaves it as the others have it."""
     others = [said for said in layers if said.layer != name]
@@ -77,10 +77,10 @@ def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: st
 
 
 @steady
-@given(spoken())
+@given(wait_until_probed())
 def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[LayerStatement]) -> None:
     every = [*layers, LayerStatement("gateway", "what it carries", relay.LAYER)]
-    snapshot = relay.told_in(merge(every))
+    snapshot = relay.with_relay(merge(every))
     understood(snapshot)
     explained(snapshot, [*every, *(said for speakers in snapshot.sources.values() for said in speakers)])
     view = relay.view(snapshot)

@@ -27,9 +27,11 @@ def server(name: str, *tools: dict[str, Any], **facts: Any) -> dict[str, Any]:
     return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {f"{SERVERS}{name}{LISTED}": list(tools)}
 
 
-def items(learned: dict[str, Any], *below: dict[str, Any], naming: str | None = None) -> dict[str, dict[str, Any]]:
+def items(
+    session_layer: dict[str, Any], *below: dict[str, Any], naming: str | None = None
+) -> dict[str, dict[str, Any]]:
     """By name. There is none twice."""
-    told = folded(learned, below, naming)[ITEMS]
+    told = folded(session_layer, below, naming)[ITEMS]
     assert len({item["name"] for item in told}) == len(told)
     return {item["name"]: item for item in told}
 
@@ -77,9 +79,9 @@ def test_a_tool_that_was_only_seen_is_marked_so() -> None:
 
 
 def test_what_the_layers_below_list_stays() -> None:
-    announced = {ITEMS: [{"name": "search", "description": "Searches.", "parameters": SCHEMA}]}
-    found = items({**own("search"), SEEN: ["fetch"]}, announced)
-    assert found["search"] == announced[ITEMS][0]
+    handshake_layer = {ITEMS: [{"name": "search", "description": "Searches.", "parameters": SCHEMA}]}
+    found = items({**own("search"), SEEN: ["fetch"]}, handshake_layer)
+    assert found["search"] == handshake_layer[ITEMS][0]
     assert list(found) == ["search", "fetch"]
 
 
@@ -96,8 +98,8 @@ def test_a_session_that_says_it_has_none_is_believed() -> None:
     [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
 )
 def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
-    learned = {AGENTS_WORD: [{"name": "calc", "status": word}], **server("calc", ADD)}
-    shown = folded(learned, (), None)
+    session_layer = {AGENTS_WORD: [{"name": "calc", "status": word}], **server("calc", ADD)}
+    shown = folded(session_layer, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
     assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
     assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
@@ -118,8 +120,8 @@ def test_a_server_of_the_agents_own_is_told_too() -> None:
 
 
 def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
-    learned = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = folded(learned, (), None)
+    session_layer = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
+    shown = folded(session_layer, (), None)
     assert ITEMS not in shown
     assert shown[f"{SERVERS}calc.reason"] == "it exited with code 3"
 
@@ -130,8 +132,8 @@ def test_what_was_folded_in_is_not_shown_beside() -> None:
 
 
 def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
-    learned = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN: ["Grep"]}
-    snapshot = merge(session_layers(OTTER, learned, []))
+    session_layer = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN: ["Grep"]}
+    snapshot = merge(session_layers(OTTER, session_layer, []))
     assert snapshot.who("custom.session.cwd") == "session (what the session told)"
     assert snapshot.who(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
     said = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
@@ -139,8 +141,8 @@ def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
 
 
 def test_the_official_model_takes_what_is_told() -> None:
-    learned = {**own("Bash"), **server("calc", ADD, SUB), SEEN: ["Grep"]}
-    tree = merge(session_layers(OTTER, learned, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
+    session_layer = {**own("Bash"), **server("calc", ADD, SUB), SEEN: ["Grep"]}
+    tree = merge(session_layers(OTTER, session_layer, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
     assert tools is not None
     assert tools.items is not None
@@ -168,9 +170,9 @@ def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
 # -- that it has any
 
 
-def supported(learned: dict[str, Any], *below: LayerStatement, model: LayerStatement | None = None) -> Any:
+def supported(session_layer: dict[str, Any], *below: LayerStatement, model: LayerStatement | None = None) -> Any:
     """What the snapshot says of it, and who said so."""
-    layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, learned, below, model)]
+    layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, session_layer, below, model)]
     told = merge(layers).explain().get(SUPPORTED)
     return None if told is None else (told["value"], told["layer"], told["source"])
 
@@ -185,9 +187,9 @@ def supported(learned: dict[str, Any], *below: LayerStatement, model: LayerState
     ],
     ids=["its own list", "a server's", "a call", "a call without a name"],
 )
-def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(learned: dict[str, Any], source: str) -> None:
-    assert supported(learned) == (True, "session", source)
-    assert supported(learned, LayerStatement("handshake", "an older word", {SUPPORTED: False})) == (
+def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_layer: dict[str, Any], source: str) -> None:
+    assert supported(session_layer) == (True, "session", source)
+    assert supported(session_layer, LayerStatement("handshake", "an older word", {SUPPORTED: False})) == (
         True,
         "session",
         source,
@@ -197,8 +199,8 @@ def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(learned: dic
 @pytest.mark.parametrize(
     "learned", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
 )
-def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(learned: dict[str, Any]) -> None:
-    assert supported(learned) is None
+def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(session_layer: dict[str, Any]) -> None:
+    assert supported(session_layer) is None
 
 
 def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:

@@ -34,7 +34,7 @@ TOKEN = "0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def remote_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(ENV_PREFIX):
@@ -131,10 +131,10 @@ def serve(*arguments: str) -> Iterator[Served]:
             process.terminate()
 
 
-def test_the_greeting_shows_what_there_is_and_what_it_says_to_try_works(elsewhere: Path) -> None:
+def test_the_greeting_shows_what_there_is_and_what_it_says_to_try_works(remote_proxy: Path) -> None:
     # The folder's name has in it what a terminal's library takes for markup.
-    write_agent(elsewhere / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
-    store = f"sqlite://{elsewhere}/[red]s [/b]/gateway.db"
+    write_agent(remote_proxy / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
+    store = f"sqlite://{remote_proxy}/[red]s [/b]/gateway.db"
     with serve("--store", store, "--agents", "agents") as running:
         lines = [line.split(None, 1) for line in running.greeting.splitlines()]
         shown = {words[0]: words[1] for words in lines if len(words) == 2}
@@ -167,15 +167,15 @@ def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
     assert "--token-file tokens.txt" in said and "openssl rand" in said
 
 
-def test_an_address_that_is_not_this_machine_s_is_named(elsewhere: Path) -> None:
-    (elsewhere / "tokens.txt").write_text(TOKEN)
+def test_an_address_that_is_not_this_machine_s_is_named(remote_proxy: Path) -> None:
+    (remote_proxy / "tokens.txt").write_text(TOKEN)
     assert "192.0.2.1:0 cannot be bound" in complaint("--host", "192.0.2.1", "--token-file", "tokens.txt")
 
 
-def test_with_a_token_it_may_be_reached_by_any_name(elsewhere: Path) -> None:
-    tokens = elsewhere / "tokens.txt"
+def test_with_a_token_it_may_be_reached_by_any_name(remote_proxy: Path) -> None:
+    tokens = remote_proxy / "tokens.txt"
     tokens.write_text(f"ann:{TOKEN}\n")
-    with Gateway(elsewhere / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
+    with Gateway(remote_proxy / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert running.client.get("/agents", headers={"host": "gateway.example"}).status_code == 401
         headers = {"host": "gateway.example", "authorization": f"Bearer {TOKEN}"}
@@ -208,17 +208,17 @@ def test_what_is_not_loopback_is_known_too(host: str) -> None:
         (None, "cannot be read"),
     ],
 )
-def test_a_wrong_token_file_is_named_with_the_line(elsewhere: Path, content: bytes | None, says: str) -> None:
+def test_a_wrong_token_file_is_named_with_the_line(remote_proxy: Path, content: bytes | None, says: str) -> None:
     if content is not None:
-        (elsewhere / "tokens.txt").write_bytes(content)
+        (remote_proxy / "tokens.txt").write_bytes(content)
     said = complaint("--token-file", "tokens.txt")
     assert "tokens.txt" in said and says in said
     assert TOKEN not in said
 
 
-def test_a_folder_of_agents_that_is_not_there_is_named(elsewhere: Path) -> None:
+def test_a_folder_of_agents_that_is_not_there_is_named(remote_proxy: Path) -> None:
     assert "agui-gateway: nowhere: not a folder" in complaint("--agents", "nowhere")
-    (elsewhere / "file.toml").write_text(AGENT)
+    (remote_proxy / "file.toml").write_text(AGENT)
     assert "agui-gateway: file.toml: not a folder" in complaint("--agents", "file.toml")
 
 
@@ -231,10 +231,10 @@ def test_a_wrong_key_of_an_agent_file_is_named() -> None:
     assert "agents/mine.toml: drivr: there is no such key" in complaint(*agents("drivr = 1\n" + AGENT + IDENTITY))
 
 
-def test_a_wrong_settings_file_is_named_with_the_key(elsewhere: Path) -> None:
-    (elsewhere / "gateway.toml").write_text("prot = 8123\n")
+def test_a_wrong_settings_file_is_named_with_the_key(remote_proxy: Path) -> None:
+    (remote_proxy / "gateway.toml").write_text("prot = 8123\n")
     assert "agui-gateway: gateway.toml: prot: there is no such setting" in complaint()
-    (elsewhere / "other.toml").write_text("max_runs = 0\n")
+    (remote_proxy / "other.toml").write_text("max_runs = 0\n")
     assert "agui-gateway: other.toml: max_runs: " in complaint("--config", "other.toml")
 
 
@@ -253,8 +253,8 @@ def test_a_store_that_cannot_be_is_told_with_what_can(url: str) -> None:
     assert f"--store {url}" in said and "memory:" in said
 
 
-def test_a_store_that_another_gateway_has_is_told_in_one_sentence(elsewhere: Path) -> None:
-    store = f"sqlite://{elsewhere}/gateway.db"
+def test_a_store_that_another_gateway_has_is_told_in_one_sentence(remote_proxy: Path) -> None:
+    store = f"sqlite://{remote_proxy}/gateway.db"
     with serve("--store", store) as running:
         result = command("serve", "--port", "0", "--store", store)
     assert (result.returncode, result.stdout) == (2, "")
@@ -262,8 +262,8 @@ def test_a_store_that_another_gateway_has_is_told_in_one_sentence(elsewhere: Pat
     assert "--store" in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(elsewhere: Path) -> None:
-    (elsewhere / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
-    result = command("serve", "--port", "0", "--store", f"sqlite://{elsewhere}/notes.txt")
+def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(remote_proxy: Path) -> None:
+    (remote_proxy / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
+    result = command("serve", "--port", "0", "--store", f"sqlite://{remote_proxy}/notes.txt")
     assert result.returncode != 0 and result.stdout == ""
     assert "notes.txt" in result.stderr and "Traceback" not in result.stderr

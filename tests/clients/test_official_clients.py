@@ -27,9 +27,9 @@ def test_a_word_means_the_same_in_every_client(stage: Stage, client: Client, wor
 
 def test_every_word_that_the_demo_offers_is_spoken_here(stage: Stage) -> None:
     offered = re.findall(r"^- `([a-z ]+)`", stage.talk(SSE, "help")[0].said, re.MULTILINE)
-    spoken = {re.sub(r" \d+$", "", prompt) for prompt in (*MEANINGS, *FAILING)}
+    wait_until_probed = {re.sub(r" \d+$", "", prompt) for prompt in (*MEANINGS, *FAILING)}
     assert len(offered) > 15
-    assert set(offered) <= spoken
+    assert set(offered) <= wait_until_probed
 
 
 @pytest.mark.parametrize("word", MEANINGS)

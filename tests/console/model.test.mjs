@@ -150,7 +150,7 @@ test("twenty thousand deltas cost a few milliseconds", () => {
 });
 
 test("the recorded agents can be shown", () => {
-  const folder = new URL("../transcripts/golden/", import.meta.url);
+  const folder = new URL("../replay/goldens/", import.meta.url);
   const kinds = new Set();
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
     const model = new Model();

@@ -46,7 +46,7 @@ test("time left is told in two units, and an end is an end", () => {
 });
 
 test("every question that was ever recorded has an answer", () => {
-  const folder = new URL("../transcripts/golden/", import.meta.url);
+  const folder = new URL("../replay/goldens/", import.meta.url);
   let asked = 0;
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json"))) {
     walk(JSON.parse(readFileSync(new URL(file, folder), "utf8")), (interrupt) => {

@@ -23,44 +23,44 @@ LIMIT = 10.0
 
 
 async def test_what_was_put_before_a_pause_is_one_batch() -> None:
-    inbox = EventQueue()
-    inbox.put(TextMessageContent("a"))
-    inbox.put(TextMessageContent("b"))
-    assert await inbox.take() == [TextMessageContent("a"), TextMessageContent("b")]
+    queue = EventQueue()
+    queue.put(TextMessageContent("a"))
+    queue.put(TextMessageContent("b"))
+    assert await queue.take() == [TextMessageContent("a"), TextMessageContent("b")]
 
 
 async def test_a_reader_that_waits_is_woken_by_the_first_event() -> None:
-    inbox, taken = EventQueue(), list[object]()
+    queue, taken = EventQueue(), list[object]()
 
     async def read() -> None:
-        taken.extend(await inbox.take())
+        taken.extend(await queue.take())
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             await anyio.wait_all_tasks_blocked()
-            inbox.put(TextMessageContent("a"))
+            queue.put(TextMessageContent("a"))
     assert taken == [TextMessageContent("a")]
 
 
 async def test_a_reader_that_gave_up_loses_nothing() -> None:
-    inbox = EventQueue()
+    queue = EventQueue()
     with anyio.move_on_after(0):
-        await inbox.take()
-    inbox.put(TextMessageContent("a"))
-    assert await inbox.take() == [TextMessageContent("a")]
+        await queue.take()
+    queue.put(TextMessageContent("a"))
+    assert await queue.take() == [TextMessageContent("a")]
 
 
 async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> None:
-    inbox, produced = EventQueue(), 0
+    queue, produced = EventQueue(), 0
 
     async def produce() -> None:
         nonlocal produced
         for number in range(5 * BATCH_EVENTS):
             produced = number + 1
-            if inbox.put(TextMessageContent("a")):
-                await inbox.room()
-        inbox.close()
+            if queue.put(TextMessageContent("a")):
+                await queue.room()
+        queue.close()
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
@@ -68,7 +68,7 @@ async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> No
             await anyio.wait_all_tasks_blocked()
             assert produced <= BATCH_EVENTS
             taken = 0
-            while batch := await inbox.take():
+            while batch := await queue.take():
                 taken += len(batch)
                 assert len(batch) <= BATCH_EVENTS
     assert taken == 5 * BATCH_EVENTS
@@ -79,10 +79,10 @@ async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_n
 ) -> None:
     now = 0.0
     monkeypatch.setattr(module, "monotonic", lambda: now)
-    inbox = EventQueue()
-    assert not any(inbox.put(TextMessageContent("a")) for _ in range(20))
+    queue = EventQueue()
+    assert not any(queue.put(TextMessageContent("a")) for _ in range(20))
     now = 1.0
-    assert any(inbox.put(TextMessageContent("a")) for _ in range(16))
+    assert any(queue.put(TextMessageContent("a")) for _ in range(16))
 
 
 @pytest.mark.parametrize(
@@ -108,23 +108,23 @@ async def test_a_producer_gives_way_after_an_event_that_may_be_long(event: Event
 
 
 async def test_the_end_comes_after_all_that_was_put() -> None:
-    inbox = EventQueue()
-    inbox.put(TextMessageContent("a"))
-    inbox.close()
-    assert await inbox.take() == [TextMessageContent("a")]
-    assert await inbox.take() == []
-    assert await inbox.take() == []
+    queue = EventQueue()
+    queue.put(TextMessageContent("a"))
+    queue.close()
+    assert await queue.take() == [TextMessageContent("a")]
+    assert await queue.take() == []
+    assert await queue.take() == []
 
 
 async def test_an_error_comes_after_all_that_was_put_and_once() -> None:
-    inbox = EventQueue()
-    inbox.put(TextMessageContent("a"))
-    inbox.close(AgentFault("no"))
-    inbox.close(AgentFault("too late"))
-    assert await inbox.take() == [TextMessageContent("a")]
+    queue = EventQueue()
+    queue.put(TextMessageContent("a"))
+    queue.close(AgentFault("no"))
+    queue.close(AgentFault("too late"))
+    assert await queue.take() == [TextMessageContent("a")]
     with pytest.raises(AgentFault, match="no"):
-        await inbox.take()
-    assert await inbox.take() == []
+        await queue.take()
+    assert await queue.take() == []
 
 
 async def test_closing_wakes_both_sides() -> None:
@@ -140,9 +140,9 @@ async def test_closing_wakes_both_sides() -> None:
 
 
 async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
-    inbox, others = EventQueue(), 0
-    inbox.put(TextMessageContent("a"))
-    inbox.close()
+    queue, others = EventQueue(), 0
+    queue.put(TextMessageContent("a"))
+    queue.close()
 
     async def another() -> None:
         nonlocal others
@@ -151,41 +151,41 @@ async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(another)
         while not others:  # would never end if nobody else were let in
-            assert inbox.put(TextMessageContent("b"))
-            await inbox.room()
-    assert await inbox.take() == [TextMessageContent("a")]
+            assert queue.put(TextMessageContent("b"))
+            await queue.room()
+    assert await queue.take() == [TextMessageContent("a")]
 
 
 # -- from a thread
 
 
-async def taken_from_thread(produce: object, inbox: EventQueue) -> list[str]:
+async def taken_from_thread(produce: object, queue: EventQueue) -> list[str]:
     assert callable(produce)
     texts: list[str] = []
 
     async def run() -> None:
         await to_thread.run_sync(produce)
-        inbox.close()
+        queue.close()
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            while batch := await inbox.take():
+            while batch := await queue.take():
                 texts += [event.text for event in batch if isinstance(event, TextMessageContent)]
     return texts
 
 
 async def test_a_thread_puts_in_order_and_loses_nothing() -> None:
-    inbox = EventQueue()
-    door = ThreadProducer(inbox)
+    queue = EventQueue()
+    door = ThreadProducer(queue)
 
     def produce() -> None:
         for number in range(20_000):
             door.put(TextMessageContent(str(number)))
 
-    texts = await taken_from_thread(produce, inbox)
+    texts = await taken_from_thread(produce, queue)
     door.carry()
-    texts += [event.text for event in await inbox.take() if isinstance(event, TextMessageContent)]
+    texts += [event.text for event in await queue.take() if isinstance(event, TextMessageContent)]
     assert texts == [str(number) for number in range(20_000)]
 
 
@@ -202,8 +202,8 @@ class Watched(EventQueue):
 
 
 async def test_a_thread_that_nobody_reads_is_made_to_wait() -> None:
-    inbox = Watched()
-    door = ThreadProducer(inbox)
+    queue = Watched()
+    door = ThreadProducer(queue)
     produced = 0
 
     def produce() -> None:
@@ -215,6 +215,6 @@ async def test_a_thread_that_nobody_reads_is_made_to_wait() -> None:
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(to_thread.run_sync, produce)
-            await inbox.waited.wait()
-            assert len(inbox) <= produced <= 4 * BATCH_EVENTS
-            inbox.close()
+            await queue.waited.wait()
+            assert len(queue) <= produced <= 4 * BATCH_EVENTS
+            queue.close()

@@ -92,7 +92,7 @@ def document() -> str:
 
 def examples() -> dict[str, Any]:
     """What `claude` answers where nothing but its file is known."""
-    snapshot = relay.told_in(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", carried(ROUTES))]))
+    snapshot = relay.with_relay(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", carried(ROUTES))]))
     models = ModelRegistry(CLAUDE)
     default = models.default()
     assert default is not None
@@ -178,7 +178,7 @@ def _shape(told: Any) -> str:
 
 
 def _own() -> str:
-    every = {path for told in recorded() for path in (*told.announced, *told.facts) if path.startswith("custom.")}
+    every = {path for told in recorded() for path in (*told.handshake_layer, *told.facts) if path.startswith("custom.")}
     return _ticked(sorted(path for path in every if not path.startswith("custom.session.")))
 
 

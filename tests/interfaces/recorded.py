@@ -20,7 +20,7 @@ class Recorded(NamedTuple):
     who: str
     """The dialect, or that it was an ACP agent."""
     case: str
-    announced: dict[str, Any]
+    handshake_layer: dict[str, Any]
     """What holds for every session of the agent."""
     facts: dict[str, Any]
 
@@ -34,7 +34,7 @@ def _dialects() -> Iterator[Recorded]:
     for case, recording in RECORDINGS.items():
         dialect, messages = recording()
         heard(dialect, [messages])
-        yield Recorded(dialect.name, case, dialect.announced, dialect.facts)
+        yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.facts)
 
 
 def _acp() -> Iterator[Recorded]:
@@ -45,4 +45,6 @@ def _acp() -> Iterator[Recorded]:
 
 def tellers(path: str) -> list[str]:
     """Whose sessions told this."""
-    return sorted({told.who for told in recorded() if path in told.announced or path in told.facts}, key=str.lower)
+    return sorted(
+        {told.who for told in recorded() if path in told.handshake_layer or path in told.facts}, key=str.lower
+    )

@@ -64,10 +64,10 @@ AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
 SAID: dict[str, set[str]] = {
     "profile": AGUI,
     "probe": {path for said in probe_layer(Availability("ready", version="1")) for path in said.values},
-    "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.announced},
+    "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
     "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
-    "gateway": set(relay.told_in(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),
+    "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),
 }
 
 

@@ -23,7 +23,7 @@ OWN = ("claude", "codex", "hermes")
 
 @pytest.mark.parametrize("who", WHO)
 def test_whatever_an_agent_told_of_a_session_has_the_one_shape(who: str) -> None:
-    every = [(one.case, {**one.announced, **one.facts}) for one in recorded() if one.who == who]
+    every = [(one.case, {**one.handshake_layer, **one.facts}) for one in recorded() if one.who == who]
     told = [(case, unflatten(facts).get("custom", {})) for case, facts in every]
     assert told
     wrong = {case: found for case, custom in told if (found := mistakes_in(custom.get("session", {}), SHAPE))}

@@ -140,8 +140,8 @@ async def talking(driven: Any, models: ModelServer, work: Path) -> AsyncIterator
         running = driver(load_file(definition), tasks)
         try:
             session = await running.open(Opening("t1", cwd=work))
-            announced = await running.announced()
-            assert announced["custom"]["gateway"]["steering"] is True
+            handshake_layer = await running.handshake_layer()
+            assert handshake_layer["custom"]["gateway"]["steering"] is True
             yield Talk(session, models)
         finally:
             with anyio.CancelScope(shield=True):

@@ -58,9 +58,9 @@ class Waiter:
 @asynccontextmanager
 async def waiting(agent: Agent, number: int) -> AsyncIterator[list[Waiter]]:
     with anyio.fail_after(LIMIT):
-        async with anyio.create_task_group() as house, anyio.create_task_group() as tasks:
-            probes = Probes(house)
-            waiters = [Waiter(lambda: probes.spoken(cast(Driver, agent))) for _ in range(number)]
+        async with anyio.create_task_group() as gateway, anyio.create_task_group() as tasks:
+            probes = Probes(gateway)
+            waiters = [Waiter(lambda: probes.wait_until_probed(cast(Driver, agent))) for _ in range(number)]
             for waiter in waiters:
                 tasks.start_soon(waiter.run)
             await settled()
@@ -101,13 +101,13 @@ async def test_it_is_given_up_when_nobody_waits_any_more() -> None:
 async def test_whoever_comes_after_that_begins_another() -> None:
     agent = Agent()
     with anyio.fail_after(LIMIT):
-        async with anyio.create_task_group() as house:
-            probes = Probes(house)
+        async with anyio.create_task_group() as gateway:
+            probes = Probes(gateway)
             with anyio.move_on_after(0.01):
-                await probes.spoken(cast(Driver, agent))
+                await probes.wait_until_probed(cast(Driver, agent))
             agent.let.set()
-            await probes.spoken(cast(Driver, agent))
-            await probes.spoken(cast(Driver, agent))  # it has spoken, and is not asked again
+            await probes.wait_until_probed(cast(Driver, agent))
+            await probes.wait_until_probed(cast(Driver, agent))  # it has spoken, and is not asked again
     assert (agent.begun, agent.given_up) == (2, 1)
 
 

@@ -35,9 +35,9 @@ class Talk:
 
     def give(self, **results: str) -> list[Wire]:
         """Results of calls, by the last letter of their ids."""
-        for letter, words in results.items():
-            call = f"{self.ids['runId']}-{letter}"
-            self.messages.append({"id": f"t-{letter}", "role": "tool", "toolCallId": call, "content": words})
+        for delivery, words in results.items():
+            call = f"{self.ids['runId']}-{delivery}"
+            self.messages.append({"id": f"t-{delivery}", "role": "tool", "toolCallId": call, "content": words})
         return self.run()
 
     def run(self) -> list[Wire]:

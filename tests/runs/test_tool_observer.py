@@ -26,7 +26,7 @@ class Scripted:
     id, kept, alive, controls = "s1", True, True, None
 
     def __init__(self, *batches: list[Event]) -> None:
-        self.learned: Layer = {"custom.session.cwd": "/"}
+        self.session_layer: Layer = {"custom.session.cwd": "/"}
         self._batches = [*batches]
         self.done: list[str] = []
 
@@ -64,7 +64,7 @@ async def seen(servers: McpServers, *events: Event, tools: tuple[str, ...] = ())
     session = watched(servers, Scripted([*events]))
     live = await session.start(Turn("t", "r", tools=[{"name": name} for name in tools]))
     assert await live.next() == [*events]
-    return session.learned.get(SEEN)
+    return session.session_layer.get(SEEN)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_what_was_seen_in_one_turn_is_known_in_the_next(servers: McpServer
     session = watched(servers, Scripted([ToolCallStart("c", "Bash")], [TurnEnded()], [ToolCallStart("c", "Grep")]))
     for expected in (["Bash"], ["Bash"], ["Bash", "Grep"]):
         await (await session.start(Turn("t", "r"))).next()
-        assert session.learned == {"custom.session.cwd": "/", SEEN: expected}
+        assert session.session_layer == {"custom.session.cwd": "/", SEEN: expected}
 
 
 async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: McpServers) -> None:
@@ -129,7 +129,7 @@ async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: Mc
     session = watched(servers, inner)
     live = await session.start(Turn("t", "r"))
     await live.next()
-    assert session.learned is inner.learned
+    assert session.session_layer is inner.session_layer
     assert (session.id, session.kept, session.alive, session.controls) == ("s1", True, True, None)
     await live.answer({})
     assert await live.steer("m", "hurry")

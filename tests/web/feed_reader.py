@@ -25,15 +25,15 @@ class Heard:
     data: dict[str, Any]
 
     @property
-    def told(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """The capabilities."""
         found: dict[str, Any] = self.data["capabilities"]
         return found
 
     def follows(self, before: Heard) -> bool:
         """It is a later change, and its patch leads to it."""
-        patched = jsonpatch.apply_patch(before.told, self.data["patch"])
-        return self.name == "change" and self.number > before.number and patched == self.told
+        patched = jsonpatch.apply_patch(before.snapshot, self.data["patch"])
+        return self.name == "change" and self.number > before.number and patched == self.snapshot
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def events(response: httpx.Response) -> Iterator[Heard]:
 def until(feed: Iterator[Heard], path: str, value: Any) -> Heard:
     """The first event in which the leaf has this value: what else changes on the way there is no matter."""
     for heard in feed:
-        found: Any = heard.told
+        found: Any = heard.snapshot
         for key in path.split("."):
             found = found.get(key, {})
         if found == value:

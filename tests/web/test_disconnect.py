@@ -15,7 +15,7 @@ SLOW = 2.0
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage = Stage(tmp_path_factory.mktemp("leaving"))
     stage.agent("never", "--never-initialize", acp={"start_timeout": 300})
     stage.agent("slow", f"--slow-start={SLOW}")
@@ -28,19 +28,19 @@ def leave(stage: Stage, path: str, after: float) -> None:
         client.get(path)
 
 
-def test_who_leaves_takes_the_start_along(house: Stage) -> None:
+def test_who_leaves_takes_the_start_along(gateway: Stage) -> None:
     with ThreadPoolExecutor() as pool:
-        left = pool.submit(leave, house, "/agents/never/capabilities?probe=1", 2.0)
-        assert eventually(lambda: house.processes("never"))
+        left = pool.submit(leave, gateway, "/agents/never/capabilities?probe=1", 2.0)
+        assert eventually(lambda: gateway.processes("never"))
         left.result()
-    eventually(lambda: not house.processes("never"))
+    eventually(lambda: not gateway.processes("never"))
 
 
-def test_who_stays_is_answered_though_another_left(house: Stage) -> None:
+def test_who_stays_is_answered_though_another_left(gateway: Stage) -> None:
     path = "/agents/slow/capabilities?probe=1"
     with ThreadPoolExecutor() as pool:
-        left = pool.submit(leave, house, path, SLOW / 4)
-        stayed = pool.submit(house.asks, path)
+        left = pool.submit(leave, gateway, path, SLOW / 4)
+        stayed = pool.submit(gateway.asks, path)
         left.result()
         assert stayed.result()["custom"]["acp"]["loadSession"] is True
-    assert len(house.heard("slow", method="initialize")) == 1
+    assert len(gateway.heard("slow", method="initialize")) == 1

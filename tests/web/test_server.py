@@ -26,7 +26,7 @@ def test_a_server_whose_ground_is_gone_stops_instead_of_answering_on() -> None:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.house = SimpleNamespace(drain=nothing)
+        app.state.gateway = SimpleNamespace(drain=nothing)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(falls, ready)
             yield

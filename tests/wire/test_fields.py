@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.wire.fields import COUNT_MAX, count, items, json_text, marked, obj, present, text, without_meta, word
+from gateway.wire.fields import COUNT_MAX, count, items, json_text, marked, non_empty, obj, present, text, without_meta
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_marker_is_true_or_any_object() -> None:
 
 
 def test_other_types_read_as_nothing() -> None:
-    assert (obj([1]), items({"a": 1}), items([1, {}, "x"]), text(1), word(""), word("x")) == (
+    assert (obj([1]), items({"a": 1}), items([1, {}, "x"]), text(1), non_empty(""), non_empty("x")) == (
         {},
         [],
         [{}],

@@ -42,7 +42,9 @@ def view_named(name: str | None, protocol: str | None = None) -> str:
     return OLDER if name == "agui" and protocol == "0" else name
 
 
-def shown(view: str, current: SnapshotEntry, definition: AgentDefinition, *, explain: bool = False) -> RenderedSnapshot:
+def render(
+    view: str, current: SnapshotEntry, definition: AgentDefinition, *, explain: bool = False
+) -> RenderedSnapshot:
     """`explain`: with who said each leaf; of AG-UI's own."""
     who = to_json(current.snapshot.explain()) if explain else None
     if view == "agui":

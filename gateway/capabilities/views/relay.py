@@ -132,7 +132,7 @@ class Made:
         )
 
 
-def told_in(snapshot: Snapshot) -> Snapshot:
+def with_relay(snapshot: Snapshot) -> Snapshot:
     """With all of it under `custom.relay`, for whoever reads AG-UI's alone. That place is the gateway's: another, whose
     agent this is too, carries messages in its own way."""
     mine = [path for path in snapshot.values if not f"{path}.".startswith(PLACE) or _carried(snapshot, path)]

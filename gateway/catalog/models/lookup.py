@@ -47,7 +47,7 @@ class Verdict:
         return told
 
 
-def named(models: Iterable[Model], name: str) -> Model | None:
+def find_model(models: Iterable[Model], name: str) -> Model | None:
     """The model of exactly this name; None: there is none, or several."""
     known = list(models)
     for matches in (_by_id, _by_other):

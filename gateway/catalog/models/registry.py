@@ -14,7 +14,7 @@ from typing import Any
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
 from gateway.catalog.models.discovery import heard
-from gateway.catalog.models.lookup import Verdict, judge, named
+from gateway.catalog.models.lookup import Verdict, find_model, judge
 from gateway.catalog.models.mux_json import Source, describe
 
 
@@ -40,7 +40,7 @@ class ModelRegistry:
 
     def find(self, name: str) -> Model | None:
         """By its id, by what the agent is given as its name, or by an alias that is no other's."""
-        return named(self.models(), name)
+        return find_model(self.models(), name)
 
     def default(self) -> Model | None:
         """Used when a run asks for none; None: nobody says which."""
@@ -104,7 +104,7 @@ class ModelRegistry:
 
 def _known(entries: Mapping[str, Entry], bundled: Sequence[Model], name: str) -> Model | None:
     """An agent may list a model under a short name that the file has as an alias."""
-    found = named(bundled, name)
+    found = find_model(bundled, name)
     entry = entries.get(name if found is None else found.id)
     return None if entry is None else entry.model
 

@@ -21,7 +21,7 @@ from gateway.cli.agent_options import agents_options, catalog_for, settings_for
 from gateway.cli.exit import fail
 from gateway.cli.output.terminal import COLOURS, SYMBOLS, aligned, as_json, can_write, console
 from gateway.drivers import make_driver
-from gateway.drivers.probe import BEST_FIRST, Availability, look
+from gateway.drivers.probe import BEST_FIRST, Availability, probe
 from gateway.errors import ConfigError, GatewayError
 
 HEADINGS = ("agent", "name", "status", "version", "what to do")
@@ -61,7 +61,7 @@ async def look_at_all(catalog: Catalog) -> list[dict[str, Any]]:
 async def look_at(definition: AgentDefinition, tasks: TaskGroup, *, thorough: bool = False) -> Availability:
     """A function in this process is there when it can be imported."""
     if definition.driver != "python":
-        return await look(definition, thorough=thorough)
+        return await probe(definition, thorough=thorough)
     try:
         make_driver(definition, tasks)
     except ConfigError as exc:

@@ -136,7 +136,7 @@ async def _start(definition: AgentDefinition, found: Found, tasks: TaskGroup) ->
         with anyio.fail_after(limit):
             if not driver.probed:
                 await driver.probe()
-            told = dict(_leaves(await driver.announced()))
+            told = dict(_leaves(await driver.handshake_layer()))
     except TimeoutError:
         found.broke(f"it said nothing within {limit:g} seconds")
     except GatewayError as exc:

@@ -61,7 +61,7 @@ def command(config: Path | None, verbose: bool, **given: Any) -> None:
         sock = bind(settings)
 
         def ready() -> None:  # by now it has the registered agents too, and every file was read once
-            greet(settings, sock, [agent.definition for agent in app.state.house.agents])
+            greet(settings, sock, [agent.definition for agent in app.state.gateway.agents])
 
         started = serve(app, settings, sock, ready)
     except GatewayError as exc:

@@ -21,7 +21,7 @@ from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import SocketDirectory
 from gateway.drivers.environment import trimmed
-from gateway.drivers.probe import Availability, look
+from gateway.drivers.probe import Availability, probe
 from gateway.drivers.process.process import spawn
 from gateway.errors import AgentFault
 from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
@@ -38,9 +38,9 @@ AUTH_LIMIT = 120.0
 
 
 class AcpDriver:
-    together = 0.05
+    question_window = 0.05
     local = True
-    elsewhere = None
+    remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.command is not None  # the definition was checked
@@ -55,7 +55,7 @@ class AcpDriver:
         self._facts = SessionState()
         self._folder = SocketDirectory()
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         if self.handshake is None:
             return {}
         if self._told is None or self._told[0] is not self.handshake:
@@ -73,7 +73,7 @@ class AcpDriver:
         return listed or None
 
     async def availability(self) -> Availability:
-        found = await look(self._definition)
+        found = await probe(self._definition)
         if found.status == "ready" and self._failure is not None:
             return replace(found, status="broken", reason=self._failure)
         if found.status == "ready" and self._unauthenticated is not None:

@@ -94,7 +94,7 @@ class AcpSession:
         return self._connection.alive and self._usable
 
     @property
-    def learned(self) -> Layer:
+    def session_layer(self) -> Layer:
         return layer(self.reader.facts)
 
     @property

@@ -42,7 +42,7 @@ class AcpTurn:
 
     def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
         self._session, self._blocks, self.turn = session, blocks, turn
-        self._inbox = EventQueue()
+        self._queue = EventQueue()
         self._steering: Steering | None = session.steering()
         """None: the agent cannot be steered."""
         self._scope = CancelScope()
@@ -59,7 +59,7 @@ class AcpTurn:
     # -- as a LiveTurn
 
     async def next(self) -> list[Event]:
-        return await self._inbox.take()
+        return await self._queue.take()
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         self._withdrawn = False
@@ -88,7 +88,7 @@ class AcpTurn:
         if not self.over.is_set() and not self._ended.is_set():
             self.cancelled = True
             self._scope.cancel()
-            self._inbox.close()
+            self._queue.close()
             await self._session.abandon()
         self._session.turn_closed(self)
 
@@ -96,7 +96,7 @@ class AcpTurn:
 
     def put(self, events: list[Event]) -> list[Event]:
         """Gives back what came after the turn's end."""
-        if self._ended.is_set() or self._inbox.closed:
+        if self._ended.is_set() or self._queue.closed:
             return events
         late: list[Event] = []
         if self._steering is not None and self._steering.words:
@@ -104,9 +104,9 @@ class AcpTurn:
             self._session.heard(events)
         if self._session.ends_by_update:
             events, late = self._to_the_end(events)
-        self._inbox.extend(events)
-        if len(self._inbox) > PARKED_LIMIT:
-            self._inbox.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
+        self._queue.extend(events)
+        if len(self._queue) > PARKED_LIMIT:
+            self._queue.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
         return late
 
     def _to_the_end(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
@@ -119,12 +119,12 @@ class AcpTurn:
     async def room(self) -> None:
         """A turn that asked has no reader until it is answered, even if it took the question back: then the bound above
         holds instead."""
-        if len(self._inbox) >= FULL and not self._questions and not self._withdrawn:
-            await self._inbox.room()
+        if len(self._queue) >= FULL and not self._questions and not self._withdrawn:
+            await self._queue.room()
 
     @property
     def unread(self) -> int:
-        return len(self._inbox)
+        return len(self._queue)
 
     async def ask(self, question: Interrupt) -> Answer:
         """Puts the question to the run and waits, however long it takes."""
@@ -140,7 +140,7 @@ class AcpTurn:
 
     async def _answer_to(self, name: str, asked: InterruptRequested | ClientToolsCalled) -> Answer:
         waiting = self._questions[name] = anyio.Event()
-        self._inbox.put(asked)
+        self._queue.put(asked)
         try:
             if self.cancelled:
                 return Answer(name, "cancelled")
@@ -153,7 +153,7 @@ class AcpTurn:
     def fail(self, error: AgentFault) -> None:
         """The agent is gone. A turn that it had ended by then has ended well."""
         if not self.answered:
-            self._inbox.close(error)
+            self._queue.close(error)
             self.over.set()
 
     async def play(self) -> None:
@@ -173,5 +173,5 @@ class AcpTurn:
             log.exception("a turn failed inside the gateway")
             error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
         finally:
-            self._inbox.close(error)
+            self._queue.close(error)
             self.over.set()

@@ -18,7 +18,7 @@ from gateway.drivers.cli.command import Added
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
-from gateway.drivers.probe import Availability, look
+from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 
 IDLE_PROCESS = 300.0
@@ -27,9 +27,9 @@ MODELS_LIMIT = 60.0
 
 
 class CliDriver:
-    together = 0.05
+    question_window = 0.05
     local = True
-    elsewhere = None
+    remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         self._definition, self._tasks = definition, tasks
@@ -43,9 +43,9 @@ class CliDriver:
 
     # -- as the house sees it
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         for session in self._sessions:
-            self._announced |= session.dialect.announced
+            self._announced |= session.dialect.handshake_layer
         return unflatten(self._announced)
 
     @property
@@ -61,7 +61,7 @@ class CliDriver:
                     await session.aclose()
 
     async def availability(self) -> Availability:
-        found = await look(self._definition)
+        found = await probe(self._definition)
         if found.status == "ready" and self._failure is not None:
             return replace(found, status="broken", reason=self._failure)
         return found
@@ -91,7 +91,7 @@ class CliDriver:
         self._failure, self._spoken = None, True
         self._sessions = [held for held in self._sessions if held.alive][-100:]
         self._sessions.append(session)
-        self._announced |= session.dialect.announced
+        self._announced |= session.dialect.handshake_layer
         return session
 
     async def aclose(self) -> None:

@@ -15,7 +15,7 @@ from gateway.drivers.cli.command import Added, filled
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.transports.http import HttpTransport, WebSocketTransport, listening
 from gateway.drivers.cli.transports.stdio import StdioTransport, Transport
-from gateway.drivers.environment import named, trimmed
+from gateway.drivers.environment import select_variables, trimmed
 from gateway.drivers.process.process import Process, spawn
 from gateway.errors import AgentFault
 from gateway.wire.dialects import DIALECTS
@@ -44,7 +44,7 @@ class Launcher:
         link = Connection(transport, self.dialect, self._tasks)
         link.secrets = {name: values[name] for name in ("port", "token") if name in values}
         if names := self.cli.params.get("env"):
-            link.secrets["env"] = named(names, env)
+            link.secrets["env"] = select_variables(names, env)
         link.start()
         return link
 

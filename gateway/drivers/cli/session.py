@@ -85,7 +85,7 @@ class CliSession:
         return not self._closed
 
     @property
-    def learned(self) -> Layer:
+    def session_layer(self) -> Layer:
         return self.dialect.facts
 
     @property

@@ -29,7 +29,7 @@ class CliTurn:
 
     def __init__(self, session: CliSession) -> None:
         self._session = session
-        self._inbox = EventQueue()
+        self._queue = EventQueue()
         self._questions: set[str] = set()
         """What it waits for: questions, and calls of the client's own tools."""
         self._ended = False
@@ -39,7 +39,7 @@ class CliTurn:
     # -- as a LiveTurn
 
     async def next(self) -> list[Event]:
-        return await self._inbox.take()
+        return await self._queue.take()
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         for question_id in answers.keys() & self._questions:
@@ -58,14 +58,14 @@ class CliTurn:
         """A turn that is not over by now will not end by itself: its process goes with it."""
         if not self._ended:
             self._ended = True
-            self._inbox.close()
+            self._queue.close()
             await self._session.abandon()
         self._session.turn_closed(self)
 
     # -- as its session sees it
 
     def put(self, events: Sequence[Event]) -> None:
-        if not events or self._inbox.closed:
+        if not events or self._queue.closed:
             return
         self.said = True
         for event in events:
@@ -75,14 +75,14 @@ class CliTurn:
                 self._questions.update(call.id for call in event.calls)
             elif type(event) is UserMessageAccepted:
                 self._session.knows(event)
-        self._inbox.extend(list(events))
-        if len(self._inbox) > PARKED_LIMIT:
+        self._queue.extend(list(events))
+        if len(self._queue) > PARKED_LIMIT:
             self.fail(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
 
     def finish(self, last: Event) -> None:
         self._ended = True
-        self._inbox.extend([last])
-        self._inbox.close()
+        self._queue.extend([last])
+        self._queue.close()
 
     async def finish_late(self, last: Event, seconds: float) -> None:
         """For so long what comes still belongs to it."""
@@ -92,7 +92,7 @@ class CliTurn:
 
     def fail(self, error: AgentFault) -> None:
         self._ended = True
-        self._inbox.close(error)
+        self._queue.close(error)
 
     @property
     def over(self) -> bool:
@@ -101,12 +101,12 @@ class CliTurn:
     @property
     def open(self) -> bool:
         """It takes events."""
-        return not self._inbox.closed
+        return not self._queue.closed
 
     async def room(self) -> None:
         """A turn that asked has no reader until it is answered: then the bound above holds instead."""
-        if len(self._inbox) >= FULL and not self._questions:
-            await self._inbox.room()
+        if len(self._queue) >= FULL and not self._questions:
+            await self._queue.room()
 
 
 def to_the_end(events: Sequence[Event]) -> tuple[Sequence[Event], TurnEnded | TurnFailed | None, Sequence[Event]]:

@@ -7,7 +7,7 @@ definition names for it, bounded in time and never twice at once; nothing of it 
 from gateway.drivers.probe.availability import BEST_FIRST, Availability, Prerequisite, Status
 from gateway.drivers.probe.executable import find
 from gateway.drivers.probe.fingerprint import glance
-from gateway.drivers.probe.probe import answers, look
+from gateway.drivers.probe.probe import answers, probe
 from gateway.drivers.probe.python_module import at_hand
 
-__all__ = ["BEST_FIRST", "Availability", "Prerequisite", "Status", "answers", "at_hand", "find", "glance", "look"]
+__all__ = ["BEST_FIRST", "Availability", "Prerequisite", "Status", "answers", "at_hand", "find", "glance", "probe"]

@@ -36,7 +36,7 @@ class Availability:
     signed_in: bool | None = None
     """None: its file names no sign to see it by."""
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What goes over HTTP, absent where there is nothing to say."""
         told = {
             "status": self.status,

@@ -21,7 +21,7 @@ from gateway.drivers.probe.install_hint import command_of, offered, runs_here
 from gateway.errors import AgentFault
 
 
-async def look(
+async def probe(
     definition: AgentDefinition, environ: Mapping[str, str] | None = None, *, thorough: bool = False
 ) -> Availability:
     """Quick where nothing has to be asked, or it was asked a short while ago. `thorough`: what installing needs is

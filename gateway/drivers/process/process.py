@@ -2,7 +2,7 @@
 
 In: a command, then bytes for its stdin. Out: the bytes of its stdout, the last of its stderr, its exit code; whatever
 goes wrong is an `AgentFault`. Nothing it started outlives it, and it does not outlive its owner: `stop`, a cancelled
-task group, and the death of this whole process all end it (`warden.py`). Never: a shell, lines, messages.
+task group, and the death of this whole process all end it (`supervisor.py`). Never: a shell, lines, messages.
 """
 
 from __future__ import annotations

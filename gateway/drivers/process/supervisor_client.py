@@ -1,4 +1,4 @@
-"""The gateway's side of a warden (`warden.py`): starts it, hears what it reports, tells it what to do.
+"""The gateway's side of a warden (`supervisor.py`): starts it, hears what it reports, tells it what to do.
 
 In: a command and the three streams the agent gets. Out: events as they happen (`started`, `exited`, `gone`) and what is
 known by then. Never: the agent's bytes. When this process dies the socket ends with it, and the warden ends the agent.
@@ -39,7 +39,7 @@ class SupervisorClient:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(REPORT_LIMIT)
-        self._socket, self._warden = _start(command, cwd, env, streams)
+        self._socket, self._supervisor = _start(command, cwd, env, streams)
         self._loop.add_reader(self._socket, self._hear)
         self.pid: int | None = None
         self.exit_code: int | None = None
@@ -57,7 +57,7 @@ class SupervisorClient:
             self._socket.send(order)
 
     def kill_warden(self) -> None:
-        self._warden.kill()
+        self._supervisor.kill()
 
     def _hear(self) -> None:
         try:
@@ -100,7 +100,7 @@ class SupervisorClient:
         self._reap()
 
     def _reap(self) -> None:
-        if self._warden.poll() is None:
+        if self._supervisor.poll() is None:
             self._loop.call_later(REAP_STEP, self._reap)
             return
         for event in (self.started, self.exited, self.gone):
@@ -114,7 +114,7 @@ def _start(
     with theirs:
         stdin, stdout, stderr = streams
         try:
-            warden = subprocess.Popen(
+            supervisor = subprocess.Popen(
                 # -I and -S: nothing from the agent's environment or this installation changes or slows its start.
                 [sys.executable, "-I", "-S", str(WARDEN), str(theirs.fileno()), "--", *command],
                 stdin=stdin,
@@ -129,4 +129,4 @@ def _start(
             ours.close()
             raise
     ours.setblocking(False)
-    return ours, warden
+    return ours, supervisor

@@ -1,7 +1,7 @@
 """A coroutine held so that it can be let go: one that catches its cancellation and goes on must not live for ever.
 
-In: a coroutine function. Out: an awaitable that does what its coroutine does, until `let_go`; from then on the next
-exception that reaches it (a cancellation) leaves at once, and the coroutine is dropped where it stands.
+In: a coroutine function. Out: an awaitable that does what its coroutine does, until `close_driver_sessions`; from then
+on the next exception that reaches it (a cancellation) leaves at once, and the coroutine is dropped where it stands.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Abandonable:
         self._work = work
         self._held = True
 
-    def let_go(self) -> None:
+    def close_driver_sessions(self) -> None:
         self._held = False
 
     def __await__(self) -> Generator[Any, Any, None]:

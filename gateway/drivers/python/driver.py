@@ -55,9 +55,9 @@ log = logging.getLogger(__name__)
 
 
 class PythonDriver:
-    together = 0.0
+    question_window = 0.0
     local = True
-    elsewhere = None
+    remote_proxy = None
     probed = True
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
@@ -71,7 +71,7 @@ class PythonDriver:
         if definition.capabilities_entry is not None:
             self._said = load_entry(definition.capabilities_entry, definition.source)
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         said = self._said
         if callable(said):
             said = said()
@@ -118,8 +118,8 @@ class PythonSession:
         return self.controls is not None
 
     @property
-    def learned(self) -> Layer:
-        return {} if self.controls is None else self.controls.learned
+    def session_layer(self) -> Layer:
+        return {} if self.controls is None else self.controls.session_layer
 
     async def start(self, turn: Turn) -> PythonTurn:
         if self.controls is not None:
@@ -141,7 +141,7 @@ class PythonTurn:
 
     def __init__(self, agent: Agent, turn: Turn) -> None:
         self._agent, self._turn = agent, turn
-        self._inbox = EventQueue()
+        self._queue = EventQueue()
         self._leash = Abandonable(self._perform)
         self._done = anyio.Event()
         self._stopped = False
@@ -156,7 +156,7 @@ class PythonTurn:
         return self
 
     async def next(self) -> list[Event]:
-        return await self._inbox.take()
+        return await self._queue.take()
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         self._answers = answers
@@ -171,13 +171,13 @@ class PythonTurn:
 
     async def aclose(self) -> None:
         await self.cancel()
-        self._inbox.close()
+        self._queue.close()
         with CancelScope(shield=True):
             with anyio.move_on_after(CLOSE_LIMIT):
                 await self._done.wait()
             if not self._done.is_set():
                 log.warning("run %s: the agent goes on though it was cancelled; it is let go", self._turn.run_id)
-                self._leash.let_go()
+                self._leash.close_driver_sessions()
                 self._task.cancel()
                 await self._done.wait()
 
@@ -193,13 +193,13 @@ class PythonTurn:
         if self._stopped and only_stopped(exc):
             return None
         log.warning("run %s: the agent raised", self._turn.run_id, exc_info=exc)
-        error = AgentFault(told(exc), code="AGENT_EXCEPTION")
+        error = AgentFault(describe_exception(exc), code="AGENT_EXCEPTION")
         error.__cause__ = exc
         return error
 
     def _over(self, task: asyncio.Task[None]) -> None:
         """Called when the task is done, even if it never began: then it was cancelled before."""
-        self._inbox.close(self._error)
+        self._queue.close(self._error)
         self._done.set()
 
     async def _perform(self) -> None:
@@ -219,7 +219,7 @@ class PythonTurn:
             await self._say(made)
 
     async def _generator(self, made: AsyncGenerator[Any, Any]) -> None:
-        put = self._inbox.put
+        put = self._queue.put
         try:
             async for item in made:
                 event = item if type(item) in EVENTS else to_event(item)
@@ -227,7 +227,7 @@ class PythonTurn:
                     put(event)
                     event = to_event(await made.asend(await self._wait_for_answers()))
                 if put(event):
-                    await self._inbox.room()
+                    await self._queue.room()
         except StopAsyncIteration:
             return  # the answer was the last it waited for
         finally:
@@ -235,7 +235,7 @@ class PythonTurn:
 
     async def _thread(self, made: Iterable[Any]) -> None:
         """A plain generator may block, so it runs in a thread; a cancelled one ends at its next yield."""
-        producer = ThreadProducer(self._inbox)
+        producer = ThreadProducer(self._queue)
 
         def iterate() -> None:
             for item in made:
@@ -249,8 +249,8 @@ class PythonTurn:
             producer.carry()
 
     async def _say(self, item: Any) -> None:
-        if self._inbox.put(statement(item)):
-            await self._inbox.room()
+        if self._queue.put(statement(item)):
+            await self._queue.room()
 
     async def _wait_for_answers(self) -> Mapping[str, Answer]:
         await self._answered.wait()
@@ -273,7 +273,7 @@ def only_stopped(exc: BaseException) -> bool:
     return isinstance(exc, asyncio.CancelledError | GeneratorExit)
 
 
-def told(exc: BaseException) -> str:
+def describe_exception(exc: BaseException) -> str:
     try:
         words = str(exc)
     except Exception:  # an author's own class

@@ -25,8 +25,8 @@ class ModeControls:
         self.current = known if known in self._modes else next(iter(self._modes))
 
     @property
-    def learned(self) -> Layer:
-        offered = [mode.told() for mode in self._modes.values()]
+    def session_layer(self) -> Layer:
+        offered = [mode.to_json() for mode in self._modes.values()]
         return {MODE: self.current, MODES: offered, **flatten(self._modes[self.current].capabilities)}
 
     async def set_mode(self, mode: str) -> None:

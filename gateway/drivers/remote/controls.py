@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from gateway.capability_paths import flatten
 from gateway.drivers.remote.http import Answer
-from gateway.drivers.remote.requests import of_the_agent, step
+from gateway.drivers.remote.requests import escape_segment, of_the_agent
 from gateway.errors import AgentFault, Conflict, GatewayError, NotCapable
 from gateway.events import Layer
 
@@ -25,14 +25,14 @@ class RemoteControls:
     def __init__(self, thread_id: str, ask: Ask, agent: Callable[[], Mapping[str, Any]]) -> None:
         """`ask`: below the agent's address. `agent`: what it says of itself, whatever the thread."""
         self.thread_id = thread_id
-        self._here = f"/threads/{step(thread_id)}"
+        self._here = f"/threads/{escape_segment(thread_id)}"
         self._ask, self._agent = ask, agent
-        self.learned: Layer = {}
+        self.session_layer: Layer = {}
 
     async def look(self) -> None:
         told = _told(await self._ask(f"/capabilities?thread={quote(self.thread_id, safe='')}"))
         agent, thread = flatten(self._agent()), flatten(of_the_agent(told)) if isinstance(told, dict) else {}
-        self.learned = {path: value for path, value in thread.items() if agent.get(path) != value}
+        self.session_layer = {path: value for path, value in thread.items() if agent.get(path) != value}
 
     async def set_mode(self, mode: str) -> None:
         await self._set("mode", {"mode": mode})

@@ -22,7 +22,7 @@ from gateway.drivers.probe import Availability
 from gateway.drivers.remote.controls import RemoteControls
 from gateway.drivers.remote.decoder import ACCEPT
 from gateway.drivers.remote.http import Answer, ask, read
-from gateway.drivers.remote.requests import far_availability, headers, of_the_agent, run_input, step
+from gateway.drivers.remote.requests import escape_segment, far_availability, headers, of_the_agent, run_input
 from gateway.drivers.remote.turn import RemoteTurn
 from gateway.errors import AgentFault, GatewayError
 from gateway.events import Layer
@@ -39,7 +39,7 @@ CAPABILITIES_LIMIT = 10.0
 
 
 class RemoteDriver:
-    together = 0.0
+    question_window = 0.0
     local = False
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
@@ -66,7 +66,7 @@ class RemoteDriver:
 
     # -- what it says of itself
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         """What is known; asked for again in the background when that is old."""
         if time.monotonic() - self._asked > self._remote.refresh and not self._asking:
             self._asking = True
@@ -120,11 +120,11 @@ class RemoteDriver:
         return answer
 
     @property
-    def elsewhere(self) -> RemoteDriver | None:
+    def remote_proxy(self) -> RemoteDriver | None:
         return self if self._definition.via else None
 
     async def asked(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
-        below = "".join(f"/{step(name)}" for name in path)
+        below = "".join(f"/{escape_segment(name)}" for name in path)
         answer = await self.below(f"{below}?{query}" if query else below, method=method)
         return answer.status, answer.headers.get("content-type", "application/json"), answer.content
 
@@ -145,7 +145,7 @@ class RemoteDriver:
         return Availability("broken", self._why) if self._failures else self._far or Availability()
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        """Another gateway's are asked for there (`elsewhere`); what any other endpoint has, nobody can ask."""
+        """Another gateway's are asked for there (`remote_proxy`); what any other endpoint has, nobody can ask."""
         return None
 
     # -- runs
@@ -244,8 +244,8 @@ class RemoteSession:
         return self.controls is not None
 
     @property
-    def learned(self) -> Layer:
-        return {} if self.controls is None else self.controls.learned
+    def session_layer(self) -> Layer:
+        return {} if self.controls is None else self.controls.session_layer
 
     async def start(self, turn: Turn) -> RemoteTurn:
         return self._driver.run(replace(turn, thread_id=self._thread_id), self.controls)

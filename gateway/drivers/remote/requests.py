@@ -64,7 +64,7 @@ def _props(given: Any) -> Any:
             return given
 
 
-def step(name: str) -> str:
+def escape_segment(name: str) -> str:
     """One step of a path, whatever its name: one of dots must not lead to another place than it says."""
     return quote(name, safe="").replace(".", "%2E")
 

@@ -37,7 +37,7 @@ class _Answer:
         self.content_type: str = response.headers.get("content-type", "")
         self.body = response.aiter_raw()
 
-    async def let_go(self, *, read: bool) -> None:
+    async def close_driver_sessions(self, *, read: bool) -> None:
         """`read`: to its end, if that comes soon."""
         with CancelScope(shield=True):
             try:
@@ -55,14 +55,14 @@ class _Answer:
 class RemoteTurn:
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
-        self._inbox = EventQueue()
+        self._queue = EventQueue()
         self._scope = CancelScope()
         self._done = anyio.Event()
         self._ended = False
         self._cancelled = False
 
     async def next(self) -> list[Any]:
-        return await self._inbox.take()
+        return await self._queue.take()
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
         return None  # a remote run that asks has ended: the answers go with the next one's input
@@ -77,7 +77,7 @@ class RemoteTurn:
 
     async def aclose(self) -> None:
         self._scope.cancel()
-        self._inbox.close()
+        self._queue.close()
         await self._done.wait()
 
     async def play(self) -> None:
@@ -97,12 +97,12 @@ class RemoteTurn:
             error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
         finally:
             if self._cancelled and not self._ended:
-                self._inbox.extend([TurnEnded("cancelled")])
+                self._queue.extend([TurnEnded("cancelled")])
                 error = None
-            self._inbox.close(error)
+            self._queue.close(error)
             self._done.set()
             if answer is not None:
-                await answer.let_go(read=self._ended)
+                await answer.close_driver_sessions(read=self._ended)
 
     async def _follow(self, answer: _Answer) -> None:
         """To the event that ends the run: what may come after it, no client would take."""
@@ -110,15 +110,15 @@ class RemoteTurn:
         waiting = 0
         async for data in answer.body:
             events = reader.feed(data)
-            waiting = len(data) + (waiting if len(self._inbox) else 0)
-            self._inbox.extend(events)
+            waiting = len(data) + (waiting if len(self._queue) else 0)
+            self._queue.extend(events)
             self._ended = any(map(_ends, events))
             if self._ended:
                 return
             if reader.fault is not None:
                 raise reader.fault
             if waiting >= FULL:
-                await self._inbox.room()
+                await self._queue.room()
         reader.eof()
         raise AgentFault("the agent's stream ended without RUN_FINISHED or RUN_ERROR", code="AGENT_DIED")
 

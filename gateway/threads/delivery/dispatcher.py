@@ -78,7 +78,7 @@ class Dispatcher:
         self._rested = anyio.Event()
         self._closing = False
         self._begin: Begin | None = None
-        engine.heed = self._heed
+        engine.thread_changed = self._heed
         feeds.heard, feeds.run_over = self._steering.heard, self._steering.over
 
     async def start(self, begin: Begin) -> int:
@@ -149,15 +149,15 @@ class Dispatcher:
         kept = await self._receipts.accept(record)
         if kept is not record:
             return kept
-        letter = QueuedDelivery(record, next(self._numbers))
-        self._put(thread, letter)
-        return letter
+        delivery = QueuedDelivery(record, next(self._numbers))
+        self._put(thread, delivery)
+        return delivery
 
     # -- the boundary
 
-    def _put(self, thread: ThreadKey, letter: QueuedDelivery) -> None:
+    def _put(self, thread: ThreadKey, delivery: QueuedDelivery) -> None:
         box = self._boxes.setdefault(thread, DeliveryQueue())
-        box.put(letter)
+        box.put(delivery)
         if not box.pumping and not self._closing:
             box.pumping = True
             self._spawn(self._pump, thread, box)
@@ -167,7 +167,7 @@ class Dispatcher:
             del self._boxes[thread]
 
     def _heed(self, thread: ThreadKey) -> None:
-        self._feeds.heed(thread)
+        self._feeds.thread_changed(thread)
         if (box := self._boxes.get(thread)) is not None:
             box.woken.set()
 
@@ -209,25 +209,25 @@ class Dispatcher:
             return await self._interrupt(thread, box, first)
         run = self._engine.live_run(thread)
         if run is not None and run.steerable:
-            for letter in box.steerable():
-                await self._steering.steer(thread, box, letter, run)
+            for delivery in box.steerable():
+                await self._steering.steer(thread, box, delivery, run)
         if not box.waiting:
             return NOW
         found = await self._engine.find_blocker(thread)
         if found is None:
             return await self._start_run(thread, box, box.waiting[0], goes_on=False)
-        for letter in box.untold():
-            await self._receipts.defer(letter, found.reason, None if found.until is None else moment(found.until))
+        for delivery in box.untold():
+            await self._receipts.defer(delivery, found.reason, None if found.until is None else moment(found.until))
         return math.inf if found.until is None else max(0.0, found.until - time.time()) + 0.001
 
-    async def _interrupt(self, thread: ThreadKey, box: DeliveryQueue, letter: QueuedDelivery) -> float:
+    async def _interrupt(self, thread: ThreadKey, box: DeliveryQueue, delivery: QueuedDelivery) -> float:
         if (run := self._engine.live_run(thread)) is not None:
             await self._engine.stop(run)
             await run.over.wait()
             return NOW
         found = await self._engine.find_blocker(thread)
         if found is None or found.kind == "calls":
-            return await self._start_run(thread, box, letter, goes_on=True)
+            return await self._start_run(thread, box, delivery, goes_on=True)
         if found.kind == "question" and await self._engine.give_up(thread, found.run_id):
             return NOW
         return AGAIN
@@ -235,60 +235,60 @@ class Dispatcher:
     # -- by a run of its own
 
     async def _start_run(
-        self, thread: ThreadKey, box: DeliveryQueue, letter: QueuedDelivery, *, goes_on: bool
+        self, thread: ThreadKey, box: DeliveryQueue, delivery: QueuedDelivery, *, goes_on: bool
     ) -> float:
         try:
-            run = await self._begun(thread, letter, goes_on)
+            run = await self._begun(thread, delivery, goes_on)
         except StoreError:
             raise
         except Conflict as exc:  # somebody else has begun one
-            await self._receipts.defer(letter, exc.detail)
+            await self._receipts.defer(delivery, exc.detail)
             return AGAIN
         except Busy as exc:
-            await self._receipts.defer(letter, exc.detail)
+            await self._receipts.defer(delivery, exc.detail)
             return AGAIN
         except NotFound as exc:
             if time.monotonic() - self._started < ABSENT:
                 return AGAIN
-            await self._receipts.fail(letter, exc.detail, exc.code)
+            await self._receipts.fail(delivery, exc.detail, exc.code)
         except GatewayError as exc:
-            await self._receipts.fail(letter, exc.detail, exc.code)
+            await self._receipts.fail(delivery, exc.detail, exc.code)
         except ThreadDeleted:
-            letter.decided.set()
+            delivery.decided.set()
         except AlreadyInRun as exc:
-            await self._receipts.deliver(letter, exc.run_id)
+            await self._receipts.deliver(delivery, exc.run_id)
         else:
-            box.take(letter)
-            letter.decided.set()
-            await self._see_begun(letter, run)
-        box.take(letter)
+            box.take(delivery)
+            delivery.decided.set()
+            await self._see_begun(delivery, run)
+        box.take(delivery)
         return NOW
 
-    async def _begun(self, thread: ThreadKey, letter: QueuedDelivery, goes_on: bool) -> Run:
+    async def _begun(self, thread: ThreadKey, delivery: QueuedDelivery, goes_on: bool) -> Run:
         assert self._begin is not None
         agent = self._agents[thread.agent]
         newest = await self._store.thread_runs(*thread, 1)
         history = await read_history(self._store, *thread)
-        if letter.record.message_id in history.ids() and (run_id := await brought_by(self._store, letter.record)):
+        if delivery.record.message_id in history.ids() and (run_id := await brought_by(self._store, delivery.record)):
             raise AlreadyInRun(run_id)
-        turn = as_turn(letter.message, letter.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
-        before = [message for message in history.messages if message["id"] != letter.record.message_id]
+        turn = as_turn(delivery.message, delivery.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
+        before = [message for message in history.messages if message["id"] != delivery.record.message_id]
         turn = replace(turn, messages=[*before, *turn.messages], state=history.state)
-        await self._receipts.begin(letter, turn.run_id)
-        handing = partial(self._receipts.hand, letter)
+        await self._receipts.begin(delivery, turn.run_id)
+        handing = partial(self._receipts.hand, delivery)
         calm = Precondition(newest[0].key if newest else None, goes_on, handing)
         return await self._begin(agent, turn, thread.principal, calm)
 
-    async def _see_begun(self, letter: QueuedDelivery, run: Run) -> None:
+    async def _see_begun(self, delivery: QueuedDelivery, run: Run) -> None:
         """Until the agent has it, or the run is over without."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_end_after, run.over, tasks)
             tasks.start_soon(_end_after, run.driven, tasks)
         try:
             if run.driven.is_set():
-                await self._receipts.deliver(letter)
+                await self._receipts.deliver(delivery)
             else:
-                await self._receipts.fail(letter, await last_words(run))
+                await self._receipts.fail(delivery, await last_words(run))
         except ThreadDeleted:
             pass
 
@@ -297,15 +297,15 @@ class Dispatcher:
     async def forget(self, thread: ThreadKey, delete: Callable[[], Awaitable[Any]]) -> None:
         """The thread is deleted: what waits for it fails, and whoever reads its feed is told."""
         box = self._boxes.get(thread)
-        letters = [] if box is None else box.take_all()
+        deliveries = [] if box is None else box.take_all()
         try:
             await delete()
         except BaseException:
-            for letter in letters:
-                self._put(thread, letter)
+            for delivery in deliveries:
+                self._put(thread, delivery)
             raise
-        for letter in letters:
-            await self._receipts.fail_deleted(letter)
+        for delivery in deliveries:
+            await self._receipts.fail_deleted(delivery)
         self._feeds.forget(thread)
         self._heed(thread)
 
@@ -314,18 +314,18 @@ class Dispatcher:
 
     async def _take_up(self, record: DeliveryRecord) -> None:
         """What the last gateway did not get done."""
-        thread, letter = ThreadKey(*record.thread), QueuedDelivery(record, next(self._numbers))
+        thread, delivery = ThreadKey(*record.thread), QueuedDelivery(record, next(self._numbers))
         channel = self._feeds.observe(thread)
         match await arrived(self._store, record):
             case Arrived.YES:
-                await self._receipts.deliver(letter)
+                await self._receipts.deliver(delivery)
             case Arrived.UNSURE:
                 reason = f"the gateway died while the agent was about to be given it: see the run {record.run_id!r}"
-                await self._receipts.fail(letter, reason)
+                await self._receipts.fail(delivery, reason)
             case Arrived.NO:
                 channel.deliveries[record.message_id] = record.delivery_id
-                await self._receipts.defer(letter, "the gateway was restarted")
-                self._put(thread, letter)
+                await self._receipts.defer(delivery, "the gateway was restarted")
+                self._put(thread, delivery)
 
 
 async def _end_after(event: anyio.Event, tasks: TaskGroup) -> None:

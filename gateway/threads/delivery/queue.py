@@ -67,7 +67,7 @@ class DeliveryQueue:
         return list(self._waiting)
 
     def has(self, message_id: str) -> bool:
-        waiting = any(letter.record.message_id == message_id for letter in self._waiting)
+        waiting = any(delivery.record.message_id == message_id for delivery in self._waiting)
         return waiting or message_id in self._steered or message_id in self._accepting
 
     def expect(self, message_id: str) -> None:
@@ -76,47 +76,47 @@ class DeliveryQueue:
     def expected(self, message_id: str) -> None:
         self._accepting.discard(message_id)
 
-    def put(self, letter: QueuedDelivery) -> None:
-        self._waiting.append(letter)
-        self._waiting.sort(key=lambda letter: letter.number)
+    def put(self, delivery: QueuedDelivery) -> None:
+        self._waiting.append(delivery)
+        self._waiting.sort(key=lambda delivery: delivery.number)
         self.woken.set()
 
-    def take(self, letter: QueuedDelivery) -> None:
-        if letter in self._waiting:
-            self._waiting.remove(letter)
+    def take(self, delivery: QueuedDelivery) -> None:
+        if delivery in self._waiting:
+            self._waiting.remove(delivery)
 
     def take_all(self) -> list[QueuedDelivery]:
-        steered = [letter for letter, _ in self._steered.values()]
-        found = sorted([*self._waiting, *steered], key=lambda letter: letter.number)
+        steered = [delivery for delivery, _ in self._steered.values()]
+        found = sorted([*self._waiting, *steered], key=lambda delivery: delivery.number)
         self._waiting, self._steered = [], {}
         return found
 
     def interrupting(self) -> QueuedDelivery | None:
-        return next((letter for letter in self._waiting if letter.record.mode == "immediate"), None)
+        return next((delivery for delivery in self._waiting if delivery.record.mode == "immediate"), None)
 
     def steerable(self) -> list[QueuedDelivery]:
-        return [letter for letter in self._waiting if letter.record.mode == "next-tool-call"]
+        return [delivery for delivery in self._waiting if delivery.record.mode == "next-tool-call"]
 
     def untold(self) -> list[QueuedDelivery]:
         """Those that nobody was told of that they wait."""
-        return [letter for letter in self._waiting if letter.record.status == "accepted"]
+        return [delivery for delivery in self._waiting if delivery.record.status == "accepted"]
 
     # -- messages that are with a turn under way, until it is seen whether it heard them
 
-    def steer(self, letter: QueuedDelivery, run: Run) -> None:
-        self.take(letter)
-        self._steered[letter.record.message_id] = letter, run
+    def steer(self, delivery: QueuedDelivery, run: Run) -> None:
+        self.take(delivery)
+        self._steered[delivery.record.message_id] = delivery, run
 
     def heard(self, message_id: str, run: Run) -> QueuedDelivery | None:
-        letter, at = self._steered.get(message_id, (None, None))
-        if letter is None or at is not run:
+        delivery, at = self._steered.get(message_id, (None, None))
+        if delivery is None or at is not run:
             return None
         del self._steered[message_id]
-        return letter
+        return delivery
 
     def unheard(self, run: Run) -> list[QueuedDelivery]:
         """The run is over: what it did not hear."""
-        left = [letter for letter, at in self._steered.values() if at is run]
-        for letter in left:
-            del self._steered[letter.record.message_id]
+        left = [delivery for delivery, at in self._steered.values() if at is run]
+        for delivery in left:
+            del self._steered[delivery.record.message_id]
         return left

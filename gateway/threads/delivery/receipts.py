@@ -34,51 +34,51 @@ class Receipts:
             self._feeds.grown(thread)
         return kept
 
-    async def begin(self, letter: QueuedDelivery, run_id: str) -> None:
+    async def begin(self, delivery: QueuedDelivery, run_id: str) -> None:
         """It is about to be delivered in this run: a gateway that dies now leaves word where to look."""
-        await self._save(replace(letter.record, run_id=run_id, handed=False), letter)
+        await self._save(replace(delivery.record, run_id=run_id, handed=False), delivery)
 
-    async def hand(self, letter: QueuedDelivery) -> None:
+    async def hand(self, delivery: QueuedDelivery) -> None:
         """The agent is given it now: from here on it must not be given again."""
-        await self._save(replace(letter.record, handed=True), letter)
+        await self._save(replace(delivery.record, handed=True), delivery)
 
-    async def defer(self, letter: QueuedDelivery, reason: str, until: str | None = None) -> None:
+    async def defer(self, delivery: QueuedDelivery, reason: str, until: str | None = None) -> None:
         """Told once, with the first reason."""
-        if letter.record.status == "accepted":
-            await self.defer_again(letter, letter.record.mode, reason, until)
-        elif letter.record.run_id is not None:
-            await self._save(replace(letter.record, run_id=None), letter)
-        letter.decided.set()
+        if delivery.record.status == "accepted":
+            await self.defer_again(delivery, delivery.record.mode, reason, until)
+        elif delivery.record.run_id is not None:
+            await self._save(replace(delivery.record, run_id=None), delivery)
+        delivery.decided.set()
 
-    async def defer_again(self, letter: QueuedDelivery, mode: str, reason: str, until: str | None = None) -> None:
-        record = replace(letter.record, status="deferred", mode=mode, reason=reason, run_id=None)
-        await self._save(record, letter, receipt(record, availableAt=until or "on-idle"))
-        letter.decided.set()
+    async def defer_again(self, delivery: QueuedDelivery, mode: str, reason: str, until: str | None = None) -> None:
+        record = replace(delivery.record, status="deferred", mode=mode, reason=reason, run_id=None)
+        await self._save(record, delivery, receipt(record, availableAt=until or "on-idle"))
+        delivery.decided.set()
 
-    async def deliver(self, letter: QueuedDelivery, run_id: str | None = None) -> None:
-        record = replace(letter.record, status="delivered", reason=None, run_id=run_id or letter.record.run_id)
-        await self._save(record, letter, receipt(record))
-        letter.decided.set()
+    async def deliver(self, delivery: QueuedDelivery, run_id: str | None = None) -> None:
+        record = replace(delivery.record, status="delivered", reason=None, run_id=run_id or delivery.record.run_id)
+        await self._save(record, delivery, receipt(record))
+        delivery.decided.set()
 
-    async def fail(self, letter: QueuedDelivery, reason: str, code: str | None = None) -> None:
-        record = replace(letter.record, status="failed", reason=reason)
-        await self._save(record, letter, receipt(record, code=code, retryable=True))
+    async def fail(self, delivery: QueuedDelivery, reason: str, code: str | None = None) -> None:
+        record = replace(delivery.record, status="failed", reason=reason)
+        await self._save(record, delivery, receipt(record, code=code, retryable=True))
         self._feeds.observe(ThreadKey(*record.thread)).deliveries.pop(record.message_id, None)
-        letter.decided.set()
+        delivery.decided.set()
 
-    async def fail_deleted(self, letter: QueuedDelivery) -> None:
+    async def fail_deleted(self, delivery: QueuedDelivery) -> None:
         """Its thread is gone, and the record with it: only the feed tells."""
-        letter.record = replace(letter.record, status="failed", reason="the thread was deleted", content=b"")
-        letter.decided.set()
-        thread = ThreadKey(*letter.record.thread)
-        await self._store.mail.note(thread, self._feeds.notes(receipt(letter.record, retryable=False)))
+        delivery.record = replace(delivery.record, status="failed", reason="the thread was deleted", content=b"")
+        delivery.decided.set()
+        thread = ThreadKey(*delivery.record.thread)
+        await self._store.mail.note(thread, self._feeds.notes(receipt(delivery.record, retryable=False)))
         self._feeds.grown(thread)
 
-    async def _save(self, record: DeliveryRecord, letter: QueuedDelivery, *told: Wire) -> None:
+    async def _save(self, record: DeliveryRecord, delivery: QueuedDelivery, *told: Wire) -> None:
         record = replace(record, at=time.time(), content=record.content if record.status in WAITING else b"")
         if not await self._store.mail.save(record, self._feeds.notes(*told)):
             raise ThreadDeleted(record.delivery_id)
-        letter.record = record
+        delivery.record = record
         if told:
             self._feeds.grown(ThreadKey(*record.thread))
 

@@ -16,12 +16,12 @@ from gateway.service.gateway import Gateway
 
 async def index(request: Request) -> Response:
     """`GET /`: where to go from here."""
-    house: Gateway = request.app.state.house
+    gateway: Gateway = request.app.state.gateway
     return JSONResponse(
         {
             "name": "agui-gateway",
             "version": __version__,
-            "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in house.agents},
+            "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in gateway.agents},
             "routes": {
                 "POST /agents/{id}": "one run: RunAgentInput in, AG-UI events out (SSE, or protobuf by Accept)",
                 "GET /agents/{id}/capabilities": "what the agent can do now (?explain=1: and who says so; SSE: live)",
@@ -37,32 +37,32 @@ async def index(request: Request) -> Response:
 
 
 async def list_agents(request: Request) -> Response:
-    house: Gateway = request.app.state.house
-    found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in house.agents}
+    gateway: Gateway = request.app.state.gateway
+    found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in gateway.agents}
 
     async def fill(agent: Agent) -> None:
-        found[agent.definition.id] = await describe(house, agent)
+        found[agent.definition.id] = await describe(gateway, agent)
 
     async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
-        for agent in house.agents:
+        for agent in gateway.agents:
             tasks.start_soon(fill, agent)
-    return JSONResponse({"gateway": house.id, "agents": list(found.values())})
+    return JSONResponse({"gateway": gateway.id, "agents": list(found.values())})
 
 
 async def show(request: Request) -> Response:
-    house: Gateway = request.app.state.house
-    return JSONResponse(await describe(house, house.agents[request.path_params["agent"]]))
+    gateway: Gateway = request.app.state.gateway
+    return JSONResponse(await describe(gateway, gateway.agents[request.path_params["agent"]]))
 
 
-async def describe(house: Gateway, agent: Agent) -> dict[str, Any]:
+async def describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
     found = await agent.look()
-    tree = (await house.snapshots.current(agent)).snapshot.tree()
+    tree = (await gateway.snapshots.current(agent)).snapshot.tree()
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,
         "driver": agent.definition.driver,
         "identity": tree.get("identity", {}),
-        "availability": found.told(),
+        "availability": found.to_json(),
         "options": list(agent.definition.options),
         **({"via": list(agent.definition.via)} if agent.definition.via else {}),
         **_definition(agent),

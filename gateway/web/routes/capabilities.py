@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import SnapshotEntry, shown, view_named
+from gateway.capabilities.views import SnapshotEntry, render, view_named
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
@@ -24,21 +24,21 @@ NOT_KEPT = {"cache-control": "no-store"}
 
 async def show(request: Request) -> ASGIApp:
     """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
-    house: Gateway = request.app.state.house
-    agent = house.agents[request.path_params["agent"]]
+    gateway: Gateway = request.app.state.gateway
+    agent = gateway.agents[request.path_params["agent"]]
     if agent.driver is not None and not agent.driver.probed:
-        await _probe(house, agent, request)
+        await _probe(gateway, agent, request)
     if wants_feed(request):
-        return _feed(house, agent, request)
+        return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
-        return answer(request, shown("agui", await house.snapshots.current(agent), agent.definition))
+        return answer(request, render("agui", await gateway.snapshots.current(agent), agent.definition))
     if _is_of_its_file(request) and (answered := await from_there(request, agent)) is not None:
         return answered
     key = _key(agent, request)
-    current = await house.eyes.current(key)
+    current = await gateway.capability_source.current(key)
     if key.explain:
         return _explained(request, current)
-    return answer(request, shown(key.view, current, agent.definition))
+    return answer(request, render(key.view, current, agent.definition))
 
 
 def _is_of_its_file(request: Request) -> bool:
@@ -48,11 +48,11 @@ def _is_of_its_file(request: Request) -> bool:
     return "thread" not in query and ("model" in query or query.get("view") in ("acp", "mux"))
 
 
-def _feed(house: Gateway, agent: Agent, request: Request) -> ASGIApp:
+def _feed(gateway: Gateway, agent: Agent, request: Request) -> ASGIApp:
     key = _key(agent, request)
     if request.method == "HEAD":
         return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
-    return Feeding(house, key, request)
+    return Feeding(gateway, key, request)
 
 
 def _key(agent: Agent, request: Request) -> Key:
@@ -64,18 +64,18 @@ def _key(agent: Agent, request: Request) -> Key:
         None if thread is None else request.state.principal,
         None if name is None else known_model(agent, name).id,
         view_named(view, query.get("protocol")),
-        explain=view == "agui" and yes(query.get("explain")),
+        explain=view == "agui" and is_true(query.get("explain")),
     )
 
 
-async def _probe(house: Gateway, agent: Agent, request: Request) -> None:
-    if yes(request.query_params.get("probe")):
-        await while_there(request, partial(house.agents.spoken, agent))
+async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
+    if is_true(request.query_params.get("probe")):
+        await while_there(request, partial(gateway.agents.wait_until_probed, agent))
     else:
-        house.agents.probe_soon(agent)
+        gateway.agents.probe_soon(agent)
 
 
-def yes(value: str | None) -> bool:
+def is_true(value: str | None) -> bool:
     return value not in (None, "", "0", "false")
 
 

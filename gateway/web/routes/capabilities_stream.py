@@ -37,12 +37,12 @@ def wants_feed(request: Request) -> bool:
 class Feeding:
     """An ASGI response that lasts as long as its client stays. Then the watcher is forgotten."""
 
-    def __init__(self, house: Gateway, key: Key, request: Request) -> None:
-        self._house, self._key, self._after = house, key, _last_id(request)
+    def __init__(self, gateway: Gateway, key: Key, request: Request) -> None:
+        self._gateway, self._key, self._after = gateway, key, _last_id(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._house.feed.watch(self._key, self._after) as watcher:
-            await EventStream(Following(watcher), _SSE, self._house.settings)(scope, receive, send)
+        async with self._gateway.feed.watch(self._key, self._after) as watcher:
+            await EventStream(Following(watcher), _SSE, self._gateway.settings)(scope, receive, send)
 
 
 class Following:

@@ -34,9 +34,9 @@ STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPP
 
 
 async def info(request: Request) -> Response:
-    house: Gateway = request.app.state.house
-    agents = {agent.definition.id: await _describe(house, agent) for agent in house.agents}
-    if (default := house.default_agent()) in agents:
+    gateway: Gateway = request.app.state.gateway
+    agents = {agent.definition.id: await _describe(gateway, agent) for agent in gateway.agents}
+    if (default := gateway.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])
     return JSONResponse(
         {
@@ -52,8 +52,8 @@ async def info(request: Request) -> Response:
     )
 
 
-async def _describe(house: Gateway, agent: Agent) -> dict[str, Any]:
-    tree = before_1_0((await house.snapshots.current(agent)).snapshot.tree())
+async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
+    tree = before_1_0((await gateway.snapshots.current(agent)).snapshot.tree())
     described = {"name": agent.definition.id, "className": "GatewayAgent", "capabilities": tree}
     if agent.definition.identity.description is not None:
         described["description"] = agent.definition.identity.description
@@ -62,28 +62,30 @@ async def _describe(house: Gateway, agent: Agent) -> dict[str, Any]:
 
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
-    house: Gateway = request.app.state.house
-    turn = inbound.read(await read_json_body(request, house.settings))
-    started = await begin(house, _agent(house, request), turn, request.state.principal)
+    gateway: Gateway = request.app.state.gateway
+    turn = inbound.read(await read_json_body(request, gateway.settings))
+    started = await begin(gateway, _agent(gateway, request), turn, request.state.principal)
     leave = turn.options.on_disconnect or "continue"
-    return stream_run(house, started, request, gone=stopper(house, started) if leave == "cancel" else None)
+    return stream_run(gateway, started, request, gone=stopper(gateway, started) if leave == "cancel" else None)
 
 
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
-    house: Gateway = request.app.state.house
-    turn = inbound.read(await read_json_body(request, house.settings))
-    agent = _agent(house, request)
-    reader = await _thread_reader(house, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn)
+    gateway: Gateway = request.app.state.gateway
+    turn = inbound.read(await read_json_body(request, gateway.settings))
+    agent = _agent(gateway, request)
+    reader = await _thread_reader(
+        gateway, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn
+    )
     legacy = turn.protocol_version is None
-    return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
+    return EventStream(reader, choose(request, legacy), gateway.settings, legacy=legacy)
 
 
-async def _thread_reader(house: Gateway, thread: ThreadKey, turn: Turn) -> Reader:
-    history, live = await house.engine.history(thread)
+async def _thread_reader(gateway: Gateway, thread: ThreadKey, turn: Turn) -> Reader:
+    history, live = await gateway.engine.history(thread)
     past: list[Wire] = []
     if history.messages or history.state:
-        interrupts = [] if live else await house.engine.open_interrupts(thread)
+        interrupts = [] if live else await gateway.engine.open_interrupts(thread)
         past = _retold(turn, history.messages, history.state, interrupts)
     return Connected(past, live.log.follow() if live else None)
 
@@ -113,14 +115,14 @@ class Connected:
 
 async def stop(request: Request) -> Response:
     """`POST /copilotkit/agent/{agent}/stop/{thread}`: the run's stream is finished, not cut."""
-    house: Gateway = request.app.state.house
-    agent = _agent(house, request)
+    gateway: Gateway = request.app.state.gateway
+    agent = _agent(gateway, request)
     thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
-    only = _only_run(await read_body(request, house.settings))
-    live = house.engine.waiting_run(thread)
+    only = _only_run(await read_body(request, gateway.settings))
+    live = gateway.engine.waiting_run(thread)
     if live is None or only not in (None, live):
         return JSONResponse({"stopped": False, "message": "no such run is live on this thread"})
-    await house.engine.cancel(live, thread.principal)
+    await gateway.engine.cancel(live, thread.principal)
     return JSONResponse({"stopped": True, "interrupt": STOPPED})
 
 
@@ -135,11 +137,11 @@ def _only_run(body: bytes) -> str | None:
     return found
 
 
-def _agent(house: Gateway, request: Request) -> Agent:
+def _agent(gateway: Gateway, request: Request) -> Agent:
     name = request.path_params["agent"]
-    if name == DEFAULT and DEFAULT not in house.agents:
-        default = house.default_agent()
+    if name == DEFAULT and DEFAULT not in gateway.agents:
+        default = gateway.default_agent()
         if default is None:
             raise NotFound("there is no agent for 'default' to stand for", code="UNKNOWN_AGENT")
         name = default
-    return house.agents[name]
+    return gateway.agents[name]

@@ -16,11 +16,11 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    house: Gateway = request.app.state.house
-    if house.engine.draining:
+    gateway: Gateway = request.app.state.gateway
+    if gateway.engine.draining:
         return problem(Busy(STOPPING[1], code=STOPPING[0]))
     try:
-        await house.store.check()
+        await gateway.store.check()
     except GatewayError as exc:
         return problem(exc)
-    return JSONResponse({"status": "ready", "runs": house.engine.live_runs, "agents": len(list(house.agents))})
+    return JSONResponse({"status": "ready", "runs": gateway.engine.live_runs, "agents": len(list(gateway.agents))})

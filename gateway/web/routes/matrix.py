@@ -19,7 +19,7 @@ from gateway.capabilities.versions import RenderedSnapshot
 from gateway.encode.negotiate import names
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
-from gateway.web.routes.capabilities import answer, yes
+from gateway.web.routes.capabilities import answer, is_true
 
 CSV = "text/csv"
 
@@ -28,23 +28,23 @@ Leaves = dict[str, dict[str, Any]]
 
 
 async def show(request: Request) -> Response:
-    house: Gateway = request.app.state.house
-    explain = yes(request.query_params.get("explain"))
-    snapshots = await _snapshots(house)
+    gateway: Gateway = request.app.state.gateway
+    explain = is_true(request.query_params.get("explain"))
+    snapshots = await _snapshots(gateway)
     leaves = _leaves(snapshots, explain=explain)
     if names(request.headers.get("accept"), CSV):
         return _answer(request, _table(list(snapshots), leaves, explain=explain), f"{CSV}; charset=utf-8")
     return _answer(request, to_json({"agents": list(snapshots), "leaves": leaves}), "application/json")
 
 
-async def _snapshots(house: Gateway) -> Mapping[str, Snapshot]:
-    found: dict[str, Snapshot | None] = {agent.definition.id: None for agent in house.agents}
+async def _snapshots(gateway: Gateway) -> Mapping[str, Snapshot]:
+    found: dict[str, Snapshot | None] = {agent.definition.id: None for agent in gateway.agents}
 
     async def fill(agent: Agent) -> None:
-        found[agent.definition.id] = (await house.snapshots.current(agent)).snapshot
+        found[agent.definition.id] = (await gateway.snapshots.current(agent)).snapshot
 
     async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
-        for agent in house.agents:
+        for agent in gateway.agents:
             tasks.start_soon(fill, agent)
     return {name: snapshot for name, snapshot in sorted(found.items()) if snapshot is not None}
 

@@ -33,24 +33,24 @@ from gateway.web.routes.runs import after_number, checked
 log = logging.getLogger(__name__)
 
 
-async def take_up(house: Gateway) -> None:
+async def take_up(gateway: Gateway) -> None:
     """From here on messages are delivered: first those that the last gateway left."""
 
     async def begin(agent: Agent, turn: Turn, principal: str, calm: Precondition) -> Run:
-        turn = replace(turn, hops=(house.id,))
+        turn = replace(turn, hops=(gateway.id,))
         with agent.held():  # it may be replaced meanwhile
-            return await house.engine.start(agent, await checked(house, agent, turn, principal), principal, calm)
+            return await gateway.engine.start(agent, await checked(gateway, agent, turn, principal), principal, calm)
 
-    if left := await house.delivering.start(begin):
+    if left := await gateway.dispatcher.start(begin):
         log.info("%d message(s) waited for their threads when the last gateway ended", left)
 
 
 async def post(request: Request) -> Response:
     """202: it will be delivered, or the feed tells why not."""
-    house, agent, thread = _places(request)
-    posted = read(await read_json_body(request, house.settings))
-    await _hold(house, agent, thread, posted)
-    record = await house.delivering.accept(thread, posted)
+    gateway, agent, thread = _places(request)
+    posted = read(await read_json_body(request, gateway.settings))
+    await _hold(gateway, agent, thread, posted)
+    record = await gateway.dispatcher.accept(thread, posted)
     told = {
         "deliveryId": record.delivery_id,
         "messageId": record.message_id,
@@ -63,25 +63,25 @@ async def post(request: Request) -> Response:
 
 
 def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
-    house: Gateway = request.app.state.house
-    agent = house.agents[request.path_params["agent"]]
-    return house, agent, ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
+    gateway: Gateway = request.app.state.gateway
+    agent = gateway.agents[request.path_params["agent"]]
+    return gateway, agent, ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
 
 
-async def _hold(house: Gateway, agent: Agent, thread: ThreadKey, posted: MessageInput) -> None:
+async def _hold(gateway: Gateway, agent: Agent, thread: ThreadKey, posted: MessageInput) -> None:
     """Against the snapshot, as a run is; but a message is taken whole or not at all. Raises `NotCapable`."""
     _ = agent.ready
     turn = as_turn(posted.message, posted.forwarded_props, thread.thread_id, "posted")
-    for notice in (await checked(house, agent, turn, thread.principal)).warnings:
+    for notice in (await checked(gateway, agent, turn, thread.principal)).warnings:
         if notice.code == DROPPED:
             pointer = notice.pointer.replace("/messages/0", "/message", 1)
             raise NotCapable(notice.message.replace(notice.pointer, pointer, 1), **notice.detail, pointer=pointer)
     if posted.delivery == "next-tool-call":
-        await _hold_steering(house, thread, posted)
+        await _hold_steering(gateway, thread, posted)
 
 
-async def _hold_steering(house: Gateway, thread: ThreadKey, posted: MessageInput) -> None:
-    snapshot = (await house.eyes.current(Key(*thread))).snapshot
+async def _hold_steering(gateway: Gateway, thread: ThreadKey, posted: MessageInput) -> None:
+    snapshot = (await gateway.capability_source.current(Key(*thread))).snapshot
     instead = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
         said = f"{STEERING} is {'false' if snapshot.get(STEERING) is False else 'not known'}"
@@ -103,19 +103,19 @@ async def _hold_steering(house: Gateway, thread: ThreadKey, posted: MessageInput
 
 async def events(request: Request) -> ASGIApp:
     """What is kept above `Last-Event-ID` or `?after=`, then what happens, as long as the client stays."""
-    house, _, thread = _places(request)
+    gateway, _, thread = _places(request)
     after = after_number(request)
     if request.method == "HEAD":
         return Response(headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)
-    return Reading(house, thread, after)
+    return Reading(gateway, thread, after)
 
 
 class Reading:
     """An ASGI response that lasts as long as its client stays."""
 
-    def __init__(self, house: Gateway, thread: ThreadKey, after: int) -> None:
-        self._house, self._thread, self._after = house, thread, after
+    def __init__(self, gateway: Gateway, thread: ThreadKey, after: int) -> None:
+        self._gateway, self._thread, self._after = gateway, thread, after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._house.feeds.read(self._thread, self._after) as reader:
-            await EventStream(reader, ENCODERS["sse"], self._house.settings)(scope, receive, send)
+        async with self._gateway.feeds.read(self._thread, self._after) as reader:
+            await EventStream(reader, ENCODERS["sse"], self._gateway.settings)(scope, receive, send)

@@ -22,8 +22,8 @@ MOST_DIGITS = 15
 
 
 def _agent(request: Request) -> Agent:
-    house: Gateway = request.app.state.house
-    return house.agents[request.path_params["agent"]]
+    gateway: Gateway = request.app.state.gateway
+    return gateway.agents[request.path_params["agent"]]
 
 
 async def list_models(request: Request) -> Response:
@@ -76,8 +76,8 @@ async def refresh(request: Request) -> Response:
             source=f"driver ({agent.definition.driver})",
         )
     agent.models.refreshed(listed, datetime.now(UTC))
-    house: Gateway = request.app.state.house
-    house.pulse.touch(agent.definition.id)
+    gateway: Gateway = request.app.state.gateway
+    gateway.changes.touch(agent.definition.id)
     return _listed(agent)
 
 

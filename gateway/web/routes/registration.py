@@ -30,17 +30,17 @@ A_PROXYS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 async def put(request: Request) -> Response:
     """201: it is new; 200: it replaces, or covers, another."""
-    house: Gateway = request.app.state.house
+    gateway: Gateway = request.app.state.gateway
     _administrator(request)
     agent_id = request.path_params["agent"]
-    new = await house.registering.put(agent_id, await _table(request, house), request.state.principal)
-    return JSONResponse(await describe(house, house.agents[agent_id]), 201 if new else 200)
+    new = await gateway.registrations.put(agent_id, await _table(request, gateway), request.state.principal)
+    return JSONResponse(await describe(gateway, gateway.agents[agent_id]), 201 if new else 200)
 
 
 async def delete(request: Request) -> Response:
-    house: Gateway = request.app.state.house
+    gateway: Gateway = request.app.state.gateway
     _administrator(request)
-    await house.registering.delete(request.path_params["agent"], request.state.principal)
+    await gateway.registrations.delete(request.path_params["agent"], request.state.principal)
     return Response(status_code=204)
 
 
@@ -68,12 +68,12 @@ def _on_loopback(request: Request) -> bool:
         return False
 
 
-async def _table(request: Request, house: Gateway) -> dict[str, Any]:
+async def _table(request: Request, gateway: Gateway) -> dict[str, Any]:
     """The format of an agent's file, as JSON or as it is."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, TOML):
         raise WrongType(f"the body must be {JSON} or {TOML}, not {kind or 'without a type'}")
-    body = await read_body(request, house.settings)
+    body = await read_body(request, gateway.settings)
     table = loads(body) if kind == JSON else _toml(body)
     if not isinstance(table, dict):
         raise BadInput("the body must be an object", pointer="")

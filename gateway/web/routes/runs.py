@@ -29,38 +29,38 @@ MOST_HOPS = 8
 
 async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
-    house: Gateway = request.app.state.house
-    agent = house.agents[request.path_params["agent"]]
-    turn = replace(inbound.read(await read_json_body(request, house.settings)), hops=hops(house, request))
-    run = await begin(house, agent, turn, request.state.principal)
+    gateway: Gateway = request.app.state.gateway
+    agent = gateway.agents[request.path_params["agent"]]
+    turn = replace(inbound.read(await read_json_body(request, gateway.settings)), hops=hops(gateway, request))
+    run = await begin(gateway, agent, turn, request.state.principal)
     leave = turn.options.on_disconnect or "cancel"
-    return stream_run(house, run, request, gone=stopper(house, run) if leave == "cancel" else None)
+    return stream_run(gateway, run, request, gone=stopper(gateway, run) if leave == "cancel" else None)
 
 
-def hops(house: Gateway, request: HTTPConnection) -> tuple[str, ...]:
+def hops(gateway: Gateway, request: HTTPConnection) -> tuple[str, ...]:
     """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
     told = request.headers.get(HOPS, "")
     before = tuple(name.strip() for name in told.split(",") if name.strip())
-    if house.id in before or len(before) >= MOST_HOPS:
-        way = " to ".join([*before, house.id])
+    if gateway.id in before or len(before) >= MOST_HOPS:
+        way = " to ".join([*before, gateway.id])
         raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="GATEWAY_LOOP")
-    return (*before, house.id)
+    return (*before, gateway.id)
 
 
-async def begin(house: Gateway, agent: Agent, turn: Turn, principal: str) -> Run:
-    turn = turn if turn.hops else replace(turn, hops=(house.id,))
+async def begin(gateway: Gateway, agent: Agent, turn: Turn, principal: str) -> Run:
+    turn = turn if turn.hops else replace(turn, hops=(gateway.id,))
     with agent.held():  # it may be replaced meanwhile
-        return await house.engine.start(agent, await checked(house, agent, turn, principal), principal)
+        return await gateway.engine.start(agent, await checked(gateway, agent, turn, principal), principal)
 
 
-async def checked(house: Gateway, agent: Agent, turn: Turn, principal: str) -> Turn:
+async def checked(gateway: Gateway, agent: Agent, turn: Turn, principal: str) -> Turn:
     """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
     Raises `NotCapable`, with who said so and what to do."""
     await _there(agent)
     if turn.options.strict and agent.driver is not None and not agent.driver.probed:
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
     turn, model = choose_model(turn, agent.definition, agent.models)
-    current = await house.snapshots.of(agent, model, house.learned(agent, turn.thread_id, principal))
+    current = await gateway.snapshots.of(agent, model, gateway.session_layer(agent, turn.thread_id, principal))
     return check(turn, current.snapshot, agent.definition, current.model)
 
 
@@ -77,19 +77,19 @@ async def _there(agent: Agent) -> None:
         return
     mend = f"Install it: {found.hint}" if found.hint else "Install it, or mend its definition"
     detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {mend}"
-    raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.told())
+    raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
 
 
-def stopper(house: Gateway, run: Run) -> Gone:
+def stopper(gateway: Gateway, run: Run) -> Gone:
     async def stop() -> None:
-        await house.engine.stop(run)
+        await gateway.engine.stop(run)
 
     return stop
 
 
-def stream_run(house: Gateway, run: Run, request: Request, gone: Gone | None) -> EventStream:
+def stream_run(gateway: Gateway, run: Run, request: Request, gone: Gone | None) -> EventStream:
     legacy = run.turn.protocol_version is None
-    return EventStream(run.log.follow(), choose(request, legacy), house.settings, legacy=legacy, gone=gone)
+    return EventStream(run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, gone=gone)
 
 
 def choose(request: Request, legacy: bool) -> Encoder:
@@ -99,11 +99,11 @@ def choose(request: Request, legacy: bool) -> Encoder:
 
 async def attach(request: Request) -> ASGIApp:
     """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
-    house: Gateway = request.app.state.house
+    gateway: Gateway = request.app.state.gateway
     after = after_number(request)
-    record, reader = await house.engine.follow(request.path_params["run"], request.state.principal, after)
+    record, reader = await gateway.engine.follow(request.path_params["run"], request.state.principal, after)
     legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
-    return EventStream(reader, choose(request, legacy), house.settings, legacy=legacy)
+    return EventStream(reader, choose(request, legacy), gateway.settings, legacy=legacy)
 
 
 def after_number(request: Request) -> int:
@@ -118,7 +118,7 @@ def after_number(request: Request) -> int:
 
 async def cancel(request: Request) -> Response:
     """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
-    house: Gateway = request.app.state.house
+    gateway: Gateway = request.app.state.gateway
     run_id = request.path_params["run"]
-    status = await house.engine.cancel(run_id, request.state.principal)
+    status = await gateway.engine.cancel(run_id, request.state.principal)
     return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)

@@ -29,49 +29,49 @@ WISHES: dict[str, Callable[[str], Options]] = {
 
 
 def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
-    house: Gateway = request.app.state.house
-    agent = house.agents[request.path_params["agent"]]
+    gateway: Gateway = request.app.state.gateway
+    agent = gateway.agents[request.path_params["agent"]]
     thread_id = request.path_params.get("thread", "")
-    return house, agent, ThreadKey(agent.definition.id, thread_id, request.state.principal)
+    return gateway, agent, ThreadKey(agent.definition.id, thread_id, request.state.principal)
 
 
 async def list_threads(request: Request) -> Response:
     """`GET /agents/{agent}/threads`, newest first."""
-    house, agent, thread = _places(request)
-    return JSONResponse({"threads": await house.control.threads(agent, thread.principal)})
+    gateway, agent, thread = _places(request)
+    return JSONResponse({"threads": await gateway.control.threads(agent, thread.principal)})
 
 
 async def show(request: Request) -> Response:
-    house, agent, thread = _places(request)
-    return JSONResponse(await house.control.show(agent, thread))
+    gateway, agent, thread = _places(request)
+    return JSONResponse(await gateway.control.show(agent, thread))
 
 
 async def delete(request: Request) -> Response:
-    house, agent, thread = _places(request)
-    await house.control.delete(agent, thread)
+    gateway, agent, thread = _places(request)
+    await gateway.control.delete(agent, thread)
     return Response(status_code=204)
 
 
 async def close(request: Request) -> Response:
     """`POST …/close`: frees the agent's session; the thread brings it back when it is used."""
-    house, _, thread = _places(request)
-    return JSONResponse({"closed": await house.control.close(thread)})
+    gateway, _, thread = _places(request)
+    return JSONResponse({"closed": await gateway.control.close(thread)})
 
 
 async def fork(request: Request) -> Response:
     """`POST …/fork`, with `{"threadId": "…"}` or nothing."""
-    house, agent, thread = _places(request)
-    body = await read_body(request, house.settings)
+    gateway, agent, thread = _places(request)
+    body = await read_body(request, gateway.settings)
     wish = _object(body).get("threadId", f"fork-{uuid4().hex[:8]}") if body.strip() else f"fork-{uuid4().hex[:8]}"
     if not isinstance(wish, str) or not wish:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
-    gate("fork_session_id", await _snapshot(house, thread), agent.definition)
-    session_id = await house.control.fork(agent, thread, wish)
+    gate("fork_session_id", await _snapshot(gateway, thread), agent.definition)
+    session_id = await gateway.control.fork(agent, thread, wish)
     return JSONResponse({"threadId": wish, "sessionId": session_id}, 201)
 
 
-async def _snapshot(house: Gateway, thread: ThreadKey) -> Snapshot:
-    return (await house.eyes.current(Key(*thread))).snapshot
+async def _snapshot(gateway: Gateway, thread: ThreadKey) -> Snapshot:
+    return (await gateway.capability_source.current(Key(*thread))).snapshot
 
 
 async def set_mode(request: Request) -> Response:
@@ -87,16 +87,16 @@ async def set_config(request: Request) -> Response:
 
 
 async def _set(request: Request, what: str) -> Response:
-    house, agent, thread = _places(request)
-    given = _object(await read_json_body(request, house.settings))
-    given, warnings = await _held(house, agent, thread, what, given)
-    told = await house.control.set(agent, thread, what, given)
-    house.pulse.touch(agent.definition.id)
+    gateway, agent, thread = _places(request)
+    given = _object(await read_json_body(request, gateway.settings))
+    given, warnings = await _held(gateway, agent, thread, what, given)
+    told = await gateway.control.set(agent, thread, what, given)
+    gateway.changes.touch(agent.definition.id)
     return JSONResponse({**told, "warnings": warnings} if warnings else told)
 
 
 async def _held(
-    house: Gateway, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
+    gateway: Gateway, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """What a run could not ask for cannot be set either: the same check, with the same words."""
     wish = given.get(what)
@@ -104,7 +104,7 @@ async def _held(
         return given, []  # the session knows its own options; a body of another shape is refused by whoever reads it
     turn = Turn(thread.thread_id, "", options=WISHES[what](wish))
     try:
-        turn = await checked(house, agent, turn, thread.principal)
+        turn = await checked(gateway, agent, turn, thread.principal)
     except NotCapable as exc:
         exc.extra["pointer"] = f"/{what}"
         raise
@@ -114,12 +114,12 @@ async def _held(
 
 async def call(request: Request) -> Response:
     """`POST …/acp`, with `{"method": "…", "params": {…}}`: any further method of ACP."""
-    house, agent, thread = _places(request)
-    given = _object(await read_json_body(request, house.settings))
+    gateway, agent, thread = _places(request)
+    given = _object(await read_json_body(request, gateway.settings))
     method, params = given.get("method"), given.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
-    return JSONResponse({"result": await house.control.call(agent, thread, method, params)})
+    return JSONResponse({"result": await gateway.control.call(agent, thread, method, params)})
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -35,21 +35,21 @@ KINDS = "run, attach or cancel"
 
 async def socket(websocket: WebSocket) -> None:
     """Refused as any request is, before the connection is upgraded; then spoken as the client offers."""
-    house: Gateway = websocket.app.state.house
+    gateway: Gateway = websocket.app.state.gateway
     try:
-        agent = house.agents[websocket.path_params["agent"]].definition.id
+        agent = gateway.agents[websocket.path_params["agent"]].definition.id
     except GatewayError as exc:
         return await websocket.send_denial_response(problem(exc))
     offered = [name for name in websocket.scope["subprotocols"] if name in SUBPROTOCOLS]
     await websocket.accept(offered[0] if offered else None)
-    return await Talk(house, agent, websocket, offered[0] if offered else next(iter(SUBPROTOCOLS))).serve()
+    return await Talk(gateway, agent, websocket, offered[0] if offered else next(iter(SUBPROTOCOLS))).serve()
 
 
 class Talk:
     """One connection."""
 
-    def __init__(self, house: Gateway, agent: str, websocket: WebSocket, subprotocol: str) -> None:
-        self._house, self._agent, self._socket = house, agent, websocket
+    def __init__(self, gateway: Gateway, agent: str, websocket: WebSocket, subprotocol: str) -> None:
+        self._gateway, self._agent, self._socket = gateway, agent, websocket
         self._name, self._encode = f"socket/{subprotocol}", SUBPROTOCOLS[subprotocol]
         self._binary = subprotocol == "agui.protobuf"
         self._principal: str = websocket.state.principal
@@ -69,11 +69,11 @@ class Talk:
         finally:
             with anyio.CancelScope(shield=True):
                 for run in list(self._own.values()):
-                    await self._house.engine.stop(run)
+                    await self._gateway.engine.stop(run)
 
     async def _part(self) -> None:
         """When the gateway stops, its runs end first, each with its last word."""
-        await self._house.stopping.wait()
+        await self._gateway.stopping.wait()
         while self._followed:
             self._left = anyio.Event()
             await self._left.wait()
@@ -100,10 +100,10 @@ class Talk:
                 if not isinstance(after, int) or after < 0:
                     raise BadInput("after is the number of the last event you have", pointer="/after")
                 self._make_room(run_id)
-                _, reader = await self._house.engine.follow(run_id, self._principal, after)
+                _, reader = await self._gateway.engine.follow(run_id, self._principal, after)
                 self._begin(run_id, reader, tasks)
             case {"type": "cancel", "runId": str(run_id)}:
-                await self._house.engine.cancel(run_id, self._principal)
+                await self._gateway.engine.cancel(run_id, self._principal)
             case _:
                 raise BadInput(f"a message is an object with the type {KINDS}, and what that needs", pointer="")
 
@@ -112,8 +112,8 @@ class Talk:
         if turn.protocol_version is None:
             raise BadInput('the socket speaks AG-UI 1.0: say "protocolVersion": "1.0"', pointer="/protocolVersion")
         self._make_room(turn.run_id)
-        turn = replace(turn, hops=hops(self._house, self._socket))
-        run = await begin(self._house, self._house.agents[self._agent], turn, self._principal)
+        turn = replace(turn, hops=hops(self._gateway, self._socket))
+        run = await begin(self._gateway, self._gateway.agents[self._agent], turn, self._principal)
         if (turn.options.on_disconnect or "cancel") == "cancel":
             self._own[turn.run_id] = run
         self._begin(turn.run_id, run.log.follow(), tasks)
@@ -155,7 +155,7 @@ class Talk:
     async def _send(self, message: bytes, *, text: bool = False) -> None:
         """One at a time: a message is whole, whatever comes meanwhile."""
         async with self._sending:
-            with anyio.move_on_after(self._house.settings.send_timeout) as waited:
+            with anyio.move_on_after(self._gateway.settings.send_timeout) as waited:
                 try:
                     if self._binary and not text:
                         await self._socket.send_bytes(message)

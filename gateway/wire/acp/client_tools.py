@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.wire.client_tools import named
-from gateway.wire.fields import obj, word
+from gateway.wire.client_tools import by_safe_name
+from gateway.wire.fields import non_empty, obj
 from gateway.wire.mcp_server import SERVER
 
 Arguments = dict[str, Any]
@@ -50,7 +50,7 @@ class ClientToolCalls:
     def offer(self, tools: Sequence[Mapping[str, Any]], server: str) -> None:
         """These, under a server of this name. One that is gone keeps its name: a call of it may be told of again."""
         self.server = server
-        self._own |= {name: tool["name"] for name, tool in named(tools).items()}
+        self._own |= {name: tool["name"] for name, tool in by_safe_name(tools).items()}
         self._spelled = {text: name for name in self._own for text in _spellings(flat(server), flat(name))}
 
     @property
@@ -66,7 +66,7 @@ class ClientToolCalls:
         is told later. A title says what a tool is doing where there is a name, so then it does not count."""
         if not self._own:
             return None
-        inside = next((told for key in TOOL_KEYS if (told := word(obj(raw_input).get(key)))), None)
+        inside = next((told for key in TOOL_KEYS if (told := non_empty(obj(raw_input).get(key)))), None)
         texts = [text for text in (inside, name or title) if text is not None and len(text) <= SHOWN]
         spelled = (self._spelled.get(flat(part)) for text in texts for part in (text, text.partition(":")[0]))
         return next((found for found in spelled if found is not None), None)

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from gateway.wire.acp.initialize import Handshake
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 Block = dict[str, Any]
 Part = dict[str, Any]
@@ -28,7 +28,7 @@ def inline(block: Any) -> str | None:
         case {"type": "text", "text": str(words)}:
             return words
         case {"type": "resource_link", "uri": str(uri)} as link:
-            return f"[{word(link.get('title')) or word(link.get('name')) or uri}]({uri})"
+            return f"[{non_empty(link.get('title')) or non_empty(link.get('name')) or uri}]({uri})"
         case {"type": "resource", "resource": {"text": str(words)} as resource}:
             return fenced(words, text(resource.get("uri")) or "")
         case _:
@@ -54,7 +54,7 @@ def to_part(block: Any) -> Part | None:
         case {"type": "resource_link", "uri": str(uri)} as link:
             return _document("url", uri, link.get("mimeType"), link.get("title") or link.get("name"))
         case {"type": "resource", "resource": {"blob": str(data)} as resource}:
-            mime = word(resource.get("mimeType")) or "application/octet-stream"
+            mime = non_empty(resource.get("mimeType")) or "application/octet-stream"
             return _document("data", data, mime, resource.get("uri"))
         case {"type": "resource", "resource": {"text": str(words)} as resource}:
             return {"type": "text", "text": fenced(words, text(resource.get("uri")) or "")}
@@ -64,10 +64,10 @@ def to_part(block: Any) -> Part | None:
 
 def _document(kind: str, value: str, mime: Any, name: Any) -> Part:
     source = {"type": kind, "value": value}
-    if word(mime):
+    if non_empty(mime):
         source["mimeType"] = mime
     part: Part = {"type": "document", "source": source}
-    return part | {"metadata": {"filename": name}} if word(name) else part
+    return part | {"metadata": {"filename": name}} if non_empty(name) else part
 
 
 def text_block(words: str) -> Block:
@@ -87,8 +87,8 @@ def to_block(part: Part, takes: Handshake, uri: str) -> Block | None:
     if part.get("type") == "text":
         return text_block(text(part.get("text")) or "")
     source = _as_data(obj(part.get("source")))
-    value, mime = text(source.get("value")), word(source.get("mimeType"))
-    name = word(obj(part.get("metadata")).get("filename"))
+    value, mime = text(source.get("value")), non_empty(source.get("mimeType"))
+    name = non_empty(obj(part.get("metadata")).get("filename"))
     match part.get("type"), source.get("type"):
         case _ if value is None:
             return None

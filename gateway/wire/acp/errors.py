@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.wire.fields import items, json_text, obj, present, text, without_meta, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text, without_meta
 from gateway.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Fault
 
 AUTH_REQUIRED = -32000
@@ -84,10 +84,10 @@ def _words(fault: Fault) -> str:
     if isinstance(fault.data, str):
         told.append(fault.data)
     for key in ("details", "message", "reason", "error"):
-        if (more := word(obj(fault.data).get(key))) is not None:
+        if (more := non_empty(obj(fault.data).get(key))) is not None:
             told.append(_unpacked(more))
     for issue in items(fault.data) or items(obj(fault.data).get("errors")):
-        told.append(word(issue.get("message")) or word(issue.get("msg")) or "")
+        told.append(non_empty(issue.get("message")) or non_empty(issue.get("msg")) or "")
     kept: list[str] = []
     for part in (part.strip() for part in told):
         if part and not any(part in known for known in kept):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.wire.fields import items, marked, obj, present, word
+from gateway.wire.fields import items, marked, non_empty, obj, present
 
 __all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
 
@@ -73,9 +73,9 @@ def read_handshake(result: Any) -> Handshake:
     read = _read_second if second else _read_first
     return Handshake(
         protocol_version=2 if second else 1,
-        name=word(info.get("name")),
-        title=word(info.get("title")),
-        version=word(info.get("version")),
+        name=non_empty(info.get("name")),
+        title=non_empty(info.get("title")),
+        version=non_empty(info.get("version")),
         auth_methods=tuple(_auth_methods(told.get("authMethods"))),
         raw=told,
         steering=marked(obj(obj(told.get("_meta")).get("steering")).get("supported")),
@@ -128,16 +128,16 @@ def _session(told: dict[str, Any]) -> dict[str, bool]:
 def _auth_methods(told: Any) -> list[AuthMethod]:
     found = []
     for method in items(told):
-        name = word(method.get("methodId")) or word(method.get("id"))
+        name = non_empty(method.get("methodId")) or non_empty(method.get("id"))
         if name is None:
             continue
         args = method.get("args")
         found.append(
             AuthMethod(
                 name,
-                word(method.get("name")) or name,
-                word(method.get("type")) or "agent",
-                word(method.get("description")),
+                non_empty(method.get("name")) or name,
+                non_empty(method.get("type")) or "agent",
+                non_empty(method.get("description")),
                 tuple(arg for arg in args if isinstance(arg, str)) if isinstance(args, list) else (),
                 _environment(method.get("env")),
             )

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from gateway.events import ActivitySnapshot, Event, ReasoningMessageContent, TextMessageContent
 from gateway.wire.acp.content import inline, to_part
-from gateway.wire.fields import items, word
+from gateway.wire.fields import items, non_empty
 
 Kind = Literal["text", "thought", "user"]
 MARKS: dict[Kind, str] = {"text": "", "thought": ":thought", "user": ":user"}
@@ -81,7 +81,7 @@ class Messages:
         words = inline(block)
         if words is None:
             return self._shown(block)
-        return self.say(kind, word(update.get("messageId")), words)
+        return self.say(kind, non_empty(update.get("messageId")), words)
 
     def say(self, kind: Kind, acp_id: str | None, words: str, metadata: dict[str, Any] | None = None) -> list[Event]:
         if not words:
@@ -110,7 +110,7 @@ class Messages:
     def whole(self, kind: Kind, update: dict[str, Any]) -> list[Event] | None:
         """Version 2's upsert. What is new of it is told; what was said otherwise before cannot be taken back, so then
         it is a new message that names the one it stands for. None: no id."""
-        acp_id = word(update.get("messageId"))
+        acp_id = non_empty(update.get("messageId"))
         if acp_id is None:
             return None
         if not isinstance(update.get("content"), list):

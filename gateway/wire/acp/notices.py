@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.events import Custom
 from gateway.wire.acp.content import inline
-from gateway.wire.fields import items, present, text, word
+from gateway.wire.fields import items, non_empty, present, text
 
 PARTIES = ("messageId", "senderSessionId", "recipientSessionId", "senderMessageId", "recipientMessageId")
 
@@ -24,7 +24,7 @@ class Notices:
         return Custom("acp.notice", told, subagent) if "title" in told else None
 
     def compaction(self, update: dict[str, Any], subagent: str | None) -> Custom | None:
-        name = word(update.get("compactionId"))
+        name = non_empty(update.get("compactionId"))
         if name is None:
             return None
         if isinstance(update.get("summary"), list):
@@ -33,7 +33,7 @@ class Notices:
         return Custom("acp.compaction", present(about | {"summary": self._summaries.get(name)}), subagent)
 
     def compaction_chunk(self, update: dict[str, Any], subagent: str | None) -> Custom | None:
-        name, words = word(update.get("compactionId")), inline(update.get("content"))
+        name, words = non_empty(update.get("compactionId")), inline(update.get("content"))
         if name is None or words is None:
             return None
         self._summaries[name] = self._summaries.get(name, "") + words
@@ -45,7 +45,7 @@ class Notices:
         return Custom("acp.session_message", told | {"text": words}) if "messageId" in told else None
 
     def session_message_chunk(self, update: dict[str, Any]) -> Custom | None:
-        name, words = word(update.get("messageId")), inline(update.get("content"))
+        name, words = non_empty(update.get("messageId")), inline(update.get("content"))
         if name is None or words is None:
             return None
         return Custom("acp.session_message", {"messageId": name, "delta": words})

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from gateway.events import Interrupt
 from gateway.turn import Answer
-from gateway.wire.fields import items, json_text, obj, present, text, without_meta, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text, without_meta
 
 SHOWN = ("title", "kind", "rawInput", "content", "locations")
 """Of the tool call in question: what it is going to do."""
@@ -23,7 +23,7 @@ def subject_call(params: dict[str, Any]) -> dict[str, Any]:
     """The tool call that a permission is about: `toolCall`, or inside version 2's `subject`. Empty: about none."""
     subject = obj(params.get("subject"))
     if subject.get("type") == "command":
-        return present({"toolCallId": word(subject.get("toolCallId"))})
+        return present({"toolCallId": non_empty(subject.get("toolCallId"))})
     return obj(params.get("toolCall")) or obj(subject.get("toolCall"))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.events import ActivityDelta, ActivitySnapshot, Event
 from gateway.wire.acp.json_patch import difference
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 
 
 class Plans:
@@ -26,7 +26,7 @@ class Plans:
     def update(self, update: dict[str, Any]) -> list[Event] | None:
         """None: a plan without an id, or of a kind not known."""
         plan = obj(update.get("plan"))
-        plan_id = word(plan.get("planId"))
+        plan_id = non_empty(plan.get("planId"))
         match plan_id, plan.get("type"):
             case str(), "items":
                 content: dict[str, Any] = {"entries": _entries(plan.get("entries"))}
@@ -39,7 +39,7 @@ class Plans:
         return self._show(plan_id, {"planId": plan_id, **content})
 
     def removed(self, update: dict[str, Any]) -> list[Event] | None:
-        plan_id = word(update.get("planId"))
+        plan_id = non_empty(update.get("planId"))
         if plan_id is None:
             return None
         return self._show(plan_id, {"planId": plan_id, **self._shown.get(plan_id, {}), "removed": True})

@@ -39,16 +39,16 @@ class Outcome:
 
 
 def outcome(content: Any, raw_output: Any, terminals: Terminals) -> Outcome:
-    parts, diffs, spoken = [], [], False
+    parts, diffs, wait_until_probed = [], [], False
     for item in items(content):
         if item.get("type") == "diff":
             diffs.append({key: without_meta(item[key]) for key in DIFF_KEYS if item.get(key) is not None})
             parts.append({"type": "text", "text": diff_text(item)})
         elif (part := _part(item, terminals)) is not None:
             parts.append(part)
-            spoken = spoken or bool(part.get("text")) or part["type"] != "text"
+            wait_until_probed = wait_until_probed or bool(part.get("text")) or part["type"] != "text"
     # A diff is what was proposed; how it went, an agent may say in its raw output only.
-    if raw_output is not None and not spoken and (isinstance(raw_output, str) or not diffs):
+    if raw_output is not None and not wait_until_probed and (isinstance(raw_output, str) or not diffs):
         parts.insert(0, {"type": "text", "text": raw_text(raw_output)})
     words = "\n\n".join(part["text"] for part in parts if part["type"] == "text" and part["text"])
     media = any(part["type"] != "text" for part in parts)

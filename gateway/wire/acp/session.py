@@ -18,7 +18,7 @@ from gateway.wire.acp.permissions import elicitation_question, permission_questi
 from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.jsonrpc import INTERNAL_ERROR, Fault, Id
 
 PROMPT = "session/prompt"
@@ -98,7 +98,7 @@ class SessionReader:
     ) -> list[Event]:
         """The prompt was answered. `cancelled`: we asked for it, so that is how it ended, whatever the agent calls it.
         `meta`: the answer's `_meta`, of which only token counts are looked at."""
-        reason = "cancelled" if cancelled else word(stop_reason) or "end_turn"
+        reason = "cancelled" if cancelled else non_empty(stop_reason) or "end_turn"
         found = self._close(cancelled=reason == "cancelled")
         used = self._updates.usage.read(usage, meta)
         if used is not None and not self._updates.counted:
@@ -139,11 +139,11 @@ class SessionReader:
     def _state(self, update: dict[str, Any]) -> list[Event]:
         """Version 2: the turn lives in updates. An idle state ends it; but one that comes before the turn has run, and
         gives no reason, is the state from before."""
-        state = word(update.get("state"))
+        state = non_empty(update.get("state"))
         if state is None:
             return self._updates.read(update, None)
         ran, self.facts.state = self.facts.state not in ("idle", None), state
-        reason = word(update.get("stopReason"))
+        reason = non_empty(update.get("stopReason"))
         if state != "idle" or not self._open or not (ran or reason) or self.replaying:
             return []
         if reason == "error":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 from gateway.wire.session_paths import HERE
 
 Fact = tuple[str, Any]
@@ -44,10 +44,10 @@ class SessionState:
         told = obj(result)
         if isinstance(told.get("modes"), dict):
             self.modes = _choices(told["modes"].get("availableModes"), "id")
-            self.mode = word(told["modes"].get("currentModeId"))
+            self.mode = non_empty(told["modes"].get("currentModeId"))
         if isinstance(told.get("models"), dict):
             self.models = _choices(told["models"].get("availableModels"), "modelId")
-            self.model = word(told["models"].get("currentModelId"))
+            self.model = non_empty(told["models"].get("currentModelId"))
         if isinstance(told.get("configOptions"), list):
             self.options = _options(told["configOptions"])
             self._follow_options()
@@ -116,7 +116,7 @@ def _offered(option: dict[str, Any] | None, listed: list[dict[str, Any]], curren
 
 
 def _choices(told: Any, key: str) -> list[dict[str, Any]]:
-    found = ({"id": word(one.get(key)), **_words(one, "name", "description")} for one in items(told))
+    found = ({"id": non_empty(one.get(key)), **_words(one, "name", "description")} for one in items(told))
     return [present(one) for one in found if one["id"]]
 
 
@@ -127,10 +127,10 @@ def _words(told: dict[str, Any], *keys: str) -> dict[str, Any]:
 def _options(told: Any) -> list[dict[str, Any]]:
     found = []
     for option in items(told):
-        name = word(option.get("configId")) or word(option.get("id"))
+        name = non_empty(option.get("configId")) or non_empty(option.get("id"))
         if name is None:
             continue
-        kind = word(option.get("type")) or "select"
+        kind = non_empty(option.get("type")) or "select"
         about = present({"id": name, **_words(option, "name", "description", "category"), "type": kind})
         value = option.get("currentValue")
         if isinstance(value, bool | str):
@@ -163,7 +163,7 @@ _Read = tuple[dict[str, Any], Fact]
 
 def _mode(update: dict[str, Any]) -> _Read | None:
     # The specification's own example calls it `modeId`.
-    mode = word(update.get("currentModeId")) or word(update.get("modeId"))
+    mode = non_empty(update.get("currentModeId")) or non_empty(update.get("modeId"))
     return None if mode is None else ({"mode": mode}, ("session.mode", {"mode": mode}))
 
 

@@ -16,7 +16,7 @@ from gateway.wire.acp.messages import Messages
 from gateway.wire.acp.plans import Plans
 from gateway.wire.acp.terminals import Terminals
 from gateway.wire.acp.tool_calls import ToolCalls
-from gateway.wire.fields import obj, present, text, word
+from gateway.wire.fields import non_empty, obj, present, text
 
 
 class Subagent:
@@ -104,7 +104,7 @@ class Subagents:
 
     def update(self, update: dict[str, Any], owner: Subagent) -> list[Event] | None:
         """`subagent_update`, sent in the lane of `owner`. None: it names no session."""
-        session_id = word(update.get("sessionId"))
+        session_id = non_empty(update.get("sessionId"))
         if session_id is None:
             return None
         child = self._children.get(session_id)
@@ -123,7 +123,7 @@ class Subagents:
         return self._moved(self._children[session_id], update)
 
     def _moved(self, child: Child, state: dict[str, Any]) -> list[Event]:
-        child.state = word(state.get("state")) or child.state
+        child.state = non_empty(state.get("state")) or child.state
         match state.get("state"):
             case "running" if child.lane is None:
                 return self._start(child)[1]

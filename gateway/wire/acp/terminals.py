@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.events import ActivityDelta, ActivitySnapshot, Event
 from gateway.wire.acp.json_patch import difference
-from gateway.wire.fields import obj, present, text, word
+from gateway.wire.fields import non_empty, obj, present, text
 
 KEPT_CHARS = 200_000
 
@@ -105,7 +105,7 @@ class Terminals:
         found: list[Event] = []
         for key in ("terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit"):
             told_here = obj(obj(told).get(key))
-            terminal_id = word(told_here.get("terminal_id"))
+            terminal_id = non_empty(told_here.get("terminal_id"))
             if terminal_id is None:
                 continue
             match key:
@@ -119,7 +119,7 @@ class Terminals:
 
     def update(self, update: dict[str, Any]) -> list[Event] | None:
         """`terminal_update` of version 2. None: no id."""
-        terminal_id = word(update.get("terminalId"))
+        terminal_id = non_empty(update.get("terminalId"))
         if terminal_id is None:
             return None
         about = {key: text(update.get(key)) for key in ("command", "cwd")}
@@ -131,7 +131,7 @@ class Terminals:
 
     def chunk(self, update: dict[str, Any]) -> list[Event] | None:
         """`terminal_output_chunk` of version 2. None: no id."""
-        terminal_id = word(update.get("terminalId"))
+        terminal_id = non_empty(update.get("terminalId"))
         if terminal_id is None:
             return None
         return self.append(terminal_id, self._decoded(terminal_id, update.get("data")))

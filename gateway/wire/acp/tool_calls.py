@@ -25,7 +25,7 @@ from gateway.wire.acp.arguments import Arguments
 from gateway.wire.acp.client_tools import ClientToolCalls, Untold
 from gateway.wire.acp.results import live_text, outcome
 from gateway.wire.acp.terminals import Output, Terminals
-from gateway.wire.fields import items, json_text, obj, present, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present
 
 INPUT_FINAL = ("in_progress", "completed", "failed", "cancelled")
 """From these on the input does not change any more: before, it may still stream, or wait for approval."""
@@ -81,7 +81,7 @@ class ToolCalls:
 
     def update(self, update: dict[str, Any]) -> list[Event] | None:
         """A call created or changed. None: it has no id."""
-        acp_id = word(update.get("toolCallId"))
+        acp_id = non_empty(update.get("toolCallId"))
         if acp_id is None:
             return None
         call = self._calls.setdefault(acp_id, Call(f"{self._prefix}:{acp_id}", acp_id))
@@ -103,7 +103,7 @@ class ToolCalls:
 
     def content_chunk(self, update: dict[str, Any]) -> list[Event] | None:
         """Version 2: one more content item. None: no id."""
-        acp_id, item = word(update.get("toolCallId")), update.get("content")
+        acp_id, item = non_empty(update.get("toolCallId")), update.get("content")
         if acp_id is None or not isinstance(item, dict):
             return None
         known = self._calls.get(acp_id)
@@ -165,12 +165,12 @@ class ToolCalls:
     def _apply(self, call: Call, update: dict[str, Any]) -> None:
         meta = obj(update.get("_meta"))
         vendor = obj(meta.get("claudeCode"))
-        call.title = word(update.get("title")) or call.title
-        call.kind = word(update.get("kind")) or call.kind
-        name = word(update.get("name")) or word(vendor.get("toolName")) or word(meta.get("toolName"))
+        call.title = non_empty(update.get("title")) or call.title
+        call.kind = non_empty(update.get("kind")) or call.kind
+        name = non_empty(update.get("name")) or non_empty(vendor.get("toolName")) or non_empty(meta.get("toolName"))
         call.name = name or call.name
-        call.status = word(update.get("status")) or call.status
-        call.parent = word(vendor.get("parentToolUseId")) or call.parent
+        call.status = non_empty(update.get("status")) or call.status
+        call.parent = non_empty(vendor.get("parentToolUseId")) or call.parent
         if isinstance(update.get("locations"), list):
             call.locations = _locations(update["locations"])
         if update.get("rawInput") is not None:
@@ -302,7 +302,7 @@ class ToolCalls:
 
 
 def _locations(told: list[Any]) -> list[dict[str, Any]]:
-    found = ({"path": word(place.get("path")), "line": _line(place.get("line"))} for place in items(told))
+    found = ({"path": non_empty(place.get("path")), "line": _line(place.get("line"))} for place in items(told))
     return [present(place) for place in found if place["path"]]
 
 

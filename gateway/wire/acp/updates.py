@@ -17,7 +17,7 @@ from gateway.wire.acp.replay import Replay
 from gateway.wire.acp.session_state import READERS, SessionState
 from gateway.wire.acp.subagents import Subagent, Subagents
 from gateway.wire.acp.usage import Covers, UsageBook
-from gateway.wire.fields import items, obj, without_meta, word
+from gateway.wire.fields import items, non_empty, obj, without_meta
 
 Update = dict[str, Any]
 Found = list[Event] | None
@@ -123,7 +123,7 @@ class Updates:
         of its own, unless it goes on with the same message."""
         if self.replay is None or lane is not self.lanes.main:
             return []
-        acp_id = word(update.get("messageId")) or ""
+        acp_id = non_empty(update.get("messageId")) or ""
         answered = lane.messages.spoke or lane.busy
         if self._user is None or answered or (acp_id and acp_id != self._user):
             self.replay.feed(self.close(cancelled=False))
@@ -190,7 +190,7 @@ class Updates:
     def _session_message_chunk(self, lane: Subagent, update: Update) -> Found:
         if lane.subagent is None:
             return _one(self._asides.session_message_chunk(update))
-        return lane.messages.say("user", word(update.get("messageId")), inline(update.get("content")) or "")
+        return lane.messages.say("user", non_empty(update.get("messageId")), inline(update.get("content")) or "")
 
 
 def _unread(update: Any) -> list[Event]:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from gateway.events import TokenUsage
-from gateway.wire.fields import count, items, obj, word
+from gateway.wire.fields import count, items, non_empty, obj
 
 Covers = Literal["turn", "session"]
 
@@ -38,7 +38,7 @@ class UsageBook:
         told = self._since(now) if self._covers == "session" else now
         if not told.total_tokens:
             return None
-        models = [word(entry.get("model")) for entry in items(quota.get("model_usage"))]
+        models = [non_empty(entry.get("model")) for entry in items(quota.get("model_usage"))]
         return replace(told, model=models[0]) if len(models) == 1 else told
 
     def _since(self, now: TokenUsage) -> TokenUsage:

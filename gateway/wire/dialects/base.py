@@ -122,7 +122,7 @@ class Dialect:
         """…and was told to stop."""
         self.facts: dict[str, Any] = {}
         """The session layer: dotted AG-UI path → what this session has and is set to."""
-        self.announced: dict[str, Any] = {}
+        self.handshake_layer: dict[str, Any] = {}
         """The handshake layer, likewise: what holds for every session of the agent."""
         self.given = Begin("")
         self.turn = Prompt((), "")

@@ -28,7 +28,7 @@ from gateway.events import (
 )
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 from gateway.wire.session_paths import CWD, MODEL
 
 NOISE = frozenset(
@@ -137,9 +137,9 @@ class CursorDialect(Dialect):
         return [self.unread(words)]
 
     def _init(self, line: Data) -> list[Event]:
-        self.session_id = word(line.get("session_id")) or self.session_id
+        self.session_id = non_empty(line.get("session_id")) or self.session_id
         paths = {MODEL: "model", CWD: "cwd"}
-        self.facts |= present({path: word(line.get(key)) for path, key in paths.items()})
+        self.facts |= present({path: non_empty(line.get(key)) for path, key in paths.items()})
         return []
 
     # -- words
@@ -216,7 +216,7 @@ class CursorDialect(Dialect):
     def _result(self, line: Data) -> list[Event]:
         if not self.busy:
             return []
-        self.session_id = word(line.get("session_id")) or self.session_id
+        self.session_id = non_empty(line.get("session_id")) or self.session_id
         found = [*self._close(), *_used(line, self.facts.get(MODEL))]
         words = text(line.get("result")) or text(line.get("error")) or ""
         failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
@@ -230,7 +230,7 @@ class CursorDialect(Dialect):
 
 def _call_id(line: Data) -> str | None:
     """Some have a line break inside: two ids, of which the first is the model's."""
-    call = word(line.get("call_id"))
+    call = non_empty(line.get("call_id"))
     return None if call is None else "_".join(call.split()) or None
 
 
@@ -240,7 +240,7 @@ def _tool(line: Data) -> tuple[str, Data]:
         if not isinstance(told, dict):
             continue
         if key == "function":
-            return word(told.get("name")) or "function", told
+            return non_empty(told.get("name")) or "function", told
         if key.endswith(SUFFIX):
             return key.removesuffix(SUFFIX) or "tool", told
     return "tool", {}
@@ -278,7 +278,7 @@ def _used(line: Data, model: Any) -> list[Event]:
     told = {"cachedReadTokens": "cacheReadTokens", "cachedWriteTokens": "cacheWriteTokens"}
     told |= {key: key for key in ("inputTokens", "outputTokens")}
     used = accounted({ours: usage.get(theirs) for ours, theirs in told.items()})
-    return [] if used is None else [replace(used, model=word(model))]
+    return [] if used is None else [replace(used, model=non_empty(model))]
 
 
 def _code(words: str) -> str:

@@ -26,7 +26,7 @@ from gateway.events import (
     TurnFailed,
 )
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
-from gateway.wire.fields import count, json_text, obj, present, text, word
+from gateway.wire.fields import count, json_text, non_empty, obj, present, text
 from gateway.wire.session_paths import MODEL
 
 TYPES = {
@@ -100,8 +100,8 @@ class GeminiStream(Dialect):
     # -- its lines
 
     def _init(self, told: dict[str, Any]) -> list[Event]:
-        self.session_id = word(told.get("session_id")) or self.session_id
-        if model := word(told.get("model")):
+        self.session_id = non_empty(told.get("session_id")) or self.session_id
+        if model := non_empty(told.get("model")):
             self.facts[MODEL] = model
         return []
 
@@ -121,7 +121,7 @@ class GeminiStream(Dialect):
         return [] if message is None else [TextMessageEnd(message)]
 
     def _tool(self, told: dict[str, Any]) -> list[Event] | None:
-        tool_id, name = word(told.get("tool_id")), word(told.get("tool_name"))
+        tool_id, name = non_empty(told.get("tool_id")), non_empty(told.get("tool_name"))
         if tool_id is None or name is None or tool_id in self._calls:
             return None
         self._calls.add(tool_id)
@@ -130,7 +130,7 @@ class GeminiStream(Dialect):
 
     def _result(self, told: dict[str, Any]) -> list[Event] | None:
         """An edit has no output."""
-        tool_id, error = word(told.get("tool_id")), obj(told.get("error"))
+        tool_id, error = non_empty(told.get("tool_id")), obj(told.get("error"))
         if tool_id is None or tool_id not in self._calls:
             return None
         words = text(told.get("output")) or text(error.get("message")) or ""
@@ -138,7 +138,7 @@ class GeminiStream(Dialect):
         return [*self._ended(), ToolCallResult(self.own(tool_id), words, metadata={"gemini": shown})]
 
     def _complained(self, told: dict[str, Any]) -> list[Event] | None:
-        words = word(told.get("message"))
+        words = non_empty(told.get("message"))
         if words is None:
             return None
         if told.get("severity") == "error":
@@ -160,7 +160,7 @@ class GeminiStream(Dialect):
 
 
 def _broke(error: dict[str, Any], complaint: str | None) -> TurnFailed:
-    kind, words = word(error.get("type")), word(error.get("message")) or complaint or "gemini gave no reason"
+    kind, words = non_empty(error.get("type")), non_empty(error.get("message")) or complaint or "gemini gave no reason"
     if kind in TYPES:
         return TurnFailed(words, TYPES[kind])
     if complaint == TURNS:

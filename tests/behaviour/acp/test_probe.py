@@ -18,7 +18,7 @@ SLOW = 1.5
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Nobody has asked these agents anything yet."""
     stage = Stage(tmp_path_factory.mktemp("house"))
     signs = [{"kind": "env", "name": "NOBODY_SETS_THIS"}, {"kind": "file", "name": "/no/such/file", "hint": "Sign in"}]
@@ -41,58 +41,58 @@ def starts(stage: Stage, agent: str) -> int:
     return len(stage.heard(agent, method="initialize"))
 
 
-def test_an_agent_that_never_ran_is_described_at_once_and_asked_in_the_background(house: Stage) -> None:
+def test_an_agent_that_never_ran_is_described_at_once_and_asked_in_the_background(gateway: Stage) -> None:
     began = time.monotonic()
-    first = house.asks("/agents/slow/capabilities")
+    first = gateway.asks("/agents/slow/capabilities")
     assert time.monotonic() - began < SLOW
     assert (first["identity"]["name"], first["multimodal"]["input"]["image"]) == ("slow", False)
-    known = eventually(lambda: house.asks("/agents/slow/capabilities").get("custom", {}).get("acp"))
+    known = eventually(lambda: gateway.asks("/agents/slow/capabilities").get("custom", {}).get("acp"))
     assert known["loadSession"] is True
-    assert house.asks("/agents/slow/capabilities")["multimodal"]["input"]["image"] is True
-    assert starts(house, "slow") == 1
+    assert gateway.asks("/agents/slow/capabilities")["multimodal"]["input"]["image"] is True
+    assert starts(gateway, "slow") == 1
 
 
-def test_asked_to_wait_it_answers_when_the_agent_has_spoken(house: Stage) -> None:
+def test_asked_to_wait_it_answers_when_the_agent_has_spoken(gateway: Stage) -> None:
     """All who ask meanwhile wait for the same process, and the first session is opened on it."""
     with ThreadPoolExecutor() as pool:
-        found = list(pool.map(lambda _: house.asks("/agents/many/capabilities?probe=1"), range(4)))
+        found = list(pool.map(lambda _: gateway.asks("/agents/many/capabilities?probe=1"), range(4)))
     assert all(answer["custom"]["acp"]["closeSession"] for answer in found)
-    talk = Talk(house, "many")
+    talk = Talk(gateway, "many")
     talk.say("hello")
-    assert starts(house, "many") == 1
-    assert pid_of(talk.session) in house.processes("many")
+    assert starts(gateway, "many") == 1
+    assert pid_of(talk.session) in gateway.processes("many")
 
 
-def test_the_list_of_agents_starts_none(house: Stage) -> None:
-    names = {agent["id"] for agent in house.asks("/agents")["agents"]}
+def test_the_list_of_agents_starts_none(gateway: Stage) -> None:
+    names = {agent["id"] for agent in gateway.asks("/agents")["agents"]}
     assert {"slow", "many", "never", "missing", "unset", "listed"} <= names
-    assert starts(house, "listed") == 0
+    assert starts(gateway, "listed") == 0
 
 
-def test_an_agent_that_is_not_installed_says_how_to_get_it(house: Stage) -> None:
-    assert availability(house, "missing") == {
+def test_an_agent_that_is_not_installed_says_how_to_get_it(gateway: Stage) -> None:
+    assert availability(gateway, "missing") == {
         "status": "not-installed",
         "reason": "'no-such-agent' is not on the PATH",
         "hint": "npm install -g @scope/agent",
     }
-    assert house.asks("/agents/missing/capabilities")["identity"]["name"] == "missing"
-    assert house.asks("/agents/missing/capabilities?probe=1", status=502)["code"] == "AGENT_NOT_FOUND"
+    assert gateway.asks("/agents/missing/capabilities")["identity"]["name"] == "missing"
+    assert gateway.asks("/agents/missing/capabilities?probe=1", status=502)["code"] == "AGENT_NOT_FOUND"
 
 
 @pytest.mark.parametrize(("agent", "hint"), [("unset", "Sign in"), ("checked", "Run `login`")])
-def test_an_agent_without_a_sign_of_being_signed_in_says_what_to_do(house: Stage, agent: str, hint: str) -> None:
-    found = availability(house, agent)
+def test_an_agent_without_a_sign_of_being_signed_in_says_what_to_do(gateway: Stage, agent: str, hint: str) -> None:
+    found = availability(gateway, agent)
     assert (found["status"], found["hint"]) == ("needs-auth", hint)
 
 
-def test_one_sign_is_enough(house: Stage) -> None:
-    assert availability(house, "set") == {"status": "ready"}
+def test_one_sign_is_enough(gateway: Stage) -> None:
+    assert availability(gateway, "set") == {"status": "ready"}
 
 
-def test_an_agent_that_does_not_start_is_broken_and_says_why(house: Stage) -> None:
-    assert availability(house, "never") == {"status": "ready"}
-    assert house.asks("/agents/never/capabilities?probe=1", status=502)["code"] == "AGENT_STALLED"
-    found = availability(house, "never")
+def test_an_agent_that_does_not_start_is_broken_and_says_why(gateway: Stage) -> None:
+    assert availability(gateway, "never") == {"status": "ready"}
+    assert gateway.asks("/agents/never/capabilities?probe=1", status=502)["code"] == "AGENT_STALLED"
+    found = availability(gateway, "never")
     assert (found["status"], "initialize" in found["reason"]) == ("broken", True)
 
 

@@ -92,7 +92,7 @@ class PlayedDriver(PythonDriver):
         self.by_itself = False
         """Turns end at once, without the test."""
 
-    async def announced(self) -> Mapping[str, Any]:
+    async def handshake_layer(self) -> Mapping[str, Any]:
         return {"custom": {"gateway": {"steering": True}}}
 
     async def open(self, opening: Opening) -> PythonSession:
@@ -113,26 +113,26 @@ class PlayedSession(PythonSession):
 
 @dataclass
 class Scene:
-    house: Gateway
+    gateway: Gateway
     driver: PlayedDriver
     thread: ThreadKey
 
     async def post(self, name: str, delivery: str = "on-idle") -> DeliveryRecord:
         body = {"message": {"id": name, "content": f"the words of {name}"}, "delivery": delivery, "deliveryId": name}
-        return await self.house.delivering.accept(self.thread, message_input.read(dumps(body)))
+        return await self.gateway.dispatcher.accept(self.thread, message_input.read(dumps(body)))
 
     async def run(self, name: str) -> Run:
         """Of another client's."""
         message = {"id": f"message-of-{name}", "role": "user", "content": name}
         turn = Turn(self.thread.thread_id, name, messages=[message])
-        return await self.house.engine.start(self.house.agents["played"], turn, ME)
+        return await self.gateway.engine.start(self.gateway.agents["played"], turn, ME)
 
     async def turn(self, number: int) -> Played:
         """The agent's turn with this number, once it has begun."""
         return cast(Played, await soon(lambda: self.driver.turns[number] if len(self.driver.turns) > number else None))
 
     async def record(self, name: str) -> DeliveryRecord:
-        found = await self.house.store.mail.delivery(self.thread, name)
+        found = await self.gateway.store.mail.delivery(self.thread, name)
         assert found is not None
         return found
 
@@ -145,7 +145,7 @@ class Scene:
                 await anyio.sleep(0.001)
 
     async def notes(self) -> list[Wire]:
-        return [loads(line) for _, line in await self.house.store.mail.notes(self.thread, 0, 10_000)]
+        return [loads(line) for _, line in await self.gateway.store.mail.notes(self.thread, 0, 10_000)]
 
     async def receipts(self, name: str) -> list[str]:
         told = [note for note in await self.notes() if note.get("deliveryId") == name]

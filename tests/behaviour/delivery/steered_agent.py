@@ -15,20 +15,20 @@ class SteeredAgent(Agent):
     def __init__(self) -> None:
         super().__init__()
         self.words: list[str] = []
-        self.spoken = threading.Event()
+        self.wait_until_probed = threading.Event()
 
     def result(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
             return {**initialized(), "_meta": {"steering": {"supported": True}}}
         if method == METHOD:
             self.words += [block["text"] for block in params["prompt"]]
-            self.spoken.set()
+            self.wait_until_probed.set()
             return {"outcome": "injected"}
         return super().result(method, params)
 
     def scene_work(self, session: str, *rest: str) -> None:
         self.update(session, "tool_call", toolCallId="c1", title="Dig", kind="execute", status="in_progress")
-        self.spoken.wait()
+        self.wait_until_probed.wait()
         self.update(session, "tool_call_update", toolCallId="c1", status="completed")
         self.say(session, f"meanwhile you said: {' '.join(self.words)}")
 

@@ -50,8 +50,8 @@ def test_a_posted_message_is_told_from_its_acceptance_to_the_end_of_its_run(stag
     assert [kinds(found).index(kind) for kind in order[:4]] == sorted(kinds(found).index(kind) for kind in order[:4])
     chunks = [event["chunk"] for event in found if event["type"] == "transcript.chunk"]
     assert chunks[0]["role"] == "user" and chunks[0]["content"] == "tool"
-    spoken = "".join(chunk["content"] for chunk in chunks if chunk["role"] == "agent")
-    assert spoken == "".join(thread.said("assistant"))
+    wait_until_probed = "".join(chunk["content"] for chunk in chunks if chunk["role"] == "agent")
+    assert wait_until_probed == "".join(thread.said("assistant"))
     assert all(chunk["at"].endswith("Z") for chunk in chunks)
 
 

@@ -76,7 +76,7 @@ class Player:
         while True:
             for turn in self._on.driver.turns:
                 turn.end()
-            records = [await self._on.house.store.mail.delivery(self._on.thread, name) for name, _ in self.posted]
+            records = [await self._on.gateway.store.mail.delivery(self._on.thread, name) for name, _ in self.posted]
             if all(record is not None and record.status in ("delivered", "failed") for record in records):
                 return
             await anyio.sleep(0.001)
@@ -97,7 +97,7 @@ async def interleaved(steps: Sequence[tuple[str, str]]) -> None:
             assert receipts[0] == "accepted" and receipts.count("delivered") == 1 and receipts[-1] == "delivered"
         patient = [name for name, mode in player.posted if mode == "on-idle"]
         assert [name for name in begun if name in patient] == patient, "in their order"
-        history, _ = await on.house.engine.history(on.thread)
+        history, _ = await on.gateway.engine.history(on.thread)
         said = Counter(one["id"] for one in history.messages if one["role"] == "user")
         assert all(said[name] == 1 for name, _ in player.posted), "and it stands in the conversation once"
 

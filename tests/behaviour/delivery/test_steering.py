@@ -25,7 +25,7 @@ async def test_a_message_that_the_turn_takes_up_is_delivered_in_its_run() -> Non
         turn.end()
         await run.over.wait()
         assert (await on.record("m")).run_id == "live"
-        history, _ = await on.house.engine.history(on.thread)
+        history, _ = await on.gateway.engine.history(on.thread)
         assert [(one["role"], one["content"]) for one in history.messages] == [
             ("user", "live"),
             ("user", "words"),
@@ -127,7 +127,7 @@ async def test_while_the_turn_speaks_nothing_else_of_it_is_disturbed() -> None:
         turn.say(TextMessageContent("two"))
         turn.end()
         await run.over.wait()
-        history, _ = await on.house.engine.history(on.thread)
+        history, _ = await on.gateway.engine.history(on.thread)
         assert [one["content"] for one in history.messages] == ["live", "one ", "words", "I heard. two"]
 
 
@@ -159,7 +159,7 @@ async def test_what_a_turn_heard_right_before_the_gateway_died_is_not_delivered_
     await store.thaw()
     async with scene(store) as on:
         assert await on.fate("m") == "delivered"
-        await soon(lambda: not on.house.delivering.waits(on.thread))
+        await soon(lambda: not on.gateway.dispatcher.waits(on.thread))
         assert on.driver.turns == []
 
 

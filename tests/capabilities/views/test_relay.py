@@ -139,7 +139,7 @@ CARRIES = LayerStatement("gateway", "what it carries", relay.LAYER)
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
     for more in ((), (READY,), (LayerStatement("handshake", "it steers", {relay.STEERING: True}),)):
-        plain = relay.told_in(snapshot(CATALOG[name], CARRIES, *more))
+        plain = relay.with_relay(snapshot(CATALOG[name], CARRIES, *more))
         view = relay.view(plain)
         view.pop("status", None)
         assert plain.tree()["custom"]["relay"] == view
@@ -147,7 +147,7 @@ def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_sta
 
 def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
     told = {"custom.acp.loadSession": True, relay.STEERING: True}
-    explained = relay.told_in(merge([CARRIES, LayerStatement("handshake", "initialize", told)])).explain()
+    explained = relay.with_relay(merge([CARRIES, LayerStatement("handshake", "initialize", told)])).explain()
     relays = {path: told for path, told in explained.items() if path.startswith(relay.PLACE)}
     assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}
     sources = {path.removeprefix(relay.PLACE): leaf["source"] for path, leaf in relays.items()}
@@ -161,9 +161,9 @@ def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
 @pytest.mark.parametrize("said", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
 def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(said: dict[str, Any]) -> None:
     far = LayerStatement("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
-    assert relay.told_in(merge([CARRIES, far])).tree() == relay.told_in(merge([CARRIES])).tree()
+    assert relay.with_relay(merge([CARRIES, far])).tree() == relay.with_relay(merge([CARRIES])).tree()
     odd = LayerStatement("handshake", "nonsense", {"custom.relay": "no"})
-    assert relay.told_in(merge([CARRIES, odd])).tree() == relay.told_in(merge([CARRIES])).tree()
+    assert relay.with_relay(merge([CARRIES, odd])).tree() == relay.with_relay(merge([CARRIES])).tree()
 
 
 def test_asking_changes_nothing_for_the_next_who_asks() -> None:

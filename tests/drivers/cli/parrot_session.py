@@ -60,7 +60,7 @@ class ParrotDialect(Dialect):
         match told:
             case {"session": str(session)}:
                 self.session_id, self.ready = session, True
-                self.announced = {"identity.version": "1.0-parrot"}
+                self.handshake_layer = {"identity.version": "1.0-parrot"}
             case {"refused": str(code)}:
                 self.failure = AgentFault("the parrot refuses", code=code)
             case {"text": str(text)}:

@@ -54,7 +54,7 @@ async def test_a_prompt_goes_in_and_its_answer_comes_out_by_every_door(
         told = await ask(session, "hello")
         assert told["said"] == "hello"
         assert (await ask(session, "again"))["pid"] == told["pid"], "one process serves the thread"
-        assert (await driver.announced())["identity"]["version"] == "1.0-parrot"
+        assert (await driver.handshake_layer())["identity"]["version"] == "1.0-parrot"
         await session.aclose()
     assert not running(told["pid"])
 
@@ -221,7 +221,7 @@ async def test_a_flood_that_nobody_reads_is_held_up(tmp_path: Path) -> None:
         live = await session.start(turn("FLOOD 100000"))
         await until(live, TextMessageContent)
         await anyio.sleep(0.5)  # the agent has time to send it all; what is kept is bounded
-        kept = len(live._inbox)  # type: ignore[attr-defined]  # the bound is what this test is about
+        kept = len(live._queue)  # type: ignore[attr-defined]  # the bound is what this test is about
         assert kept < turns.FULL * 4
         events = await to_end(live)
         assert isinstance(events[-1], TurnEnded)
@@ -252,7 +252,7 @@ async def test_a_way_in_that_cannot_be_had_gives_way_to_the_next(tmp_path: Path)
     async with driving(both) as driver:
         session = await driver.open(opening(tmp_path))
         assert (await ask(session, "hello"))["said"] == "hello"
-        assert (await driver.announced())["custom"]["gateway"]["way"] == "frames"
+        assert (await driver.handshake_layer())["custom"]["gateway"]["way"] == "frames"
         await session.aclose()
 
 

@@ -119,8 +119,8 @@ def test_tools_that_change_are_seen_by_whoever_watches_the_thread(stage: Stage, 
         heard = next(feed)
         took = time.monotonic() - begun
     assert heard.follows(before)
-    assert [item["name"] for item in heard.told["tools"]["items"]] == ["mcp__calc__add", "mcp__calc__sub"]
-    assert heard.told["custom"]["gateway"]["mcp"]["calc"]["tools"] == 2
+    assert [item["name"] for item in heard.snapshot["tools"]["items"]] == ["mcp__calc__add", "mcp__calc__sub"]
+    assert heard.snapshot["custom"]["gateway"]["mcp"]["calc"]["tools"] == 2
     assert took < WITHIN * BUSY
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
-from gateway.drivers.probe import Availability, auth, look
+from gateway.drivers.probe import Availability, auth, probe
 from tests.drivers.programs import agent, script
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ SIGN = {"kind": "env", "name": "OTTER_KEY", "hint": "run `otter login`"}
 
 async def see(definition: AgentDefinition, **environ: str) -> Availability:
     with anyio.fail_after(30):
-        return await look(definition, environ)
+        return await probe(definition, environ)
 
 
 # -- the program
@@ -43,9 +43,9 @@ async def test_a_program_that_is_there_is_told_with_its_place(tmp_path: Path) ->
 
 async def test_the_path_is_the_one_that_the_agent_will_have(tmp_path: Path) -> None:
     script(tmp_path / "otter", "exit 0")
-    here, elsewhere = agent("otter"), agent("otter", path=tmp_path / "empty")
+    here, remote_proxy = agent("otter"), agent("otter", path=tmp_path / "empty")
     assert (await see(here, PATH=str(tmp_path))).status == "ready"
-    assert (await see(elsewhere, PATH=str(tmp_path))).status == "not-installed"
+    assert (await see(remote_proxy, PATH=str(tmp_path))).status == "not-installed"
 
 
 async def test_an_agent_without_a_program_is_always_there() -> None:
@@ -148,10 +148,10 @@ async def test_what_it_needs_before_is_looked_for_and_called_by_who_wants_to_kno
     definition = agent("otter", install=[NPM | {"needs": ["node", "--version"]}])
     without = await see(definition, PATH=str(tmp_path / "empty"))
     assert [(need.command, need.met) for need in without.prerequisites] == [("node --version", False)]
-    assert without.told()["missing"] == ["node --version"]
+    assert without.to_json()["missing"] == ["node --version"]
     assert [need.met for need in (await see(definition, PATH=str(tmp_path))).prerequisites] == [True]
     assert not (tmp_path / "called").exists()
-    called = await look(definition, {"PATH": str(tmp_path)}, thorough=True)
+    called = await probe(definition, {"PATH": str(tmp_path)}, thorough=True)
     assert [need.met for need in called.prerequisites] == [met]
 
 
@@ -225,5 +225,5 @@ async def test_no_sign_named_means_that_nobody_knows(tmp_path: Path) -> None:
 async def test_over_http_nobody_learns_where_programs_are(tmp_path: Path) -> None:
     found = await signed_in(tmp_path, SIGN)
     assert str(tmp_path) in (found.program or "")
-    assert str(tmp_path) not in str(found.told())
-    assert Availability().told() == {"status": "ready"}
+    assert str(tmp_path) not in str(found.to_json())
+    assert Availability().to_json() == {"status": "ready"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.drivers.probe import Availability, answers, find, look, version
+from gateway.drivers.probe import Availability, answers, find, probe, version
 from gateway.drivers.probe.command import Kept
 from gateway.errors import AgentFault
 from tests.drivers.process_watch import LIMIT, alive, until
@@ -22,7 +22,7 @@ NPM = {"kind": "npm", "package": "@otter/cli"}
 
 async def see(path: Path, *install: dict[str, str], version: tuple[str, ...] = VERSION, **environ: str) -> Availability:
     with anyio.fail_after(LIMIT):
-        return await look(agent("otter", path=path, version=version, install=install), environ)
+        return await probe(agent("otter", path=path, version=version, install=install), environ)
 
 
 # -- without starting anything
@@ -127,7 +127,7 @@ async def test_a_program_that_cannot_be_executed_is_broken(tmp_path: Path) -> No
 async def test_a_secret_in_its_last_words_is_not_shown(tmp_path: Path) -> None:
     script(tmp_path / "otter", 'echo "the key $OTTER_KEY is wrong" >&2; exit 3')
     definition = agent("otter", path=tmp_path, version=VERSION, command={"inherit_env": ["OTTER_*"]})
-    found = await look(definition.model_copy(), {"OTTER_KEY": "sk-otter-123456", "PATH": "/usr/bin:/bin"})
+    found = await probe(definition.model_copy(), {"OTTER_KEY": "sk-otter-123456", "PATH": "/usr/bin:/bin"})
     assert "sk-otter-123456" not in repr(found)
 
 

@@ -62,15 +62,15 @@ async def test_the_agent_sees_its_folder_and_its_environment_alone(tmp_path: Pat
 
 
 async def test_messages_stay_whole_when_many_write() -> None:
-    letters = b"abcdefghijklmnop"
+    deliveries = b"abcdefghijklmnop"
     async with start("echo") as process, anyio.create_task_group() as writers:
-        for letter in letters:
-            writers.start_soon(process.write, bytes([letter]) * 300_000 + b"\n")
+        for delivery in deliveries:
+            writers.start_soon(process.write, bytes([delivery]) * 300_000 + b"\n")
         lines: list[Any] = []
         splitter = Lines(MB)
-        while len(lines) < len(letters):
+        while len(lines) < len(deliveries):
             lines += splitter.feed(await process.read())
-        assert sorted(lines) == [bytes([letter]) * 300_000 for letter in letters]
+        assert sorted(lines) == [bytes([delivery]) * 300_000 for delivery in deliveries]
 
 
 async def test_a_write_to_an_agent_that_does_not_read_ends_with_its_callers_limit() -> None:

@@ -241,7 +241,7 @@ def test_nothing_outlives_a_gateway_that_is_killed(owners: list[subprocess.Popen
     owners.append(owner)
     assert owner.stdout is not None
     agent, stray = map(int, owner.stdout.readline().split())
-    warden = parent(agent)
-    assert all(map(alive, (agent, stray, warden)))
+    supervisor = parent(agent)
+    assert all(map(alive, (agent, stray, supervisor)))
     owner.kill()
-    until(lambda: not any(map(alive, (agent, stray, warden))))
+    until(lambda: not any(map(alive, (agent, stray, supervisor))))

@@ -50,13 +50,13 @@ class Warden:
         assert report is not None
         return int(report["pid"])
 
-    def let_go(self) -> None:
+    def close_driver_sessions(self) -> None:
         """What happens when the gateway dies. The file and the socket both hold the one end."""
         self._reports.close()
         self.control.close()
 
     def close(self) -> None:
-        self.let_go()
+        self.close_driver_sessions()
         with suppress(BrokenPipeError):
             self.stdin.close()
         self.process.wait(LIMIT)
@@ -69,8 +69,8 @@ class Warden:
 def wardens() -> Iterator[list[Warden]]:
     made: list[Warden] = []
     yield made
-    for warden in made:
-        warden.close()
+    for supervisor in made:
+        supervisor.close()
 
 
 def start(wardens: list[Warden], *command: str) -> Warden:
@@ -79,24 +79,24 @@ def start(wardens: list[Warden], *command: str) -> Warden:
 
 
 def test_it_reports_the_start_and_the_exit_code(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("dies", 3))
-    assert warden.started() > 0
-    assert [warden.report(), warden.report()] == [{"exit": 3}, None]
-    assert warden.process.wait(LIMIT) == 0
+    supervisor = start(wardens, *child("dies", 3))
+    assert supervisor.started() > 0
+    assert [supervisor.report(), supervisor.report()] == [{"exit": 3}, None]
+    assert supervisor.process.wait(LIMIT) == 0
 
 
 def test_it_reports_the_signal_that_ended_the_agent(wardens: list[Warden]) -> None:
-    warden = start(wardens, "cat")
-    os.kill(warden.started(), signal.SIGSEGV)
-    assert [warden.report(), warden.report()] == [{"signal": signal.SIGSEGV}, None]
+    supervisor = start(wardens, "cat")
+    os.kill(supervisor.started(), signal.SIGSEGV)
+    assert [supervisor.report(), supervisor.report()] == [{"signal": signal.SIGSEGV}, None]
 
 
 @pytest.mark.parametrize(
     ("command", "number"), [("no-such-command", 2), ("/no/such/file", 2), ("/etc/passwd", 13), ("/etc/passwd/x", 20)]
 )
 def test_it_reports_a_command_that_cannot_be_run(wardens: list[Warden], command: str, number: int) -> None:
-    warden = start(wardens, command)
-    assert [warden.report(), warden.report()] == [{"error": os.strerror(number), "errno": number}, None]
+    supervisor = start(wardens, command)
+    assert [supervisor.report(), supervisor.report()] == [{"error": os.strerror(number), "errno": number}, None]
 
 
 def test_a_script_without_its_first_line_is_not_given_to_a_shell(wardens: list[Warden], tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ def test_a_script_without_its_first_line_is_not_given_to_a_shell(wardens: list[W
 
 
 def test_arguments_reach_the_agent_as_they_are(wardens: list[Warden]) -> None:
-    warden = start(wardens, "printf", "%s|", "--", "two words", "", "$HOME", "ü")
-    assert warden.stdout.read() == "--|two words||$HOME|ü|".encode()
+    supervisor = start(wardens, "printf", "%s|", "--", "two words", "", "$HOME", "ü")
+    assert supervisor.stdout.read() == "--|two words||$HOME|ü|".encode()
 
 
 def test_the_pipes_are_the_agents_alone(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("mute"))
-    pid = warden.started()
-    assert warden.stdout.read() == b""  # the end, though agent and warden live
-    assert alive(pid) and alive(warden.process.pid)
+    supervisor = start(wardens, *child("mute"))
+    pid = supervisor.started()
+    assert supervisor.stdout.read() == b""  # the end, though agent and warden live
+    assert alive(pid) and alive(supervisor.process.pid)
 
 
 def test_the_agent_may_die_of_a_broken_pipe_as_programs_expect(wardens: list[Warden]) -> None:
@@ -127,104 +127,104 @@ def test_the_agent_may_die_of_a_broken_pipe_as_programs_expect(wardens: list[War
 
 
 def test_the_agent_gets_no_other_file(wardens: list[Warden]) -> None:
-    warden = start(wardens, "cat")
-    pid = warden.started()
-    warden.stdin.write(b"\n")
-    warden.stdin.flush()
-    assert warden.stdout.readline() == b"\n"  # it has loaded its libraries
+    supervisor = start(wardens, "cat")
+    pid = supervisor.started()
+    supervisor.stdin.write(b"\n")
+    supervisor.stdin.flush()
+    assert supervisor.stdout.readline() == b"\n"  # it has loaded its libraries
     assert sorted(path.name for path in Path(f"/proc/{pid}/fd").iterdir()) == ["0", "1", "2"]
 
 
 def test_the_agent_leads_a_session_of_its_own(wardens: list[Warden]) -> None:
-    warden = start(wardens, "cat")
-    pid = warden.started()
+    supervisor = start(wardens, "cat")
+    pid = supervisor.started()
     assert (os.getsid(pid), os.getpgid(pid)) == (pid, pid)
-    assert os.getsid(warden.process.pid) == warden.process.pid
+    assert os.getsid(supervisor.process.pid) == supervisor.process.pid
 
 
 def test_T_is_sigterm_to_the_agent(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("terminated"))
-    warden.started()
-    assert warden.stdout.readline() == b"ready\n"
-    warden.control.send(b"T")
-    assert [warden.report(), warden.report()] == [{"exit": 7}, None]
+    supervisor = start(wardens, *child("terminated"))
+    supervisor.started()
+    assert supervisor.stdout.readline() == b"ready\n"
+    supervisor.control.send(b"T")
+    assert [supervisor.report(), supervisor.report()] == [{"exit": 7}, None]
 
 
 def test_T_reaches_the_whole_group(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("tool"))
-    warden.started()
-    assert warden.stdout.readline() == b"ready\n"
-    warden.control.send(b"T")
-    assert warden.stdout.readline() == b"the tool is over\n"
+    supervisor = start(wardens, *child("tool"))
+    supervisor.started()
+    assert supervisor.stdout.readline() == b"ready\n"
+    supervisor.control.send(b"T")
+    assert supervisor.stdout.readline() == b"the tool is over\n"
 
 
 def test_K_ends_what_heeds_nothing(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("stubborn"))
-    warden.started()
-    assert warden.stdout.readline() == b"ready\n"
-    warden.control.send(b"K")
-    assert [warden.report(), warden.report()] == [{"signal": signal.SIGKILL}, None]
+    supervisor = start(wardens, *child("stubborn"))
+    supervisor.started()
+    assert supervisor.stdout.readline() == b"ready\n"
+    supervisor.control.send(b"K")
+    assert [supervisor.report(), supervisor.report()] == [{"signal": signal.SIGKILL}, None]
 
 
 @pytest.mark.parametrize("kind", ["", "stubborn"])
 def test_K_ends_a_process_that_left_the_group(wardens: list[Warden], kind: str) -> None:
-    warden = start(wardens, *child("daemon", kind))
-    warden.started()
-    stray = int(warden.stdout.readline())
+    supervisor = start(wardens, *child("daemon", kind))
+    supervisor.started()
+    stray = int(supervisor.stdout.readline())
     assert alive(stray)
-    warden.control.send(b"K")
-    assert [warden.report(), warden.report()] == [{"signal": signal.SIGKILL}, None]
+    supervisor.control.send(b"K")
+    assert [supervisor.report(), supervisor.report()] == [{"signal": signal.SIGKILL}, None]
     assert not alive(stray)
 
 
 def test_what_the_agent_leaves_behind_ends_with_it(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("daemon", "leaves"))
-    warden.started()
-    stray = int(warden.stdout.readline())
-    assert [warden.report(), warden.report()] == [{"exit": 0}, None]
+    supervisor = start(wardens, *child("daemon", "leaves"))
+    supervisor.started()
+    stray = int(supervisor.stdout.readline())
+    assert [supervisor.report(), supervisor.report()] == [{"exit": 0}, None]
     assert not alive(stray)
 
 
 def test_what_the_agent_leaves_behind_may_leave_in_order(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("daemon", "polite"))
-    warden.started()
-    assert warden.stdout.read().endswith(b"\ngoodbye\n")
+    supervisor = start(wardens, *child("daemon", "polite"))
+    supervisor.started()
+    assert supervisor.stdout.read().endswith(b"\ngoodbye\n")
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_end_of_the_gateway_ends_everything_in_order(wardens: list[Warden], number: int | None) -> None:
-    warden = start(wardens, *child("daemon"))
-    agent = warden.started()
-    stray = int(warden.stdout.readline())
+    supervisor = start(wardens, *child("daemon"))
+    agent = supervisor.started()
+    stray = int(supervisor.stdout.readline())
     if number is None:
-        warden.let_go()
+        supervisor.close_driver_sessions()
     else:
-        warden.process.send_signal(number)
-        assert [warden.report(), warden.report()] == [{"signal": signal.SIGTERM}, None]
-    assert warden.process.wait(LIMIT) == 0
+        supervisor.process.send_signal(number)
+        assert [supervisor.report(), supervisor.report()] == [{"signal": signal.SIGTERM}, None]
+    assert supervisor.process.wait(LIMIT) == 0
     assert not alive(agent) and not alive(stray)
 
 
 def test_an_agent_that_heeds_nothing_does_not_outlive_the_gateway(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("stubborn"))
-    agent = warden.started()
-    assert warden.stdout.readline() == b"ready\n"
-    warden.let_go()
-    assert warden.process.wait(LIMIT) == 0
+    supervisor = start(wardens, *child("stubborn"))
+    agent = supervisor.started()
+    assert supervisor.stdout.readline() == b"ready\n"
+    supervisor.close_driver_sessions()
+    assert supervisor.process.wait(LIMIT) == 0
     assert not alive(agent)
 
 
 def test_the_gateways_end_counts_before_the_agent_has_started(wardens: list[Warden]) -> None:
-    warden = start(wardens, *child("stubborn"))
-    warden.let_go()
-    assert warden.process.wait(LIMIT) == 0
-    assert warden.stdout.read() in (b"", b"ready\n")  # its end: nobody holds the pipe any more
+    supervisor = start(wardens, *child("stubborn"))
+    supervisor.close_driver_sessions()
+    assert supervisor.process.wait(LIMIT) == 0
+    assert supervisor.stdout.read() in (b"", b"ready\n")  # its end: nobody holds the pipe any more
 
 
 def test_orphans_that_end_by_themselves_are_reaped(wardens: list[Warden]) -> None:
-    warden = start(wardens, "sh", "-c", "(sleep 0 & echo $!) ; exec cat")
-    warden.started()
-    orphan = int(warden.stdout.readline())
+    supervisor = start(wardens, "sh", "-c", "(sleep 0 & echo $!) ; exec cat")
+    supervisor.started()
+    orphan = int(supervisor.stdout.readline())
     until(lambda: not Path(f"/proc/{orphan}").exists())
 
 

@@ -23,8 +23,8 @@ def definition(tmp_path: Path, code: str, **more: Any) -> AgentDefinition:
     return AgentDefinition(**given, source=tmp_path / "mine.toml")
 
 
-async def announced(tmp_path: Path, code: str, **more: Any) -> Any:
-    return await PythonDriver(definition(tmp_path, code, **more), anyio.create_task_group()).announced()
+async def handshake_layer(tmp_path: Path, code: str, **more: Any) -> Any:
+    return await PythonDriver(definition(tmp_path, code, **more), anyio.create_task_group()).handshake_layer()
 
 
 CLASS = "class Agent:\n    capabilities = {'tools': {'supported': True}}\n    def run(self, turn): ...\nrun = Agent()"
@@ -44,16 +44,16 @@ MODEL = "from ag_ui.core import AgentCapabilities, ToolsCapabilities\n" + (
     ],
 )
 async def test_an_agent_may_announce_what_it_can(tmp_path: Path, code: str, announces: str | None) -> None:
-    assert (await announced(tmp_path, code, announces=announces))["tools"]["supported"] is True
+    assert (await handshake_layer(tmp_path, code, announces=announces))["tools"]["supported"] is True
 
 
 async def test_an_agent_need_not_announce_anything(tmp_path: Path) -> None:
-    assert await announced(tmp_path, "def run(turn): ...") == {}
+    assert await handshake_layer(tmp_path, "def run(turn): ...") == {}
 
 
 async def test_what_is_no_mapping_announces_nothing(tmp_path: Path) -> None:
     with pytest.raises(AgentFault, match="mine: capabilities are a int"):
-        await announced(tmp_path, "def run(turn): ...\nsaid = 5", announces="mine:said")
+        await handshake_layer(tmp_path, "def run(turn): ...\nsaid = 5", announces="mine:said")
 
 
 async def test_an_announcement_that_takes_too_long_is_not_waited_for(
@@ -62,9 +62,9 @@ async def test_an_announcement_that_takes_too_long_is_not_waited_for(
     monkeypatch.setattr(driver, "ANNOUNCE_LIMIT", 0.01)
     code = "import anyio\ndef run(turn): ...\nasync def said(): await anyio.sleep_forever()"
     with pytest.raises(TimeoutError):
-        await announced(tmp_path, code, announces="mine:said")
+        await handshake_layer(tmp_path, code, announces="mine:said")
 
 
 async def test_an_entry_that_cannot_be_called_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'mine:run' is not a function"):
-        await announced(tmp_path, "run = 5")
+        await handshake_layer(tmp_path, "run = 5")

@@ -86,7 +86,7 @@ def test_the_first_event_is_what_the_route_answers(stage: Stage) -> None:
     with watching(stage, "/agents/echo/capabilities") as feed:
         first = next(feed)
         answer = stage.client.get("/agents/echo/capabilities")
-    assert (first.name, first.told) == ("snapshot", answer.json())
+    assert (first.name, first.snapshot) == ("snapshot", answer.json())
     assert f'"{first.data["version"]}"' == answer.headers["etag"]
 
 
@@ -97,7 +97,7 @@ def test_every_change_comes_whole_and_as_a_patch(stage: Stage) -> None:
         for word in ("two", "three"):
             say(stage, word)
             after = next(feed)
-            assert after.follows(before) and after.told["custom"]["word"] == word
+            assert after.follows(before) and after.snapshot["custom"]["word"] == word
             before = after
     tag = stage.client.get("/agents/live/capabilities").headers["etag"]
     assert tag == f'"{before.data["version"]}"'
@@ -113,7 +113,7 @@ def test_a_run_that_changes_it_is_seen_by_those_who_watch(stage: Stage) -> None:
     with watching(stage, "/agents/live/capabilities") as feed:
         seen(feed, "custom.word", "before the run")
         stage.run("live")
-        assert next(feed).told["custom"]["word"] == "said in a run"
+        assert next(feed).snapshot["custom"]["word"] == "said in a run"
 
 
 def test_a_sign_in_is_seen_soon_though_a_command_is_still_being_asked(stage: Stage) -> None:
@@ -122,7 +122,7 @@ def test_a_sign_in_is_seen_soon_though_a_command_is_still_being_asked(stage: Sta
         next(feed)  # nobody waits for the command
         soon(lambda _: sign.touch(), lambda _: seen(feed, AVAILABLE, "ready"), times=1)
         ready = seen(feed, "custom.acp.loadSession", True)  # and now it was asked itself
-    assert ready.told["identity"]["version"] == "1.2.3"
+    assert ready.snapshot["identity"]["version"] == "1.2.3"
     sign.unlink()
 
 
@@ -141,27 +141,27 @@ def test_a_mode_that_is_set_is_seen_soon_on_its_thread_and_on_no_other(stage: St
         stage.asks(f"{other.path}/model", {"model": "large"})
         change = next(beside)
     assert change.follows(first)
-    session = change.told["custom"]["session"]
+    session = change.snapshot["custom"]["session"]
     assert (session["modes"]["current"], session["models"]["current"]) == ("ask", "large")
 
 
 def test_a_thread_is_watched_before_it_has_a_session_and_after(stage: Stage) -> None:
     talk = Talk(stage, "full")
     with watching(stage, f"/agents/full/capabilities?thread={talk.id}") as feed:
-        assert "session" not in next(feed).told["custom"]
+        assert "session" not in next(feed).snapshot["custom"]
         talk.say("hello")
         seen(feed, MODE, "ask")
         stage.asks(f"{talk.path}/close", {})
-        assert "session" not in seen(feed, "custom.session", {}).told["custom"]
+        assert "session" not in seen(feed, "custom.session", {}).snapshot["custom"]
 
 
 def test_each_view_has_its_own_feed(stage: Stage) -> None:
     for view in ("acp", "mux"):
         path = f"/agents/full/capabilities?probe=1&view={view}"
         with watching(stage, path) as feed:
-            assert next(feed).told == stage.asks(path)
+            assert next(feed).snapshot == stage.asks(path)
     with watching(stage, "/agents/demo/capabilities?protocol=0") as feed:
-        assert "subAgents" in next(feed).told["multiAgent"]
+        assert "subAgents" in next(feed).snapshot["multiAgent"]
 
 
 def test_whoever_asks_is_told_who_said_so(stage: Stage) -> None:
@@ -186,17 +186,17 @@ def test_only_agui_s_own_is_explained(stage: Stage) -> None:
 def test_a_model_s_own_limits_are_in_the_feed_of_that_model(stage: Stage) -> None:
     for name, thinks in (("large", True), ("tiny", False)):
         with watching(stage, f"/agents/modelled/capabilities?model={name}") as feed:
-            assert next(feed).told["reasoning"]["supported"] is thinks
+            assert next(feed).snapshot["reasoning"]["supported"] is thinks
 
 
 def test_a_model_that_is_set_on_a_thread_brings_its_limits_along(stage: Stage) -> None:
     talk = Talk(stage, "modelled")
     talk.say("hello")
     with watching(stage, f"/agents/modelled/capabilities?thread={talk.id}") as feed:
-        assert next(feed).told["custom"]["model"] == {"id": "small"}
+        assert next(feed).snapshot["custom"]["model"] == {"id": "small"}
         stage.asks(f"{talk.path}/model", {"model": "large"})
         large = seen(feed, "custom.session.models.current", "large")
-    assert (large.told["custom"]["model"]["id"], large.told["reasoning"]["supported"]) == ("large", True)
+    assert (large.snapshot["custom"]["model"]["id"], large.snapshot["reasoning"]["supported"]) == ("large", True)
 
 
 # -- agents that come, change and go
@@ -207,7 +207,7 @@ def test_an_edit_of_its_file_is_seen_soon_and_its_removal_is_the_end(stage: Stag
     write_agent(stage.agents, "guest", LIVE, name="First")
     eventually(lambda: stage.client.get("/agents/guest").status_code == 200)
     with watching(stage, "/agents/guest/capabilities") as feed:
-        assert next(feed).told["identity"]["name"] == "First"
+        assert next(feed).snapshot["identity"]["name"] == "First"
         soon(
             lambda number: write_agent(stage.agents, "guest", LIVE, name=names[number]),
             lambda number: seen(feed, "identity.name", names[number]),
@@ -228,7 +228,7 @@ def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None
         seen(feed, AVAILABLE, "not-installed")
         register("Two")
         two = seen(feed, "identity.name", "Two")
-        assert seen(feed, AVAILABLE, "not-installed") if "custom" not in two.told else two
+        assert seen(feed, AVAILABLE, "not-installed") if "custom" not in two.snapshot else two
         assert stage.client.delete("/agents/registered").status_code == 204
         assert [heard.name for heard in feed][-1:] == ["removed"]
 
@@ -243,7 +243,7 @@ def test_whoever_comes_back_is_told_what_has_changed(stage: Stage) -> None:
     say(stage, "back")
     with watching(stage, "/agents/live/capabilities", **{"last-event-id": str(left.number)}) as feed:
         back = next(feed)
-    assert back.follows(left) and back.told["custom"]["word"] == "back"
+    assert back.follows(left) and back.snapshot["custom"]["word"] == "back"
 
 
 def test_whoever_missed_nothing_is_told_nothing_until_something_happens(stage: Stage) -> None:
@@ -316,7 +316,7 @@ def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
         path = f"/agents/full/capabilities?thread={talk.id}"
         with watching(stage, path, **ann) as hers, watching(stage, path, **bob) as his:
             assert seen(hers, MODE, "ask")
-            assert "session" not in next(his).told["custom"]
+            assert "session" not in next(his).snapshot["custom"]
 
 
 # -- what it costs
@@ -356,7 +356,7 @@ def test_many_watchers_are_all_told(stage: Stage) -> None:
             seen(feed, "custom.word", "to one")
         say(stage, "to all")
         told = [next(feed) for feed in feeds]
-    assert {heard.told["custom"]["word"] for heard in told} == {"to all"}
+    assert {heard.snapshot["custom"]["word"] for heard in told} == {"to all"}
     assert len({heard.number for heard in told}) == 1
 
 

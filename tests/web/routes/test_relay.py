@@ -298,7 +298,7 @@ def test_a_thread_that_waits_for_the_client_s_tool_is_waiting_and_takes_the_resu
 
 def test_every_status_that_lasts_is_told_to_those_who_watch(gateway: Gateway, thread: str) -> None:
     with watching(gateway, f"{DEMO}?view=relay&thread={thread}") as feed:
-        assert next(feed).told["status"] == "offline"
+        assert next(feed).snapshot["status"] == "offline"
         with gateway.stream("demo", "slow 600", threadId=thread) as events:
             run = next(events)["runId"]
             until(feed, "status", "active")
@@ -313,7 +313,7 @@ def test_a_thread_that_is_deleted_while_it_is_watched_goes_offline(gateway: Gate
     gateway.run("demo", threadId=thread)
     with watching(gateway, f"{DEMO}?view=relay&thread={thread}") as feed:
         before = next(feed)
-        assert before.told["status"] == "idle"
+        assert before.snapshot["status"] == "idle"
         assert gateway.client.delete(f"/agents/demo/threads/{thread}").status_code == 204
         after = next(feed)
     assert after.follows(before) and after.data["patch"] == [{"op": "replace", "path": "/status", "value": "offline"}]

@@ -50,12 +50,12 @@ def test_a_real_agents_capabilities_are_read(agent: str) -> None:
 
 
 def test_an_agent_is_believed_to_speak_2_only_with_its_shape() -> None:
-    spoken = {
+    wait_until_probed = {
         name: [handshake.protocol_version for handshake in played(name).handshakes]
         for name in NAMES
         if name.endswith("/v2_both")
     }
-    assert {name.split("/")[0] for name, versions in spoken.items() if versions == [2]} == {
+    assert {name.split("/")[0] for name, versions in wait_until_probed.items() if versions == [2]} == {
         "claude-agent-acp",
         "codex-acp",
         "crow-cli-v2",

@@ -74,19 +74,19 @@ def test_it_reads_what_the_long_way_reads(lines: list[bytes]) -> None:
 
 @given(st.lists(TEXTS, min_size=4, max_size=30))
 def test_plain_lines_really_take_it(texts: list[str]) -> None:
-    template = learned()
+    template = session_layer()
     found = template.texts([line(text) for text in texts], 0)
     assert found == texts or (found == [] and any(text.endswith("\\") for text in texts))
 
 
 def test_it_stops_at_the_first_line_that_is_another() -> None:
     lines = [*[line("a")] * 5, line("a", index=1), *[line("a")] * 5]
-    assert learned().texts(lines, 0) == ["a"] * 5
-    assert learned().texts(lines, 5) == []
+    assert session_layer().texts(lines, 0) == ["a"] * 5
+    assert session_layer().texts(lines, 5) == []
 
 
 def test_a_few_lines_are_not_worth_the_look() -> None:
-    assert learned().texts([line("a")] * 3, 0) == []
+    assert session_layer().texts([line("a")] * 3, 0) == []
 
 
 def test_a_line_without_a_uuid_teaches_nothing() -> None:
@@ -114,7 +114,7 @@ def test_another_block_is_learned_anew() -> None:
     assert [event.text for event in events if isinstance(event, TextMessageContent)] == list("abcdef")
 
 
-def learned() -> Template:
+def session_layer() -> Template:
     template = Template()
     template.learn(line("hello"), orjson.loads(line("hello")))
     return template

@@ -70,10 +70,10 @@ def test_it_is_ready_when_it_has_introduced_itself() -> None:
     about = {"account": account, "agents": agents, "models": MODELS, "commands": commands}
     told(dialect, response(request, {"claude_code_version": "2.1.325", "current_permission_mode": "plan", **about}))
     assert dialect.ready
-    assert dialect.announced["identity.version"] == "2.1.325"
-    assert dialect.announced["multiAgent.subagents"] == agents
-    assert dialect.announced["custom.claude.provider"] == "bedrock"
-    assert "ada" not in str(dialect.announced).lower()
+    assert dialect.handshake_layer["identity.version"] == "2.1.325"
+    assert dialect.handshake_layer["multiAgent.subagents"] == agents
+    assert dialect.handshake_layer["custom.claude.provider"] == "bedrock"
+    assert "ada" not in str(dialect.handshake_layer).lower()
     assert dialect.facts["custom.session.modes.current"] == "plan"
     assert dialect.facts["custom.session.commands"][0]["hint"] == "<what to keep>"
 

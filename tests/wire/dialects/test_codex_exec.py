@@ -166,7 +166,12 @@ def test_a_changed_file_is_a_patch() -> None:
 def test_an_item_that_was_never_started_is_told_whole_when_it_is_completed() -> None:
     item = {"id": "item_3", "type": "web_search", "query": "weather", "action": {"type": "search", "query": "weather"}}
     events = prompted().read([line(type="item.completed", item=item)])
-    assert [type(event).__name__ for event in events] == ["ToolCallStart", "ToolCallArgs", "ToolCallEnd", "ToolCallResult"]
+    assert [type(event).__name__ for event in events] == [
+        "ToolCallStart",
+        "ToolCallArgs",
+        "ToolCallEnd",
+        "ToolCallResult",
+    ]
     assert json.loads(of(events, ToolCallArgs)[0].delta)["query"] == "weather"
 
 

@@ -46,7 +46,7 @@ def test_a_session_is_opened_in_three_steps() -> None:
     assert third["params"] == {"cwd": "/workspace", "approvalPolicy": "untrusted"}
     dialect.read([b'{"id":"s:2","result":{"thread":{"id":"th"},"model":"gpt-5.5"}}'])
     assert dialect.ready and dialect.session_id == "th"
-    assert dialect.announced == {"identity.version": "0.166.0"}
+    assert dialect.handshake_layer == {"identity.version": "0.166.0"}
     assert dialect.facts["custom.session.models.current"] == "gpt-5.5"
 
 

@@ -80,7 +80,7 @@ def test_the_version_is_announced_once_for_the_process() -> None:
     assert connect["method"] == "connect"
     server.reply(connect, {"version": "1.0.102"})
     server.reply(create, {"sessionId": SESSION})
-    assert server.dialect.announced == {"identity.version": "1.0.102"}
+    assert server.dialect.handshake_layer == {"identity.version": "1.0.102"}
     again = Server(Begin("/workspace", params={"connected": True}, tag="s"))
     assert [request["method"] for request in again.asked()] == ["session.create"]
 

@@ -74,7 +74,7 @@ def test_the_events_are_the_same_however_many_messages_come_together(case: str, 
 def test_the_connection_is_accepted() -> None:
     talk = Talk("ws-connect").play()
     assert talk.dialect.failure is None
-    assert talk.dialect.announced == {"identity.version": "2026.9.6"}
+    assert talk.dialect.handshake_layer == {"identity.version": "2026.9.6"}
 
 
 @pytest.mark.parametrize("case", SHOWN)

@@ -23,7 +23,7 @@ def test_a_new_session_is_made_with_the_rules_of_the_definition() -> None:
     before = dialect.ready
     heard(dialect, {"id": SESSION, "version": "1.18.33", "permission": [ASK, entered]})
     assert (before, dialect.ready, dialect.session_id) == (False, True, SESSION)
-    assert dialect.announced == {"identity.version": "1.18.33"}
+    assert dialect.handshake_layer == {"identity.version": "1.18.33"}
 
 
 def test_a_session_comes_back() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, described, named, schema
-from gateway.wire.fields import obj, word
+from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.fields import non_empty, obj
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 
 SERVER = "agui"
@@ -46,7 +46,7 @@ class Served:
 
     def offer(self, tools: Sequence[Tool]) -> Json | None:
         """What Claude is to be told before a prompt that offers these; None: it knows."""
-        before, self._tools = self._tools, named(tools)
+        before, self._tools = self._tools, by_safe_name(tools)
         if not self.registered:
             self.registered = bool(tools)
             return REGISTER if tools else None
@@ -65,7 +65,7 @@ class Served:
         """To everything but a call. A notification, too, is replied to: that is how its request is."""
         match message.get("method"):
             case "initialize":
-                version = word(obj(message.get("params")).get("protocolVersion")) or VERSION
+                version = non_empty(obj(message.get("params")).get("protocolVersion")) or VERSION
                 return replied(message, {"protocolVersion": version, **ABOUT})
             case "tools/list":
                 return replied(message, {"tools": [_listed(name, tool) for name, tool in self._tools.items()]})
@@ -92,7 +92,7 @@ def replied(message: Json, value: Json) -> Json:
 
 def called_id(message: Json) -> str | None:
     """Claude's own id of the call in its conversation."""
-    return word(obj(obj(message.get("params")).get("_meta")).get("claudecode/toolUseId"))
+    return non_empty(obj(obj(message.get("params")).get("_meta")).get("claudecode/toolUseId"))
 
 
 def _listed(name: str, tool: Tool) -> Json:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.wire.acp.content import inline
-from gateway.wire.fields import json_text, obj, text, word
+from gateway.wire.fields import json_text, non_empty, obj, text
 
 Parts = list[dict[str, Any]]
 
@@ -40,7 +40,7 @@ def _made(block: dict[str, Any]) -> dict[str, Any] | None:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
         case {"type": "resource", "resource": {"blob": str(data), "mimeType": "application/pdf"} as resource}:
             made = {"type": "document", "source": {"type": "base64", "media_type": PDF, "data": data}}
-            title = (word(resource.get("uri")) or "").rpartition("/")[2]
+            title = (non_empty(resource.get("uri")) or "").rpartition("/")[2]
             return made | ({"title": title} if title else {})
     return None
 

@@ -22,7 +22,7 @@ from gateway.events import (
 )
 from gateway.wire.dialects.claude.content import result_content
 from gateway.wire.dialects.claude.tool_calls import Call, Calls
-from gateway.wire.fields import items, obj, text, word
+from gateway.wire.fields import items, non_empty, obj, text
 
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 ABANDONED = "The model's answer broke off before this call was complete."
@@ -81,7 +81,7 @@ class Lane:
             case "message_start":
                 return self._start(obj(event.get("message")))
             case "message_delta":
-                self.streaming = self.streaming and word(obj(event.get("delta")).get("stop_reason")) is None
+                self.streaming = self.streaming and non_empty(obj(event.get("delta")).get("stop_reason")) is None
                 return []
             case "message_stop":
                 return self._stop(obj(line.get("abandoned_blocks")).get("from_block_index"))
@@ -119,7 +119,7 @@ class Lane:
                 self._blocks[at] = Block("thinking", self._calls.fresh(place))
                 return self._delta(at, {"type": "thinking_delta", "thinking": told.get("thinking")})
             case kind if kind in CALLS:
-                return self._open_call(at, word(told.get("id")) or place, word(told.get("name")))
+                return self._open_call(at, non_empty(told.get("id")) or place, non_empty(told.get("name")))
             case _:
                 return self._whole_block(told, place, streamed=False)
 
@@ -196,10 +196,10 @@ class Lane:
     def _whole_block(self, block: dict[str, Any], place: str, *, streamed: bool) -> list[Event] | None:
         kind = text(block.get("type")) or ""
         if kind in CALLS:
-            claudes, name = word(block.get("id")) or place, word(block.get("name"))
+            claudes, name = non_empty(block.get("id")) or place, non_empty(block.get("name"))
             return self._calls.whole(claudes, name, block.get("input"), self.subagent)
         if kind.endswith("_tool_result"):  # of a tool that the provider runs
-            told = self.result(word(block.get("tool_use_id")) or place, block.get("content"))
+            told = self.result(non_empty(block.get("tool_use_id")) or place, block.get("content"))
             return [] if told is None and streamed else told
         if streamed and kind in ("text", "thinking", "redacted_thinking"):
             return []
@@ -237,7 +237,7 @@ class Lane:
 
     def _named(self, message: dict[str, Any]) -> str:
         self._count += 1
-        return word(message.get("id")) or f"m{self._count}"
+        return non_empty(message.get("id")) or f"m{self._count}"
 
 
 FAILED = {"claude": {"isError": True}}

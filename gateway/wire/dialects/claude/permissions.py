@@ -13,7 +13,7 @@ from typing import Any, Literal
 from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.claude.question_forms import form, form_answers
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 ASK_USER, EXIT_PLAN = "AskUserQuestion", "ExitPlanMode"
 SHOWN = ("title", "display_name", "description", "decision_reason", "blocked_path", "mcp_server")
@@ -36,7 +36,7 @@ class Pending:
     @property
     def tool(self) -> str | None:
         """The tool that wants to run; None: somebody else asks."""
-        return word(self.request.get("tool_name")) if self.request.get("subtype") == "can_use_tool" else None
+        return non_empty(self.request.get("tool_name")) if self.request.get("subtype") == "can_use_tool" else None
 
     @property
     def input(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _described(update: dict[str, Any]) -> str | None:
 
 
 def _rule(rule: dict[str, Any]) -> str:
-    tool, what = word(rule.get("toolName")), word(rule.get("ruleContent"))
+    tool, what = non_empty(rule.get("toolName")), non_empty(rule.get("ruleContent"))
     return f"{tool}({what})" if tool and what else tool or ""
 
 
@@ -174,7 +174,7 @@ def answered(pending: Pending, answer: Answer) -> dict[str, Any]:
     updates = _granted(pending, payload)
     edited = payload.get("editedArgs", pending.input)
     if updates is None or not isinstance(edited, dict) or (pending.tool == EXIT_PLAN and "editedArgs" in payload):
-        words = word(payload.get("feedback"))
+        words = non_empty(payload.get("feedback"))
         return denied(f"{REFUSED} {words}" if words else REFUSED)
     return {"behavior": "allow", "updatedInput": edited, **({"updatedPermissions": updates} if updates else {})}
 
@@ -209,7 +209,7 @@ def withdrawn(pending: Pending) -> dict[str, Any]:
 def _elicited(request: dict[str, Any], answer: Answer) -> dict[str, Any]:
     if answer.status != "resolved":
         return {"action": "cancel"}
-    if word(request.get("url")):
+    if non_empty(request.get("url")):
         return {"action": "accept" if obj(answer.payload).get("accepted") is True else "decline"}
     if not isinstance(answer.payload, dict):
         return {"action": "decline"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.fields import items, present, text, word
+from gateway.wire.fields import items, non_empty, present, text
 
 
 def form(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -28,7 +28,7 @@ def _field(one: dict[str, Any]) -> dict[str, Any]:
     options = [
         present({"const": label, "title": label, "description": text(option.get("description"))})
         for option in items(one.get("options"))
-        if (label := word(option.get("label"))) is not None
+        if (label := non_empty(option.get("label"))) is not None
     ]
     choice = {"type": "string", "oneOf": options} if options else {"type": "string"}
     if one.get("multiSelect") is True:
@@ -40,7 +40,7 @@ def form_answers(asked: dict[str, Any], filled: dict[str, Any]) -> dict[str, str
     """Question → answer; what was left empty is left out."""
     found: dict[str, str] = {}
     for number, one in enumerate(items(asked.get("questions"))):
-        chosen, own = filled.get(f"question_{number}"), word(filled.get(f"question_{number}_custom"))
+        chosen, own = filled.get(f"question_{number}"), non_empty(filled.get(f"question_{number}_custom"))
         listed = chosen if isinstance(chosen, list) else [chosen]
         words = [*(label for label in listed if isinstance(label, str) and label), *([own] if own else [])]
         if words and (name := text(one.get("question"))) is not None:

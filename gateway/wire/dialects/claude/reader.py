@@ -26,7 +26,7 @@ from gateway.wire.dialects.claude.result import LOST, Book, aborted, failure, st
 from gateway.wire.dialects.claude.session_state import commands, mode, named_commands, of_turn
 from gateway.wire.dialects.claude.subagents import Tasks
 from gateway.wire.dialects.claude.tool_calls import Calls
-from gateway.wire.fields import items, json_text, obj, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, text
 from gateway.wire.session_paths import COMMANDS, MODEL
 
 NOISE = {
@@ -161,7 +161,7 @@ class Reader(Dialect):
         if line.get("is_api_error_message") is True and line.get("parent_tool_use_id") is None:
             # Most likely the end of the turn, which then says so. If not, it is told as the answer it looks like.
             words = "\n".join(text(block.get("text")) or "" for block in items(message.get("content")))
-            self._error = (word(line.get("error")) or "unknown", words)
+            self._error = (non_empty(line.get("error")) or "unknown", words)
             return []
         lane, begun = self._lane(line)
         told = lane.whole(message)
@@ -177,7 +177,7 @@ class Reader(Dialect):
             return []
         lane, found = self._lane(line)
         for block in results:
-            claudes = word(block.get("tool_use_id")) or ""
+            claudes = non_empty(block.get("tool_use_id")) or ""
             about = _about_result(block, line if len(results) == 1 else {})
             told = lane.result(claudes, block.get("content"), about)
             if told is None:
@@ -201,9 +201,9 @@ class Reader(Dialect):
 
     def _init(self, line: Line) -> list[Event]:
         self._working, self._error = True, None
-        self.session_id = word(line.get("session_id")) or self.session_id
+        self.session_id = non_empty(line.get("session_id")) or self.session_id
         told = of_turn(line)
-        self.announced |= {key: told.pop(key) for key in ("identity.version",) if key in told}
+        self.handshake_layer |= {key: told.pop(key) for key in ("identity.version",) if key in told}
         self.facts |= told
         if COMMANDS not in self.facts and (listed := named_commands(line)):
             self.facts[COMMANDS] = listed
@@ -222,10 +222,10 @@ class Reader(Dialect):
 
     def _status(self, line: Line) -> list[Event]:
         found: list[Event] = []
-        if chosen := word(line.get("permissionMode")):
+        if chosen := non_empty(line.get("permissionMode")):
             self.facts |= mode(chosen)
             found.append(Custom("session.mode", {"mode": chosen}))
-        if line.get("status") == "compacting" or word(line.get("compact_result")):
+        if line.get("status") == "compacting" or non_empty(line.get("compact_result")):
             found += self._aside("status", line)
         return found  # that the model is asked again shows by its answer
 
@@ -251,8 +251,8 @@ class Reader(Dialect):
     def _result(self, line: Line) -> list[Event]:
         self._main.rest()
         self._working = False
-        self.session_id = word(line.get("session_id")) or self.session_id
-        found: list[Event] = [*self._book.read(line, word(self.facts.get(MODEL)))]
+        self.session_id = non_empty(line.get("session_id")) or self.session_id
+        found: list[Event] = [*self._book.read(line, non_empty(self.facts.get(MODEL)))]
         if not self.busy:
             if not self.ready and (broke := failure(line, None)) is not None:
                 self.failure = AgentFault(broke.message, code=broke.code)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Custom, TokenUsage, TurnFailed
-from gateway.wire.fields import COUNT_MAX, count, obj, text, word
+from gateway.wire.fields import COUNT_MAX, count, non_empty, obj, text
 
 COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "thinkingTokens")
 PLAIN = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -91,7 +91,7 @@ def _used(name: str, counts: dict[str, int], about: dict[str, Any]) -> TokenUsag
     cached, written = counts.get("cacheReadInputTokens", 0), counts.get("cacheCreationInputTokens", 0)
     given = min(counts["inputTokens"] + cached + written, COUNT_MAX)
     made = counts["outputTokens"]
-    provider = word(about.get("provider"))
+    provider = non_empty(about.get("provider"))
     return TokenUsage(
         provider=PROVIDERS.get(provider, provider) if provider else None,
         model=name or None,

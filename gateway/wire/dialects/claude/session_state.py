@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, PERMISSION, SERVERS, SKILLS
 from gateway.wire.session_paths import MODES as MODES_OFFERED
 
@@ -22,12 +22,12 @@ def of_handshake(told: dict[str, Any]) -> dict[str, Any]:
     account = obj(told.get("account"))
     return present(
         {
-            "identity.version": word(told.get("claude_code_version")),
+            "identity.version": non_empty(told.get("claude_code_version")),
             "multiAgent.subagents": _described(told.get("agents")),
             MODELS: [_shown(model) for model in models(told.get("models"))],
             MODES_OFFERED: [{"id": mode} for mode in MODES],
-            "custom.claude.provider": word(account.get("apiProvider")),
-            "custom.claude.keySource": word(account.get("apiKeySource")),
+            "custom.claude.provider": non_empty(account.get("apiProvider")),
+            "custom.claude.keySource": non_empty(account.get("apiKeySource")),
         }
     )
 
@@ -38,7 +38,7 @@ def of_session(told: dict[str, Any]) -> dict[str, Any]:
         {
             **mode(told.get("current_permission_mode")),
             COMMANDS: commands(told.get("commands")),
-            "custom.claude.outputStyle": word(told.get("output_style")),
+            "custom.claude.outputStyle": non_empty(told.get("output_style")),
         }
     )
 
@@ -46,26 +46,26 @@ def of_session(told: dict[str, Any]) -> dict[str, Any]:
 def of_turn(line: dict[str, Any]) -> dict[str, Any]:
     """`init`: at the beginning of every turn."""
     told = items(line.get("mcp_servers"))
-    servers = [{"name": word(one.get("name")), "status": word(one.get("status"))} for one in told]
+    servers = [{"name": non_empty(one.get("name")), "status": non_empty(one.get("status"))} for one in told]
     own = [name for name in _words(line.get("tools")) if not name.startswith(PREFIX)]  # the others are the client's
     return present(
         {
-            "identity.version": word(line.get("claude_code_version")),
+            "identity.version": non_empty(line.get("claude_code_version")),
             "tools.items": [{"name": name, "description": ""} for name in own],
-            MODEL: word(line.get("model")),
+            MODEL: non_empty(line.get("model")),
             **mode(line.get("permissionMode")),
-            CWD: word(line.get("cwd")),
+            CWD: non_empty(line.get("cwd")),
             SERVERS: [present(one) for one in servers if one["name"] not in (None, SERVER)],
             SKILLS: _words(line.get("skills")),
             "custom.claude.agents": _words(line.get("agents")),
-            "custom.claude.outputStyle": word(line.get("output_style")),
+            "custom.claude.outputStyle": non_empty(line.get("output_style")),
         }
     )
 
 
 def mode(told: Any) -> dict[str, Any]:
     """Its modes are about nothing but permissions."""
-    return {MODE: word(told), PERMISSION: word(told)}
+    return {MODE: non_empty(told), PERMISSION: non_empty(told)}
 
 
 def named_commands(line: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,8 +77,8 @@ def models(told: Any) -> list[dict[str, Any]]:
     """Each model once, in the words of an agent's file: Claude lists the default, and every short name, as a row."""
     found: dict[str, dict[str, Any]] = {}
     for row in items(told):
-        alias = word(row.get("value"))
-        name = word(row.get("resolvedModel")) or alias
+        alias = non_empty(row.get("value"))
+        name = non_empty(row.get("resolvedModel")) or alias
         if alias is None or name is None:
             continue
         known = found.setdefault(name, {"id": name, "aliases": []})
@@ -110,7 +110,7 @@ def _hint(command: dict[str, Any]) -> dict[str, Any]:
 
 
 def _described(told: Any) -> list[dict[str, Any]]:
-    found = ({"name": word(one.get("name")), "description": text(one.get("description"))} for one in items(told))
+    found = ({"name": non_empty(one.get("name")), "description": text(one.get("description"))} for one in items(told))
     return [present(agent) for agent in found if agent["name"]]
 
 

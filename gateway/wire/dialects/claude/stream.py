@@ -35,7 +35,7 @@ from gateway.wire.dialects.claude.content import to_content
 from gateway.wire.dialects.claude.permissions import Pending, answered, by_policy, question, withdrawn
 from gateway.wire.dialects.claude.reader import Line, Reader
 from gateway.wire.dialects.claude.session_state import mode, models, of_handshake, of_session
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.session_paths import MODEL
 
 __all__ = ["ClaudeDialect", "ClaudePrint"]
@@ -150,7 +150,7 @@ class ClaudeDialect(Reader):
             case "control_response":
                 found = self._answered(obj(line.get("response")))
             case "control_cancel_request":
-                found = self._withdraw(word(line.get("request_id")))
+                found = self._withdraw(non_empty(line.get("request_id")))
             case "command_lifecycle":
                 found = self._moved(line)
             case _:
@@ -176,7 +176,7 @@ class ClaudeDialect(Reader):
     # -- what Claude asks
 
     def _asked(self, line: Line) -> list[Event] | None:
-        request_id, request = word(line.get("request_id")), obj(line.get("request"))
+        request_id, request = non_empty(line.get("request_id")), obj(line.get("request"))
         if request_id is None:
             return None
         if request.get("subtype") == "mcp_message" and request.get("server_name") == SERVER and self._served.registered:
@@ -220,8 +220,8 @@ class ClaudeDialect(Reader):
 
     def _hold(self, question_id: str, pending: Pending) -> list[Event]:
         request = pending.request
-        lane, found = (self._main, []) if word(request.get("agent_id")) is None else self._tasks.lane(request)
-        claudes = word(request.get("tool_use_id"))
+        lane, found = (self._main, []) if non_empty(request.get("agent_id")) is None else self._tasks.lane(request)
+        claudes = non_empty(request.get("tool_use_id"))
         if pending.tool is not None and claudes is not None:
             found = [*found, *self._calls.whole(claudes, pending.tool, pending.input, lane.subagent)]
         call = self._calls.find(claudes)
@@ -272,12 +272,12 @@ class ClaudeDialect(Reader):
         return ticket
 
     def _answered(self, response: dict[str, Any]) -> list[Event] | None:
-        ticket = word(response.get("request_id")) or ""
+        ticket = non_empty(response.get("request_id")) or ""
         purpose, params = self._requests.pop(ticket, (None, NOTHING))
         told, error = obj(response.get("response")), None
         if response.get("subtype") != "success":
             words = text(response.get("error")) or "Claude Code refused, and gave no reason"
-            error = AgentFault(words, agentCode=word(response.get("error_code")))
+            error = AgentFault(words, agentCode=non_empty(response.get("error_code")))
         match purpose:
             case None:
                 return None
@@ -293,7 +293,7 @@ class ClaudeDialect(Reader):
 
     def _initialized(self, told: dict[str, Any], error: AgentFault | None) -> None:
         self.ready, self.failure = error is None, error
-        self.announced |= of_handshake(told)
+        self.handshake_layer |= of_handshake(told)
         self.facts |= of_session(told)
         self._models = models(told.get("models")) or None
 
@@ -302,7 +302,7 @@ class ClaudeDialect(Reader):
             self._models = models(told.get("models"))
             return self._models
         _, field = SET[purpose]
-        chosen = word(told.get(field)) or params.get(field)
+        chosen = non_empty(told.get(field)) or params.get(field)
         self.facts |= {MODEL: chosen} if purpose == "set_model" else mode(chosen)
         return told
 

@@ -13,7 +13,7 @@ from typing import Any
 from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.dialects.claude.messages import Lane
 from gateway.wire.dialects.claude.tool_calls import Calls
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 
 AGENTS = ("local_agent", "local_workflow", "remote_agent")
 SHOWN = {
@@ -70,11 +70,11 @@ class Tasks:
 
     def lane(self, line: dict[str, Any]) -> tuple[Lane, list[Event]]:
         """Of a line that names who it is from, and what must be told before."""
-        call, told = word(line.get("parent_tool_use_id")), word(line.get("agent_id"))
+        call, told = non_empty(line.get("parent_tool_use_id")), non_empty(line.get("agent_id"))
         task = told or self._by_call.get(call or "") or call or "subagent"
         one = self._find(task, call)
-        one.name = word(line.get("subagent_type")) or one.name
-        one.description = word(line.get("task_description")) or one.description
+        one.name = non_empty(line.get("subagent_type")) or one.name
+        one.description = non_empty(line.get("task_description")) or one.description
         return one.lane, self._begin(task, one)
 
     def tag(self, agent_id: Any) -> str | None:
@@ -116,7 +116,7 @@ class Tasks:
 
     def notice(self, subtype: str, line: dict[str, Any]) -> list[Event] | None:
         """None: it names no task."""
-        task = word(line.get("task_id"))
+        task = non_empty(line.get("task_id"))
         if task is None:
             return None
         match subtype:
@@ -134,7 +134,7 @@ class Tasks:
     def level(self, line: dict[str, Any]) -> None:
         """All that is in the background now."""
         told = [one for one in items(line.get("tasks")) if one.get("task_type") in AGENTS]
-        at_work = [word(one.get("task_id")) for one in told if one.get("ambient") is not True]
+        at_work = [non_empty(one.get("task_id")) for one in told if one.get("ambient") is not True]
         self.background = {task for task in at_work if task is not None}
 
     def _started(self, task: str, line: dict[str, Any]) -> list[Event]:
@@ -145,10 +145,10 @@ class Tasks:
             return self._shown(task, line | {"status": "running"}) if beside and not hidden else []
         if beside and not hidden:
             self.background.add(task)
-        one = self._find(task, word(line.get("tool_use_id")))
-        one.name = word(line.get("subagent_type")) or word(line.get("workflow_name")) or one.name
-        one.description = word(line.get("description")) or one.description
-        one.parent = word(line.get("parent_task_id"))
+        one = self._find(task, non_empty(line.get("tool_use_id")))
+        one.name = non_empty(line.get("subagent_type")) or non_empty(line.get("workflow_name")) or one.name
+        one.description = non_empty(line.get("description")) or one.description
+        one.parent = non_empty(line.get("parent_task_id"))
         return self._begin(task, one)
 
     def _ended(self, task: str, line: dict[str, Any]) -> list[Event]:
@@ -156,7 +156,7 @@ class Tasks:
         one = self._subagents.get(task)
         if one is None:
             # Of a shell that its call waited for there is no file.
-            return self._shown(task, line) if word(line.get("output_file")) else []
+            return self._shown(task, line) if non_empty(line.get("output_file")) else []
         if not one.open:
             return []
         one.open = False
@@ -170,7 +170,7 @@ class Tasks:
                 return [SubagentFinished(subagent, summary)]
 
     def _shown(self, task: str, line: dict[str, Any]) -> list[Event]:
-        call = self._calls.find(word(line.get("tool_use_id")))
+        call = self._calls.find(non_empty(line.get("tool_use_id")))
         about = {"taskId": task, "toolCallId": call.id if call else None}
         shown = present(about | {ours: line.get(theirs) for theirs, ours in SHOWN.items()})
         return [Custom("claude.task", shown, self.tag(task))]

@@ -27,7 +27,7 @@ from gateway.wire.dialects.codex.permission_answers import answered, by_policy
 from gateway.wire.dialects.codex.permission_options import ASKED, ELICITATION, Pending
 from gateway.wire.dialects.codex.permissions import question
 from gateway.wire.dialects.codex.requests import INITIALIZE, mode_params, modes, text_input, thread_params, turn_params
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 from gateway.wire.session_paths import MODE, MODEL, MODELS, MODES
 
@@ -143,7 +143,7 @@ class Codex(Hearing):
         if "method" not in told:
             return (text(told.get("id")) or "").rpartition(":")[0] or None
         params = obj(told.get("params"))
-        return word(params.get("threadId")) or word(obj(params.get("thread")).get("id"))
+        return non_empty(params.get("threadId")) or non_empty(obj(params.get("thread")).get("id"))
 
     # -- what we ask
 
@@ -247,9 +247,9 @@ class Codex(Hearing):
             return
         if error is None:
             # `agui_gateway/0.166.0 (Debian …)`
-            version = (word(result.get("userAgent")) or "").partition("/")[2].partition(" ")[0]
+            version = (non_empty(result.get("userAgent")) or "").partition("/")[2].partition(" ")[0]
             if version:
-                self.announced["identity.version"] = version
+                self.handshake_layer["identity.version"] = version
             self.send({"method": "initialized"})
         self._open()
 
@@ -257,7 +257,7 @@ class Codex(Hearing):
         if error is not None and method == "thread/resume" and is_lost(error):
             self._start(anew=True)
             return
-        thread_id = word(obj(result.get("thread")).get("id"))
+        thread_id = non_empty(obj(result.get("thread")).get("id"))
         if error is not None or thread_id is None:
             told = error if error is not None else {"message": "no thread in the answer"}
             self.failure = rpc_fault(told, method)
@@ -265,10 +265,10 @@ class Codex(Hearing):
         self.opened(thread_id, result, new=method == "thread/start")
         if method == "thread/start":
             self._served.begun(thread_id)
-        if version := word(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
-            self.announced.setdefault("identity.version", version)
+        if version := non_empty(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
+            self.handshake_layer.setdefault("identity.version", version)
         if offered := [{"id": name} for name in modes(self.given)]:
-            mode = self.facts.get(MODE) or word(self.given.params.get("mode"))
+            mode = self.facts.get(MODE) or non_empty(self.given.params.get("mode"))
             self.learn({MODES: offered, MODE: mode})
         self.ready = True
 
@@ -280,7 +280,7 @@ class Codex(Hearing):
                 self.learn({MODELS: brief})
                 return found
             case "fork":
-                return word(obj(obj(result).get("thread")).get("id"))
+                return non_empty(obj(obj(result).get("thread")).get("id"))
             case "set_model":
                 self.learn({MODEL: params["model"]})
         return None
@@ -300,7 +300,7 @@ class Codex(Hearing):
 
     def _call(self, number: int | str, params: dict[str, Any]) -> list[Event]:
         """Of a tool of the client's own."""
-        tool, item_id = self._served.find(params.get("tool")), word(params.get("callId"))
+        tool, item_id = self._served.find(params.get("tool")), non_empty(params.get("callId"))
         if tool is None or item_id is None or self.cancelled or not self.busy:
             self.send({"id": number, "result": refused(offered=tool is not None)})
             return []

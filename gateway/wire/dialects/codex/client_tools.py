@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import NO_RESULT, Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, described, named, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
 
 Json = dict[str, Any]
 
@@ -25,7 +25,7 @@ class Served:
         """Calls that wait, by AG-UI's ids → the server's requests."""
 
     def offer(self, tools: Sequence[Tool]) -> None:
-        self._offered = named(tools)
+        self._offered = by_safe_name(tools)
 
     def find(self, name: Any) -> Tool | None:
         return self._offered.get(name) if isinstance(name, str) else None

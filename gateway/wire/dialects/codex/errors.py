@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 SIGN_IN = re.compile(
     r"missing environment variable|not logged in|please (log|sign) in|401 unauthorized|token.{0,40}expired"
@@ -40,7 +40,7 @@ def turn_fault(error: Any) -> tuple[str, str]:
     """Words and code of a turn that failed."""
     told = obj(error)
     words = unpacked(text(told.get("message")) or "")
-    more = word(told.get("additionalDetails"))
+    more = non_empty(told.get("additionalDetails"))
     if more is not None and more not in words:
         words = f"{words}: {unpacked(more)}" if words else unpacked(more)
     words = words or "the turn failed, and no reason was given"
@@ -81,4 +81,4 @@ def unpacked(words: str) -> str:
         body = obj(orjson.loads(words))
     except orjson.JSONDecodeError:
         return words
-    return word(obj(body.get("error")).get("message")) or word(body.get("message")) or words
+    return non_empty(obj(body.get("error")).get("message")) or non_empty(body.get("message")) or words

@@ -19,7 +19,7 @@ from gateway.wire.dialects.codex.errors import turn_fault, unpacked, words_code
 from gateway.wire.dialects.codex.items import Lane
 from gateway.wire.dialects.codex.requests import plain_text
 from gateway.wire.dialects.codex.usage import Book
-from gateway.wire.fields import items, obj, text, word
+from gateway.wire.fields import items, non_empty, obj, text
 
 RETRY = re.compile(r"Reconnecting\.\.\. \d+/\d+")
 CHATTER = re.compile(r"^(Reading prompt from stdin|WARNING: proceeding|\d{4}-\d\d-\d\dT\S+ +(INFO|WARN)\b)")
@@ -87,7 +87,7 @@ class CodexExec(Dialect):
     def _item(self, moment: str, told: dict[str, Any]) -> list[Event] | None:
         """None: of a kind that is not known."""
         item = in_other_words(told)
-        if word(item.get("id")) is None or word(item.get("type")) is None:
+        if non_empty(item.get("id")) is None or non_empty(item.get("type")) is None:
             return None
         match item["type"], moment:
             case "todoList", _:

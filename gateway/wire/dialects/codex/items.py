@@ -29,7 +29,7 @@ from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.plans import Plans
 from gateway.wire.acp.terminals import Output
 from gateway.wire.dialects.codex.tool_calls import KINDS, Item, arguments, call_name, patch_lines, result, shown, status
-from gateway.wire.fields import count, present, text, word
+from gateway.wire.fields import count, non_empty, present, text
 
 MESSAGES = ("agentMessage", "plan")
 TOLD = {
@@ -108,7 +108,7 @@ class Lane:
         return found
 
     def _phase(self, item: Item) -> None:
-        if (phase := word(item.get("phase"))) is not None and item["id"] not in self._pieces:
+        if (phase := non_empty(item.get("phase"))) is not None and item["id"] not in self._pieces:
             self._phases[item["id"]] = {"codex": {"phase": phase}}
 
     def _thoughts(self, item: Item) -> list[Event]:

@@ -19,7 +19,7 @@ from gateway.wire.dialects.codex.items import Lane
 from gateway.wire.dialects.codex.subagents import Family
 from gateway.wire.dialects.codex.tool_calls import changes
 from gateway.wire.dialects.codex.usage import Book
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 from gateway.wire.session_paths import EFFORT, MODEL, PROVIDER, TITLE
 
 Params = dict[str, Any]
@@ -83,7 +83,7 @@ class Hearing(Dialect):
         self.words.clear()
 
     def turn_known(self, turn: Params) -> None:
-        if (turn_id := word(turn.get("id"))) is not None and turn_id not in self._past:
+        if (turn_id := non_empty(turn.get("id"))) is not None and turn_id not in self._past:
             self.turn_id = turn_id
             self.family.turns.add(turn_id)
 
@@ -124,7 +124,7 @@ class Hearing(Dialect):
 
     def _item(self, params: Params, moment: Callable[[Lane, Params], Found]) -> Found:
         item = obj(params.get("item"))
-        if word(item.get("id")) is None or word(item.get("type")) is None:
+        if non_empty(item.get("id")) is None or non_empty(item.get("type")) is None:
             return None
         if item["type"] == "dynamicToolCall" and item.get("namespace") is None:
             name = text(item.get("tool")) or ""
@@ -144,7 +144,7 @@ class Hearing(Dialect):
         return self._item(params, Lane.completed)
 
     def _delta(self, params: Params, told: Callable[[Lane, str, str], Found], key: str = "delta") -> Found:
-        item_id, delta = word(params.get("itemId")), text(params.get(key))
+        item_id, delta = non_empty(params.get("itemId")), text(params.get(key))
         if item_id is None or delta is None:
             return None
         lane, found = self.lane_of(params.get("threadId"))
@@ -220,7 +220,7 @@ class Hearing(Dialect):
         child = None if params.get("threadId") == self.session_id else self.family.child(params.get("threadId"))
         if child is not None:
             return self.family.ended(child, turn)
-        turn_id = word(turn.get("id"))
+        turn_id = non_empty(turn.get("id"))
         if turn_id is None or turn.get("status") not in ("completed", "interrupted", "failed"):
             return None
         # Codex may work unasked between our turns: what it has begun by itself is not the one that we wait for.
@@ -257,7 +257,7 @@ class Hearing(Dialect):
 
     def _warning(self, params: Params) -> Found:
         """Once: Codex says it again in every turn, and for every subagent."""
-        words = word(params.get("message"))
+        words = non_empty(params.get("message"))
         if words is None or words in self._warned:
             return None if words is None else []
         self._warned.add(words)
@@ -281,10 +281,10 @@ class Hearing(Dialect):
         return []
 
     def _rerouted(self, params: Params) -> Found:
-        model = word(params.get("toModel"))
+        model = non_empty(params.get("toModel"))
         if params.get("threadId") == self.session_id and model is not None:
             self.learn({MODEL: model})
-        told = {"model": model, "instead": word(params.get("fromModel")), "reason": params.get("reason")}
+        told = {"model": model, "instead": non_empty(params.get("fromModel")), "reason": params.get("reason")}
         return [self.warned("MODEL_REROUTED", "the provider answers with another model", **present(told))]
 
     def _resolved(self, params: Params) -> Found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.wire.fields import items, obj, text, word
+from gateway.wire.fields import items, non_empty, obj, text
 
 COMMAND = "item/commandExecution/requestApproval"
 FILES = "item/fileChange/requestApproval"
@@ -76,7 +76,7 @@ class Pending:
     def questions(self) -> dict[str, dict[str, Any]]:
         """Of a request for input, by their ids."""
         asked = items(self.params.get("questions"))
-        return {name: one for one in asked if (name := word(one.get("id"))) is not None}
+        return {name: one for one in asked if (name := non_empty(one.get("id"))) is not None}
 
 
 def _offered(told: list[Any]) -> list[Option]:

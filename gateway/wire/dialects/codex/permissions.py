@@ -13,7 +13,7 @@ from typing import Any
 from gateway.events import Interrupt
 from gateway.wire.acp.permissions import elicitation_question
 from gateway.wire.dialects.codex.permission_options import COMMAND, FILES, INPUT, PERMISSIONS, Option, Pending
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 
 SHOWN = (
     "kind", "command", "cwd", "reason", "commandActions", "networkApprovalContext", "additionalPermissions",
@@ -105,7 +105,7 @@ def _field(one: dict[str, Any]) -> dict[str, Any]:
     field: dict[str, Any] = {"type": "string"} | present(about)
     if one.get("isSecret") is True:
         field["format"] = "password"
-    labels = [label for option in items(one.get("options")) if (label := word(option.get("label"))) is not None]
+    labels = [label for option in items(one.get("options")) if (label := non_empty(option.get("label"))) is not None]
     if not labels:
         return field
     # With `isOther` words of one's own are as good.

@@ -16,7 +16,7 @@ from typing import Any
 from gateway.wire.acp.content import inline
 from gateway.wire.dialects.base import Begin, Block, Prompt
 from gateway.wire.dialects.codex.ignored_notifications import NOISE
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 INITIALIZE: dict[str, Any] = {
     "clientInfo": {"name": "agui_gateway", "title": "AG-UI gateway", "version": "1"},
@@ -48,10 +48,10 @@ def thread_params(begin: Begin) -> dict[str, Any]:
 
 def _server(server: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """ACP's shape → that of Codex's configuration."""
-    name = word(server.get("name"))
+    name = non_empty(server.get("name"))
     if name is None:
         return []
-    if (command := word(server.get("command"))) is not None:
+    if (command := non_empty(server.get("command"))) is not None:
         told: dict[str, Any] = {"command": command, "args": server.get("args"), "env": _pairs(server.get("env"))}
     else:
         told = {"url": server.get("url"), "http_headers": _pairs(server.get("headers"))}
@@ -98,7 +98,7 @@ def turn_params(prompt: Prompt) -> dict[str, Any]:
 
 def _item(block: Block, file: str | None) -> dict[str, Any]:
     if block.get("type") == "image" and isinstance(block.get("data"), str):
-        url = f"data:{word(block.get('mimeType')) or 'image/png'};base64,{block['data']}"
+        url = f"data:{non_empty(block.get('mimeType')) or 'image/png'};base64,{block['data']}"
         return {"type": "image", "url": url}
     return text_input(_words(block, file))
 
@@ -121,5 +121,5 @@ def _words(block: Block, file: str | None) -> str:
     words = inline(block)
     if words is not None:
         return words
-    kind = word(block.get("type")) or "file"
+    kind = non_empty(block.get("type")) or "file"
     return f"The user attached a file: {file}" if file else f"The user attached a {kind} that cannot be shown here."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SANDBOX, SERVERS, SIZE, TITLE, USED
 
 
@@ -17,22 +17,22 @@ def of_thread(result: dict[str, Any]) -> dict[str, Any]:
     """The answer to `thread/start`, `thread/resume` or `thread/fork`."""
     thread = obj(result.get("thread"))
     told = {
-        MODEL: word(result.get("model")),
-        CWD: word(result.get("cwd")),
-        TITLE: word(thread.get("name")),
-        PROVIDER: word(result.get("modelProvider")),
-        EFFORT: word(result.get("reasoningEffort")),
+        MODEL: non_empty(result.get("model")),
+        CWD: non_empty(result.get("cwd")),
+        TITLE: non_empty(thread.get("name")),
+        PROVIDER: non_empty(result.get("modelProvider")),
+        EFFORT: non_empty(result.get("reasoningEffort")),
     }
     return told | _permissions(result.get("approvalPolicy"), result.get("sandbox"))
 
 
 def of_settings(settings: dict[str, Any]) -> dict[str, Any]:
     told = {
-        MODEL: word(settings.get("model")),
-        PROVIDER: word(settings.get("modelProvider")),
-        EFFORT: word(settings.get("effort")),
-        "custom.codex.summary": word(settings.get("summary")),
-        "custom.codex.collaboration": word(obj(settings.get("collaborationMode")).get("mode")),
+        MODEL: non_empty(settings.get("model")),
+        PROVIDER: non_empty(settings.get("modelProvider")),
+        EFFORT: non_empty(settings.get("effort")),
+        "custom.codex.summary": non_empty(settings.get("summary")),
+        "custom.codex.collaboration": non_empty(obj(settings.get("collaborationMode")).get("mode")),
     }
     return told | _permissions(settings.get("approvalPolicy"), settings.get("sandboxPolicy"))
 
@@ -40,7 +40,7 @@ def of_settings(settings: dict[str, Any]) -> dict[str, Any]:
 def _permissions(policy: Any, sandbox: Any) -> dict[str, Any]:
     """A policy is a word, or an object of rules, whose name is enough here."""
     rules = next(iter(policy), None) if isinstance(policy, dict) else policy
-    return {PERMISSION: word(rules), SANDBOX: word(obj(sandbox).get("type"))}
+    return {PERMISSION: non_empty(rules), SANDBOX: non_empty(obj(sandbox).get("type"))}
 
 
 def of_usage(usage: dict[str, Any]) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def of_usage(usage: dict[str, Any]) -> dict[str, Any]:
 
 def of_server(known: Mapping[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     """How one MCP server stands now, among those that are known."""
-    if (name := word(params.get("name"))) is None:
+    if (name := non_empty(params.get("name"))) is None:
         return {}
     others = [one for one in known.get(SERVERS, ()) if one["name"] != name]
-    about = present({"name": name, "status": word(params.get("status")), "error": text(params.get("error"))})
+    about = present({"name": name, "status": non_empty(params.get("status")), "error": text(params.get("error"))})
     return {SERVERS: [*others, about]}
 
 
@@ -64,17 +64,17 @@ def models(result: Any) -> list[dict[str, Any]]:
     """`model/list`: what may be asked for, the default first said so."""
     found = []
     for model in items(obj(result).get("data")):
-        if (name := word(model.get("id"))) is None or model.get("hidden") is True:
+        if (name := non_empty(model.get("id"))) is None or model.get("hidden") is True:
             continue
-        levels = [word(one.get("reasoningEffort")) for one in items(model.get("supportedReasoningEfforts"))]
+        levels = [non_empty(one.get("reasoningEffort")) for one in items(model.get("supportedReasoningEfforts"))]
         about = {
             "id": name,
             "name": text(model.get("displayName")),
             "description": text(model.get("description")),
             "efforts": [level for level in levels if level],
-            "defaultEffort": word(model.get("defaultReasoningEffort")),
+            "defaultEffort": non_empty(model.get("defaultReasoningEffort")),
             "default": True if model.get("isDefault") is True else None,
-            "successor": word(model.get("upgrade")),
+            "successor": non_empty(model.get("upgrade")),
         }
         found.append(present(about))
     return found

@@ -15,7 +15,7 @@ from gateway.wire.dialects.codex.errors import turn_fault
 from gateway.wire.dialects.codex.items import Lane
 from gateway.wire.dialects.codex.tool_calls import Item
 from gateway.wire.dialects.codex.usage import Book
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 
 @dataclass(slots=True)
@@ -68,17 +68,17 @@ class Family:
     def met(self, item: Item, owner: str | None, lane: Lane) -> None:
         """An item that may tell of a new thread. `owner`: the thread that it stands in, if that is a child's."""
         if item.get("type") == "subAgentActivity":
-            self._adopt(word(item.get("agentThreadId")), owner, name=word(item.get("agentPath")))
+            self._adopt(non_empty(item.get("agentThreadId")), owner, name=non_empty(item.get("agentPath")))
         elif item.get("type") == "collabAgentToolCall" and item.get("tool") == "spawnAgent":
             told = item.get("receiverThreadIds")
             call = lane.call_id(item.get("id"))
             for thread_id in told if isinstance(told, list) else ():
-                self._adopt(word(thread_id), owner, description=text(item.get("prompt")), tool_call_id=call)
+                self._adopt(non_empty(thread_id), owner, description=text(item.get("prompt")), tool_call_id=call)
 
     def met_turn(self, thread_id: Any, turn: dict[str, Any]) -> None:
         """A turn began in a thread that nobody knows."""
-        if word(turn.get("rootTurnId")) in self.turns:
-            self._adopt(word(thread_id), None)
+        if non_empty(turn.get("rootTurnId")) in self.turns:
+            self._adopt(non_empty(thread_id), None)
 
     def _adopt(self, thread_id: str | None, parent: str | None, name: str | None = None, **about: Any) -> None:
         if thread_id is not None and thread_id not in self._children and thread_id != parent:

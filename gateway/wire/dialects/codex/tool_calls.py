@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.wire.acp.results import outcome
 from gateway.wire.acp.terminals import Terminals
-from gateway.wire.fields import count, items, json_text, obj, present, text, without_meta, word
+from gateway.wire.fields import count, items, json_text, non_empty, obj, present, text, without_meta
 
 Item = dict[str, Any]
 Content = str | list[dict[str, Any]]
@@ -58,7 +58,7 @@ def result(item: Item) -> Content:
 
 
 def status(item: Item) -> str | None:
-    return word(item.get("status"))
+    return non_empty(item.get("status"))
 
 
 def shown(item: Item) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _patched(item: Item) -> Content:
 
 
 def _mcp_name(item: Item) -> str:
-    return ".".join(part for part in (word(item.get("server")), word(item.get("tool"))) if part) or "mcp"
+    return ".".join(part for part in (non_empty(item.get("server")), non_empty(item.get("tool"))) if part) or "mcp"
 
 
 def _mcp_result(item: Item) -> Content:
@@ -115,7 +115,7 @@ def _mcp_result(item: Item) -> Content:
 
 
 def _dynamic_name(item: Item) -> str:
-    return ".".join(part for part in (word(item.get("namespace")), word(item.get("tool"))) if part) or "tool"
+    return ".".join(part for part in (non_empty(item.get("namespace")), non_empty(item.get("tool"))) if part) or "tool"
 
 
 def _dynamic_result(item: Item) -> Content:
@@ -124,7 +124,7 @@ def _dynamic_result(item: Item) -> Content:
 
 
 def _function_name(item: Item) -> str:
-    return word(item.get("name")) or "function"
+    return non_empty(item.get("name")) or "function"
 
 
 def _function_result(item: Item) -> Content:
@@ -173,7 +173,7 @@ def _snake(name: str) -> str:
 
 
 def _collab_name(item: Item) -> str:
-    return _snake(word(item.get("tool")) or "agents")
+    return _snake(non_empty(item.get("tool")) or "agents")
 
 
 def _collab(item: Item) -> dict[str, Any]:
@@ -205,10 +205,10 @@ def _search_result(item: Item) -> Content:
 
 
 def _image(item: Item) -> Content:
-    data, failure = word(item.get("result")), word(obj(item.get("failure")).get("message"))
+    data, failure = non_empty(item.get("result")), non_empty(obj(item.get("failure")).get("message"))
     if data is not None:
         return [{"type": "image", "source": {"type": "data", "mimeType": "image/png", "value": data}}]
-    return failure or word(item.get("savedPath")) or ""
+    return failure or non_empty(item.get("savedPath")) or ""
 
 
 def _nothing(item: Item) -> Content:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import TurnFailed
-from gateway.wire.fields import count, obj, text, word
+from gateway.wire.fields import count, non_empty, obj, text
 
 WRAPPED = re.compile(r"^Request \S+ failed with message: ")
 SESSION_NOT_RESUMED = re.compile(
@@ -48,5 +48,5 @@ def session_error(data: dict[str, Any]) -> TurnFailed:
     words = text(data.get("message")) or "the agent gave no reason"
     if data.get("errorType") in SIGN_IN:
         return TurnFailed(words, "AUTH_REQUIRED")
-    of_model = count(data.get("statusCode")) is not None or word(data.get("errorType")) is not None
+    of_model = count(data.get("statusCode")) is not None or non_empty(data.get("errorType")) is not None
     return TurnFailed(words, code_of(words, "MODEL_ERROR" if of_model else "AGENT_ERROR"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 Data = dict[str, Any]
 
 
 def models(result: Data) -> list[Data]:
     """`models.list`; only for somebody who is signed in."""
-    return [_model(one) for one in items(result.get("models")) if word(one.get("id"))]
+    return [_model(one) for one in items(result.get("models")) if non_empty(one.get("id"))]
 
 
 def _model(told: Data) -> Data:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.acp.permissions import SHOWN_CHARS, elicitation_question, elicitation_result
-from gateway.wire.fields import json_text, obj, present, text, word
+from gateway.wire.fields import json_text, non_empty, obj, present, text
 
 Data = dict[str, Any]
 Policy = Literal["auto", "deny"]
@@ -51,7 +51,7 @@ class Kind:
 def _permission(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
     request = obj(data.get("permissionRequest"))
     lines = dict.fromkeys(line for key in LINES if (line := text(request.get(key))))
-    if (server := word(request.get("serverName"))) is not None:
+    if (server := non_empty(request.get("serverName"))) is not None:
         lines = {": ".join([server, *lines]): None}
     shown = request if len(json_text(request)) <= SHOWN_CHARS else {"kind": request.get("kind"), "tooLarge": True}
     options = _options(data)
@@ -201,7 +201,7 @@ def _plan(question_id: str, data: Data, call: str | None, subagent: str | None) 
             "properties": {"optionId": choice, "approved": approved, "feedback": {"type": "string"}},
             "anyOf": [{"required": ["optionId"]}, {"required": ["approved"]}],
         },
-        metadata={"copilot": present({"actions": actions, "recommended": word(data.get("recommendedAction"))})},
+        metadata={"copilot": present({"actions": actions, "recommended": non_empty(data.get("recommendedAction"))})},
         subagent=subagent,
     )
 

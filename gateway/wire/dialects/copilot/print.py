@@ -13,7 +13,7 @@ from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.copilot.errors import code_of
 from gateway.wire.dialects.copilot.session_events import Story
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 WORDS_CHARS = 1_000
 
@@ -23,7 +23,7 @@ class CopilotPrintDialect(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
-        self._story = Story(self.own, self.facts, self.announced)
+        self._story = Story(self.own, self.facts, self.handshake_layer)
 
     def begin(self, begin: Begin) -> None:
         super().begin(begin)
@@ -65,7 +65,7 @@ class CopilotPrintDialect(Dialect):
     def _over(self, event: dict[str, Any]) -> list[Event]:
         if not self.busy:
             return []
-        self.session_id = word(event.get("sessionId")) or self.session_id
+        self.session_id = non_empty(event.get("sessionId")) or self.session_id
         found = _spent(obj(event.get("usage")))
         code, error = event.get("exitCode"), self._story.error
         if not self.cancelled and (error is not None or code not in (0, None)):

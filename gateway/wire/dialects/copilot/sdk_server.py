@@ -18,7 +18,7 @@ from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
 from gateway.wire.acp.plans import Plans
-from gateway.wire.client_tools import named, words
+from gateway.wire.client_tools import by_safe_name, result_text
 from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
 from gateway.wire.dialects.copilot.errors import answer_fault
 from gateway.wire.dialects.copilot.ignored_events import NOISY_METHODS
@@ -28,7 +28,7 @@ from gateway.wire.dialects.copilot.session_events import Story
 from gateway.wire.dialects.copilot.session_params import attachments, overlooked, session_params
 from gateway.wire.dialects.copilot.session_state import model_state, opened
 from gateway.wire.dialects.copilot.steering import Data, Steering, Then
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 from gateway.wire.session_paths import EFFORT, MODE, MODEL
 
 METHOD_NOT_FOUND = -32601
@@ -47,7 +47,7 @@ class CopilotDialect(Steering):
 
     def __init__(self) -> None:
         super().__init__()
-        self._story = Story(self.own, self.facts, self.announced)
+        self._story = Story(self.own, self.facts, self.handshake_layer)
         self._count = 0
         self._waiting: dict[str, tuple[str, Then]] = {}
         self._next: deque[tuple[str, Data, Then]] = deque()
@@ -70,7 +70,7 @@ class CopilotDialect(Steering):
         self._next.clear()
         self._questions.clear()
         self._called.clear()
-        self._story.calls.names = {name: tool["name"] for name, tool in named(begin.tools).items()}
+        self._story.calls.names = {name: tool["name"] for name, tool in by_safe_name(begin.tools).items()}
         if begin.params.get("connected") is not True:
             self._ask("connect", {}, self._connected)
         if begin.session_id is None:
@@ -119,7 +119,7 @@ class CopilotDialect(Steering):
             kind, data = asked
             self._reply(kind, data, KINDS[kind].answered(data, answer))
         elif question_id in self._called:
-            given, failed = words(answer)
+            given, failed = result_text(answer)
             self._give(self._called.pop(question_id), {"error": given} if failed else {"result": given})
 
     def cancel(self) -> bool:
@@ -148,9 +148,9 @@ class CopilotDialect(Steering):
     def owner(cls, message: bytes) -> str | None:
         told = obj(parsed(message))
         if "method" not in told:
-            return (word(told.get("id")) or "").partition(".")[0] or None
+            return (non_empty(told.get("id")) or "").partition(".")[0] or None
         params = obj(told.get("params"))
-        return word(params.get("sessionId")) or word(obj(params.get("scope")).get("sessionId"))
+        return non_empty(params.get("sessionId")) or non_empty(obj(params.get("scope")).get("sessionId"))
 
     # -- requests
 
@@ -168,7 +168,7 @@ class CopilotDialect(Steering):
             self._ask_session(*self._next.popleft())
 
     def _answered(self, told: Data) -> list[Event]:
-        method, then = self._waiting.pop(word(told.get("id")) or "", ("", None))
+        method, then = self._waiting.pop(non_empty(told.get("id")) or "", ("", None))
         if then is None:
             return []  # to a process that was here before
         if "error" in told:
@@ -190,11 +190,11 @@ class CopilotDialect(Steering):
     # -- opening
 
     def _connected(self, result: Data, fault: AgentFault | None) -> list[Event]:
-        self.announced |= present({"identity.version": word(result.get("version"))})
+        self.handshake_layer |= present({"identity.version": non_empty(result.get("version"))})
         return []
 
     def _forked(self, result: Data, fault: AgentFault | None) -> list[Event]:
-        copy = word(result.get("sessionId"))
+        copy = non_empty(result.get("sessionId"))
         if copy is None:
             self.failure = fault or AgentFault(
                 "the agent forked the session without an id", code="AGENT_PROTOCOL_ERROR"
@@ -208,7 +208,7 @@ class CopilotDialect(Steering):
         self._ask("session.resume", {**session_params(self.given), "sessionId": session_id}, self._opened)
 
     def _opened(self, result: Data, fault: AgentFault | None) -> list[Event]:
-        session_id = word(result.get("sessionId"))
+        session_id = non_empty(result.get("sessionId"))
         if session_id is None:
             self.failure = fault or AgentFault("the agent opened a session without an id", code="AGENT_PROTOCOL_ERROR")
             return []
@@ -222,7 +222,7 @@ class CopilotDialect(Steering):
     def _wishes(self, prompt: Prompt) -> list[tuple[str, Data, Then]]:
         """What the prompt wants otherwise than the session is set."""
         found: list[tuple[str, Data, Then]] = []
-        model, effort = prompt.model, word(prompt.thinking.get("reasoningEffort"))
+        model, effort = prompt.model, non_empty(prompt.thinking.get("reasoningEffort"))
         if model is not None and model != self.facts.get(MODEL):
             told = present({"modelId": model, "reasoningEffort": effort})
             found.append(("session.model.switchTo", told, self._wished))
@@ -312,7 +312,7 @@ class CopilotDialect(Steering):
 
     def _asked(self, kind: str, event: Data) -> list[Event]:
         data = obj(event.get("data"))
-        request_id = word(data.get("requestId"))
+        request_id = non_empty(data.get("requestId"))
         if request_id is None:
             return [self.unread(event)]
         if data.get("resolvedByHook") is True:
@@ -329,7 +329,7 @@ class CopilotDialect(Steering):
         return [*found, InterruptRequested((question,))]
 
     def _offered(self, data: Data) -> bool:
-        return data.get("toolName") in self._story.calls.names and word(data.get("toolCallId")) is not None
+        return data.get("toolName") in self._story.calls.names and non_empty(data.get("toolCallId")) is not None
 
     def _client_call(self, event: Data) -> list[Event]:
         """Of a tool of the client's own."""
@@ -362,7 +362,7 @@ class CopilotDialect(Steering):
             case "models":
                 return "models.list", {}, models
             case "fork":
-                return "sessions.fork", session, lambda result: word(result.get("sessionId"))
+                return "sessions.fork", session, lambda result: non_empty(result.get("sessionId"))
             case "delete":
                 return "sessions.delete", session, lambda result: None
             case "set_model":

@@ -29,15 +29,15 @@ from gateway.wire.dialects.copilot.ignored_events import NOISE
 from gateway.wire.dialects.copilot.session_state import FACTS
 from gateway.wire.dialects.copilot.subagents import Lane, Lanes
 from gateway.wire.dialects.copilot.tool_calls import Calls
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 Data = dict[str, Any]
 
 
 class Story:
-    def __init__(self, own: Callable[[str], str], facts: dict[str, Any], announced: dict[str, Any]) -> None:
+    def __init__(self, own: Callable[[str], str], facts: dict[str, Any], handshake_layer: dict[str, Any]) -> None:
         self.lanes, self.calls = Lanes(own), Calls(own)
-        self.facts, self.announced = facts, announced
+        self.facts, self.handshake_layer = facts, handshake_layer
         self.error: TurnFailed | None = None
         """Why the turn fails, if nothing comes after it."""
 
@@ -61,7 +61,7 @@ class Story:
         if kind in NOISE:
             return []
         if (tell := FACTS.get(kind)) is not None:
-            return tell(self.facts, self.announced, data) if "agentId" not in event else []
+            return tell(self.facts, self.handshake_layer, data) if "agentId" not in event else []
         reader = READERS.get(kind)
         return None if reader is None else reader(self, event, data)
 
@@ -77,7 +77,7 @@ class Story:
     # -- words
 
     def _text(self, event: Data, data: Data) -> list[Event] | None:
-        message_id, words = word(data.get("messageId")), text(data.get("deltaContent"))
+        message_id, words = non_empty(data.get("messageId")), text(data.get("deltaContent"))
         if message_id is None or words is None:
             return None
         if not words:
@@ -86,7 +86,7 @@ class Story:
 
     def _thought(self, event: Data, data: Data) -> list[Event] | None:
         """A delta, or the whole thought: that comes after the message, and is told only if no delta was."""
-        thought_id = word(data.get("reasoningId"))
+        thought_id = non_empty(data.get("reasoningId"))
         words = text(data.get("deltaContent" if "deltaContent" in data else "content"))
         if thought_id is None or words is None:
             return None
@@ -102,7 +102,7 @@ class Story:
 
     def _message(self, event: Data, data: Data) -> list[Event] | None:
         """The answer of one model call, whole: told where it did not come in deltas."""
-        message_id, words = word(data.get("messageId")), text(data.get("content"))
+        message_id, words = non_empty(data.get("messageId")), text(data.get("content"))
         if message_id is None:
             return None
 
@@ -151,7 +151,7 @@ class Story:
     # -- model calls
 
     def _step(self, event: Data, data: Data) -> list[Event] | None:
-        name = f"turn {word(data.get('turnId')) or ''}".strip()
+        name = f"turn {non_empty(data.get('turnId')) or ''}".strip()
         warned = self._went_on() if "agentId" not in event else []
         told = self._in_lane(event, lambda lane: [StepStarted(name, lane.subagent)]) or []
         return [*warned, *told]
@@ -164,7 +164,7 @@ class Story:
     def _step_end(self, event: Data, data: Data) -> list[Event] | None:
         if not self.lanes.knows(event.get("agentId")):
             return []
-        name = f"turn {word(data.get('turnId')) or ''}".strip()
+        name = f"turn {non_empty(data.get('turnId')) or ''}".strip()
 
         def told(lane: Lane) -> list[Event]:
             found: list[Event] = []
@@ -182,9 +182,9 @@ class Story:
         used = accounted({name: data.get(theirs) for name, theirs in names.items()})
         found: list[Event] = []
         if used is not None:
-            provider = word(data.get("modelProvider"))
+            provider = non_empty(data.get("modelProvider"))
             provider = None if provider == "other" else provider
-            found.append(replace(used, model=word(data.get("model")), provider=provider))
+            found.append(replace(used, model=non_empty(data.get("model")), provider=provider))
         return found + _cost(data.get("cost"))
 
     def _failed(self, event: Data, data: Data) -> list[Event] | None:
@@ -197,12 +197,12 @@ class Story:
     # -- subagents
 
     def _subagent(self, event: Data, data: Data) -> list[Event] | None:
-        agent_id = word(event.get("agentId")) or word(data.get("toolCallId"))
+        agent_id = non_empty(event.get("agentId")) or non_empty(data.get("toolCallId"))
         if agent_id is None:
             return None
         call = self.calls.known(data.get("toolCallId"))
-        name = word(data.get("agentDisplayName")) or word(data.get("agentName"))
-        about, parent = word(data.get("agentDescription")), word(data.get("parentId"))
+        name = non_empty(data.get("agentDisplayName")) or non_empty(data.get("agentName"))
+        about, parent = non_empty(data.get("agentDescription")), non_empty(data.get("parentId"))
         return self.lanes.open(agent_id, name, about, parent, call.id if call else None)[1]
 
     def _subagent_end(self, event: Data, data: Data) -> list[Event] | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import TEXTUAL
-from gateway.wire.client_tools import described, named, schema
+from gateway.wire.client_tools import by_safe_name, described, schema
 from gateway.wire.dialects.base import Begin, Block, Prompt
-from gateway.wire.fields import present, text, word
+from gateway.wire.fields import non_empty, present, text
 
 PREFIX = "COPILOT_PROVIDER_"
 TEXTS = {
@@ -82,14 +82,14 @@ def client_tools(given: Begin) -> list[dict[str, Any]]:
     """The client's own. Whether one may run is for the client to say: nobody is asked for leave before."""
     return [
         {"name": name, "description": described(tool), "parameters": schema(tool), "skipPermission": True}
-        for name, tool in named(given.tools).items()
+        for name, tool in by_safe_name(given.tools).items()
     ]
 
 
 def mcp_servers(given: Begin) -> dict[str, dict[str, Any]]:
     found = {}
     for server in given.mcp_servers:
-        if (name := word(server.get("name"))) is not None:
+        if (name := non_empty(server.get("name"))) is not None:
             found[name] = _mcp_server(server)
     return found
 
@@ -125,8 +125,8 @@ def _attachment(block: Block) -> dict[str, Any] | None:
         case {"type": "image" | "audio" as kind, "data": str(data), "mimeType": str(mime)}:
             return {"type": "blob", "data": data, "mimeType": mime, "displayName": kind}
         case {"type": "resource", "resource": {"blob": str(data)} as resource}:
-            mime = word(resource.get("mimeType")) or "application/octet-stream"
-            name = (word(resource.get("uri")) or "file").rpartition("/")[2] or "file"
+            mime = non_empty(resource.get("mimeType")) or "application/octet-stream"
+            name = (non_empty(resource.get("uri")) or "file").rpartition("/")[2] or "file"
             return {"type": "blob", "data": data, "mimeType": mime, "displayName": name}
         case _:
             return None

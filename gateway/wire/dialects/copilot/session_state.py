@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.events import Custom, Event
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 from gateway.wire.session_paths import COMMANDS, CWD, EFFORT, HERE, MODE, MODEL, SERVERS, SKILLS, TITLE
 from gateway.wire.session_paths import MODES as MODES_OFFERED
 
@@ -26,37 +26,37 @@ Data = dict[str, Any]
 def model_state(facts: Flat, told: Any) -> None:
     """`modelState` of an answer."""
     state = obj(told)
-    facts |= present({MODEL: word(state.get("modelId")), EFFORT: word(state.get("reasoningEffort"))})
+    facts |= present({MODEL: non_empty(state.get("modelId")), EFFORT: non_empty(state.get("reasoningEffort"))})
 
 
 def opened(facts: Flat, result: Data) -> None:
     """The answer to `session.create` and `session.resume`."""
     facts[MODES_OFFERED] = list(MODES)
-    facts[MODE] = word(result.get("mode")) or "interactive"
+    facts[MODE] = non_empty(result.get("mode")) or "interactive"
     model_state(facts, result.get("modelState"))
 
 
-def _started(facts: Flat, announced: Flat, data: Data) -> list[Event]:
-    announced |= present({"identity.version": word(data.get("copilotVersion"))})
-    cwd = word(obj(data.get("context")).get("cwd"))
-    facts |= present({MODEL: word(data.get("selectedModel")), CWD: cwd})
+def _started(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
+    handshake_layer |= present({"identity.version": non_empty(data.get("copilotVersion"))})
+    cwd = non_empty(obj(data.get("context")).get("cwd"))
+    facts |= present({MODEL: non_empty(data.get("selectedModel")), CWD: cwd})
     return []
 
 
-def _mode(facts: Flat, announced: Flat, data: Data) -> list[Event]:
-    mode = word(data.get("newMode"))
+def _mode(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
+    mode = non_empty(data.get("newMode"))
     if mode is None or facts.get(MODE) == mode:
         return []
     facts[MODE] = mode
     return [Custom("session.mode", {"mode": mode})]
 
 
-def _model(facts: Flat, announced: Flat, data: Data) -> list[Event]:
-    facts |= present({MODEL: word(data.get("newModel")), EFFORT: word(data.get("reasoningEffort"))})
+def _model(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
+    facts |= present({MODEL: non_empty(data.get("newModel")), EFFORT: non_empty(data.get("reasoningEffort"))})
     return []
 
 
-def _title(facts: Flat, announced: Flat, data: Data) -> list[Event]:
+def _title(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     title = text(data.get("title"))
     if title is None or facts.get(TITLE) == title:
         return []
@@ -64,7 +64,7 @@ def _title(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     return [Custom("session.info", {"title": title})]
 
 
-def _usage(facts: Flat, announced: Flat, data: Data) -> list[Event]:
+def _usage(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     """Of the context, by the agent's own count."""
     told = present({"used": count(data.get("currentTokens")), "size": count(data.get("tokenLimit"))})
     news = {f"{HERE}.usage.{key}": value for key, value in told.items()}
@@ -74,26 +74,26 @@ def _usage(facts: Flat, announced: Flat, data: Data) -> list[Event]:
     return [Custom("session.usage", told)]
 
 
-def _commands(facts: Flat, announced: Flat, data: Data) -> list[Event]:
+def _commands(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     keys = ("name", "description")
     told = [present({key: text(one.get(key)) for key in keys}) for one in items(data.get("commands"))]
     facts[COMMANDS] = told
     return [Custom("session.commands", {"commands": told})]
 
 
-def _skills(facts: Flat, announced: Flat, data: Data) -> list[Event]:
-    facts[SKILLS] = [name for one in items(data.get("skills")) if (name := word(one.get("name")))]
+def _skills(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
+    facts[SKILLS] = [name for one in items(data.get("skills")) if (name := non_empty(one.get("name")))]
     return []
 
 
-def _mcp_servers(facts: Flat, announced: Flat, data: Data) -> list[Event]:
+def _mcp_servers(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     keys = ("name", "status", "error")
     servers = [present({key: text(one.get(key)) for key in keys}) for one in items(data.get("servers"))]
     facts[SERVERS] = servers
     return []
 
 
-def _mcp_server(facts: Flat, announced: Flat, data: Data) -> list[Event]:
+def _mcp_server(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     """Only what keeps a server's tools away is worth a word."""
     about = present({key: text(data.get(key)) for key in ("serverName", "status", "error")})
     quiet = about.get("status") in ("pending", "connected", "disabled", "not_configured", None)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from gateway.errors import AgentFault
 from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 Data = dict[str, Any]
 Then = Callable[[Data, AgentFault | None], list[Event]]
@@ -75,7 +75,7 @@ class Steering(Dialect):
         if key != self.turn.key or not self.busy:
             return []
         self._unnamed -= 1
-        name = word(result.get("messageId"))
+        name = non_empty(result.get("messageId"))
         if name in self._came:
             return [words, *self._settle()]
         if name is not None:
@@ -83,7 +83,7 @@ class Steering(Dialect):
         return self._settle()
 
     def _message_came(self, event: Data) -> list[Event]:
-        name = word(obj(event.get("data")).get("messageId")) or ""
+        name = non_empty(obj(event.get("data")).get("messageId")) or ""
         self._came.add(name)
         words = self._words.pop(name, None) or self._claimed.pop(name, None)
         if words is None:

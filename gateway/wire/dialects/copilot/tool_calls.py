@@ -17,7 +17,7 @@ import orjson
 from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.wire.acp.content import to_part
 from gateway.wire.acp.terminals import Output
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 DETAIL_CHARS = 20_000
 """A longer text for the timeline (a diff) is left out: the result itself is there."""
@@ -64,13 +64,13 @@ class Calls:
 
     def streamed(self, data: dict[str, Any], subagent: str | None) -> list[Event] | None:
         """A piece of the input. None: it belongs to no call."""
-        agents_id, delta = word(data.get("toolCallId")), text(data.get("inputDelta"))
+        agents_id, delta = non_empty(data.get("toolCallId")), text(data.get("inputDelta"))
         if agents_id is None or delta is None:
             return None
         call = self._calls.get(agents_id)
         found: list[Event] = []
         if call is None or call.answered:
-            call, found = self._start(agents_id, word(data.get("toolName")), subagent)
+            call, found = self._start(agents_id, non_empty(data.get("toolName")), subagent)
             call.free = data.get("toolType") == "custom"
         if call.ended or not delta:
             return found
@@ -81,18 +81,18 @@ class Calls:
 
     def settled(self, data: dict[str, Any], subagent: str | None) -> list[Event] | None:
         """The call as a whole: the input is complete. None: it has no id."""
-        agents_id = word(data.get("toolCallId"))
+        agents_id = non_empty(data.get("toolCallId"))
         if agents_id is None:
             return None
         call = self._calls.get(agents_id)
         found: list[Event] = []
         if call is None or call.answered:
-            name = word(data.get("toolName")) or word(data.get("name"))
+            name = non_empty(data.get("toolName")) or non_empty(data.get("name"))
             call, found = self._start(agents_id, name, subagent)
         return [*found, *self._end(call, data)]
 
     def result(self, data: dict[str, Any], subagent: str | None) -> list[Event] | None:
-        agents_id = word(data.get("toolCallId"))
+        agents_id = non_empty(data.get("toolCallId"))
         if agents_id is None:
             return None
         call, found = self.known(agents_id), list[Event]()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gateway.events import Warning
 from gateway.wire.dialects.base import Block
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 LARGEST = 11_000_000
 """Characters of base64. A message of more than 16 MiB breaks the connection, and with it every session on it."""
@@ -35,7 +35,7 @@ def _call(block: Block) -> Call | None:
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return "image.attach_bytes", {"content_base64": data, "ext": mime.rpartition("/")[2]}
         case {"type": "resource", "resource": {"blob": str(data)} as resource}:
-            mime = word(obj(resource).get("mimeType")) or "application/octet-stream"
+            mime = non_empty(obj(resource).get("mimeType")) or "application/octet-stream"
             name = (text(obj(resource).get("uri")) or "").rstrip("/").rpartition("/")[2] or "file"
             if mime == "application/pdf":
                 return "pdf.attach", {"content_base64": data, "filename": f"{name.removesuffix('.pdf')}.pdf"}

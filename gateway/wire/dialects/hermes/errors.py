@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import TurnFailed
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 SIGN_IN = re.compile(r"No (inference|LLM) provider configured|HTTP 40[13]\b|\bAPI key\b.{0,40}(missing|not set|found)")
 SESSION_GONE = (4001, 4007)
@@ -23,7 +23,7 @@ def is_lost(error: Any) -> bool:
 
 def rpc_fault(error: Any, method: str) -> AgentFault:
     """An error answer to a request of ours."""
-    words = word(obj(error).get("message")) or "no reason given"
+    words = non_empty(obj(error).get("message")) or "no reason given"
     code = "SESSION_NOT_FOUND" if is_lost(error) else "AUTH_REQUIRED" if SIGN_IN.search(words) else "AGENT_ERROR"
     return AgentFault(f"the agent answered {method} with an error: {words}", code=code, method=method)
 

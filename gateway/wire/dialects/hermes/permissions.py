@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
-from gateway.wire.fields import obj, present, text, word
+from gateway.wire.fields import non_empty, obj, present, text
 
 CHOICES = {
     "once": "Allow once",
@@ -38,7 +38,7 @@ class Pending:
     @property
     def request_id(self) -> str | None:
         """Approvals have none: the oldest is answered first."""
-        return word(self.payload.get("request_id"))
+        return non_empty(self.payload.get("request_id"))
 
 
 def question(question_id: str, pending: Pending, call_id: str | None, params: Mapping[str, Any]) -> Interrupt:
@@ -47,7 +47,7 @@ def question(question_id: str, pending: Pending, call_id: str | None, params: Ma
         case "approval":
             return _approval(question_id, payload, call_id, params.get("approval_timeout"))
         case "clarify":
-            asked = word(payload.get("question")) or "The agent asks a question."
+            asked = non_empty(payload.get("question")) or "The agent asks a question."
             options = [choice for choice in payload.get("choices") or () if isinstance(choice, str)]
             schema = _form("answer", {"type": "string", "title": asked} | ({"examples": options} if options else {}))
             return _input(question_id, "clarify", asked, schema, call_id, present({"choices": options}))
@@ -55,14 +55,14 @@ def question(question_id: str, pending: Pending, call_id: str | None, params: Ma
             schema = _form("password", {"type": "string", "format": "password", "writeOnly": True})
             return _input(question_id, "sudo", "A command asks for the password of sudo.", schema, call_id, {})
         case kind:
-            name = word(payload.get("env_var"))
-            asked = word(payload.get("prompt")) or f"The agent asks for the value of {name or 'a secret'}."
+            name = non_empty(payload.get("env_var"))
+            asked = non_empty(payload.get("prompt")) or f"The agent asks for the value of {name or 'a secret'}."
             schema = _form("value", {"type": "string", "format": "password", "writeOnly": True})
             return _input(question_id, kind, asked, schema, call_id, present({"envVar": name}))
 
 
 def _approval(question_id: str, payload: dict[str, Any], call_id: str | None, waits: Any) -> Interrupt:
-    command, why = word(payload.get("command")), word(payload.get("description"))
+    command, why = non_empty(payload.get("command")), non_empty(payload.get("description"))
     shown = present({"command": command, "description": why, "choices": choices(payload)})
     return Interrupt(
         id=question_id,

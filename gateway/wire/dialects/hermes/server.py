@@ -18,7 +18,7 @@ from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
 from gateway.wire.dialects.hermes.errors import broke
 from gateway.wire.dialects.hermes.pending_permissions import Questions
 from gateway.wire.dialects.hermes.session_state import facts_of
-from gateway.wire.fields import text, word
+from gateway.wire.fields import non_empty, text
 from gateway.wire.session_paths import TITLE
 
 NOISE = {
@@ -158,7 +158,7 @@ class Hermes(Questions):
         return [Custom("hermes.subagent", {"type": kind, **shown})] if found is None else found
 
     def _title(self, payload: dict[str, Any]) -> list[Event] | None:
-        title = word(payload.get("title"))
+        title = non_empty(payload.get("title"))
         if title is None:
             return None
         self.facts[TITLE] = title
@@ -197,16 +197,16 @@ class Hermes(Questions):
             case "interrupted" | "error":
                 return [*self.speech.end_text(), *self.end("cancelled")]
             case _:
-                warning = word(payload.get("warning"))
+                warning = non_empty(payload.get("warning"))
                 notes: list[Event] = [Warning("HISTORY", warning)] if warning else []
                 return [*self.speech.last(payload), *notes, *self.end()]
 
     def _info(self, payload: dict[str, Any]) -> list[Event]:
         self.facts |= facts_of(payload)
-        self.provider = word(payload.get("provider")) or self.provider
-        if (version := word(payload.get("version"))) is not None:
-            self.announced["identity.version"] = version
-        if (stored := word(payload.get("stored_session_id"))) is not None:
+        self.provider = non_empty(payload.get("provider")) or self.provider
+        if (version := non_empty(payload.get("version"))) is not None:
+            self.handshake_layer["identity.version"] = version
+        if (stored := non_empty(payload.get("stored_session_id"))) is not None:
             self.session_id = stored  # after a compression it goes on under a new one
         return self._at_rest() if payload.get("running") is False else []
 
@@ -232,7 +232,7 @@ class Hermes(Questions):
 
     def _errored(self, payload: dict[str, Any]) -> list[Event] | None:
         """Inside a turn it may be the end or just a notice: the session at rest tells. Before one it is the end."""
-        words = word(payload.get("message"))
+        words = non_empty(payload.get("message"))
         if words is None:
             return None
         known, self._error = self._error, words

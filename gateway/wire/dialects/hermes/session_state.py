@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SERVERS, TITLE
 
 KEPT = {
@@ -19,12 +19,12 @@ KEPT = {
 
 def facts_of(info: dict[str, Any]) -> dict[str, Any]:
     """By dotted path. Its tools by their sets; the system prompt and prices of updates stay inside."""
-    found: dict[str, Any] = {KEPT[name]: word(info.get(name)) for name in KEPT}
-    model, provider = word(info.get("model")), found[PROVIDER]
+    found: dict[str, Any] = {KEPT[name]: non_empty(info.get(name)) for name in KEPT}
+    model, provider = non_empty(info.get("model")), found[PROVIDER]
     found[MODEL] = f"{provider}:{model}" if provider and model else model
     sets = [tools for tools in obj(info.get("tools")).values() if isinstance(tools, list)]
-    found["tools.items"] = [{"name": tool, "description": ""} for tools in sets for tool in tools if word(tool)]
-    found[SERVERS] = [{"name": name} for one in items(info.get("mcp_servers")) if (name := word(one.get("name")))]
+    found["tools.items"] = [{"name": tool, "description": ""} for tools in sets for tool in tools if non_empty(tool)]
+    found[SERVERS] = [{"name": name} for one in items(info.get("mcp_servers")) if (name := non_empty(one.get("name")))]
     return present(found)
 
 
@@ -34,7 +34,7 @@ def model_list(result: Any) -> list[dict[str, Any]]:
     current = (text(told.get("provider")), text(told.get("model")))
     found: list[dict[str, Any]] = []
     for provider in items(told.get("providers")):
-        slug, models = word(provider.get("slug")), provider.get("models")
+        slug, models = non_empty(provider.get("slug")), provider.get("models")
         if slug is None or not isinstance(models, list) or provider.get("authenticated") is False:
             continue
         able = obj(provider.get("capabilities"))

@@ -14,7 +14,7 @@ from gateway.wire.dialects.hermes.errors import is_lost, rpc_fault
 from gateway.wire.dialects.hermes.rpc_calls import Calls, Then
 from gateway.wire.dialects.hermes.session_state import facts_of
 from gateway.wire.dialects.hermes.usage import Totals
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 COLUMNS = 100
 NOTHING_TO_COPY = 4008
@@ -46,7 +46,7 @@ class Sessions(Calls):
 
     def _created(self, result: Any, error: Any) -> list[Event]:
         told = obj(result)
-        live, stored = word(told.get("session_id")), word(told.get("stored_session_id"))
+        live, stored = non_empty(told.get("session_id")), non_empty(told.get("stored_session_id"))
         if live is None or stored is None:
             return self._fail("session.create", error)
         self._goes_by(live, stored)
@@ -56,8 +56,8 @@ class Sessions(Calls):
 
     def _resumed(self, result: Any, error: Any) -> list[Event]:
         told = obj(result)
-        live = word(told.get("session_id"))
-        stored = word(told.get("session_key")) or word(told.get("resumed")) or self.given.session_id
+        live = non_empty(told.get("session_id"))
+        stored = non_empty(told.get("session_key")) or non_empty(told.get("resumed")) or self.given.session_id
         if live is None or stored is None:
             return self._not_there(error)
         if self.given.fork:
@@ -81,7 +81,7 @@ class Sessions(Calls):
         if obj(error).get("code") == NOTHING_TO_COPY:
             self._create()
             return []
-        live, stored = word(obj(result).get("live")), word(obj(result).get("session_key"))
+        live, stored = non_empty(obj(result).get("live")), non_empty(obj(result).get("session_key"))
         if live is None or stored is None:
             return self._fail("session.branch", error)
         self._goes_by(live, stored)
@@ -92,7 +92,7 @@ class Sessions(Calls):
         """`then` gets both ids of the copy: `live` and `session_key`."""
 
         def branched(result: Any, error: Any) -> list[Event]:
-            copy = word(obj(result).get("session_id"))
+            copy = non_empty(obj(result).get("session_id"))
             if copy is None:
                 return then(None, error or {})
 
@@ -115,7 +115,7 @@ class Sessions(Calls):
             self.ready = True
             if error is None:
                 return []
-            words = word(obj(error).get("message")) or "no reason given"
+            words = non_empty(obj(error).get("message")) or "no reason given"
             return [Warning("CWD", f"the session stays in the directory that it was in: {words}")]
 
         if there == self.given.cwd:
@@ -130,7 +130,9 @@ class Sessions(Calls):
     # -- as actions
 
     def fork(self, ticket: str) -> None:
-        self._copy(self.live, self.replying(ticket, "session.branch", lambda told: word(obj(told).get("session_key"))))
+        self._copy(
+            self.live, self.replying(ticket, "session.branch", lambda told: non_empty(obj(told).get("session_key")))
+        )
 
     def delete(self, ticket: str) -> None:
         """A live session cannot be deleted, so it is closed first."""

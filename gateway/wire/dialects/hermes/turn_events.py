@@ -26,7 +26,7 @@ from gateway.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from gateway.wire.fields import items, json_text, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, present, text
 
 Payload = dict[str, Any]
 
@@ -117,7 +117,7 @@ class Speech:
     # -- calls
 
     def call_began(self, payload: Payload) -> list[Event] | None:
-        call_id, name = word(payload.get("tool_id")), word(payload.get("name"))
+        call_id, name = non_empty(payload.get("tool_id")), non_empty(payload.get("name"))
         if call_id is None or name is None:
             return None
         if call_id in self.calls:
@@ -170,7 +170,7 @@ class Speech:
 
     def subagent(self, moment: str, payload: Payload) -> list[Event] | None:
         """None: nothing that can be said in an event."""
-        told = word(payload.get("subagent_id"))
+        told = non_empty(payload.get("subagent_id"))
         if told is None:
             return None
         own = self._own(f"subagent:{told}")
@@ -183,14 +183,14 @@ class Speech:
 
     def _delegated(self, told: str, own: str, payload: Payload) -> list[Event]:
         self._subagents.add(told)
-        parent = word(payload.get("parent_id"))
+        parent = non_empty(payload.get("parent_id"))
         by = [call for call in self.calls.values() if not call.done and call.name == "delegate_task"]
-        goal = word(payload.get("goal"))
+        goal = non_empty(payload.get("goal"))
         return [
             *self.end_text(),
             SubagentStarted(
                 own,
-                name=word(payload.get("model")) or "subagent",
+                name=non_empty(payload.get("model")) or "subagent",
                 description=goal,
                 parent=self._own(f"subagent:{parent}") if parent in self._subagents else None,
                 tool_call_id=by[0].id if len(by) == 1 else None,
@@ -200,7 +200,7 @@ class Speech:
 
 def _concluded(own: str, payload: Payload) -> Event:
     said = text(payload.get("summary")) or text(payload.get("text"))
-    status = word(payload.get("status")) or "completed"
+    status = non_empty(payload.get("status")) or "completed"
     if status in ("completed", "complete", "success", "ok"):
         return SubagentFinished(own, said)
     return SubagentError(own, said or f"the subagent ended: {status}", status.upper())

@@ -18,7 +18,7 @@ from gateway.wire.dialects.hermes.errors import rpc_fault
 from gateway.wire.dialects.hermes.rpc_calls import Then
 from gateway.wire.dialects.hermes.session_state import model_list
 from gateway.wire.dialects.hermes.sessions import Sessions
-from gateway.wire.fields import items, obj, word
+from gateway.wire.fields import items, non_empty, obj
 
 EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"))
 """Any other value of `reasoning` would change how the user's own terminal shows thoughts, for good."""
@@ -82,10 +82,10 @@ class Wishes(Sessions):
             if error is not None and (other := as_file(method, params)) is not None:
                 self._attach(*other)
                 return []
-            if (ref := word(obj(result).get("ref_text"))) is not None:
+            if (ref := non_empty(obj(result).get("ref_text"))) is not None:
                 self._refs.append(ref)
             if error is not None:
-                words = word(obj(error).get("message")) or "no reason given"
+                words = non_empty(obj(error).get("message")) or "no reason given"
                 self._left_out.append(Warning("CONTENT_DROPPED", f"a part of the prompt was left out: {words}"))
             self.step()
             return []
@@ -107,7 +107,7 @@ class Wishes(Sessions):
             self.busy = False
             return [TurnFailed(rpc_fault(error, "config.set").detail, "MODEL_ERROR")]
         self.step()
-        warning = word(obj(result).get("warning"))
+        warning = non_empty(obj(result).get("warning"))
         return [Warning("MODEL", warning)] if warning else []
 
     def _as_argument(self, model: str) -> str:
@@ -143,9 +143,9 @@ class Wishes(Sessions):
     def list_models(self, then: Callable[[Any], None]) -> None:
         def listed(result: Any, error: Any) -> list[Event]:
             told = items(obj(result).get("providers"))
-            slugs = {slug for one in told if (slug := word(one.get("slug"))) is not None}
+            slugs = {slug for one in told if (slug := non_empty(one.get("slug"))) is not None}
             self._providers = tuple(sorted(slugs, key=len, reverse=True))
-            self.provider = word(obj(result).get("provider")) or self.provider
+            self.provider = non_empty(obj(result).get("provider")) or self.provider
             then(rpc_fault(error, "model.options") if error is not None else model_list(result))
             return []
 

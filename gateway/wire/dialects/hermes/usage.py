@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import TokenUsage
-from gateway.wire.fields import count, obj, word
+from gateway.wire.fields import count, non_empty, obj
 
 FIELDS = ("prompt", "completion", "reasoning", "total")
 
@@ -36,7 +36,7 @@ class Totals:
             return None
         return TokenUsage(
             provider=provider,
-            model=word(told.get("model")),
+            model=non_empty(told.get("model")),
             input_tokens=grown["prompt"],
             output_tokens=grown["completion"],
             total_tokens=grown["total"],

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import TurnFailed
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 SIGN_IN = re.compile(r"authentication source|no (api key|credential)|unauthorized|\b401\b|auth profile", re.IGNORECASE)
 OF_MODEL = re.compile(r"\bLLM\b|\bprovider\b|\bmodel\b|rate.?limit|overloaded|context (window|length)", re.IGNORECASE)
@@ -18,7 +18,7 @@ LOST = re.compile(r"session\b.{0,60}\b(not found|does not exist|deleted)|unknown
 
 
 def words_of(error: Any) -> str:
-    return word(obj(error).get("message")) or "no reason given"
+    return non_empty(obj(error).get("message")) or "no reason given"
 
 
 def code_of(words: str) -> str:

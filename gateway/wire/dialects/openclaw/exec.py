@@ -13,7 +13,7 @@ from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, Tu
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.openclaw.errors import broke
 from gateway.wire.dialects.openclaw.usage import spent
-from gateway.wire.fields import items, obj, text, word
+from gateway.wire.fields import items, non_empty, obj, text
 
 REFUSED = (
     "OpenClaw's gateway could not be started; often another one owns its state: stop that by `openclaw gateway stop`,"
@@ -63,7 +63,7 @@ class OpenClawExec(Dialect):
         if self.cancelled:
             return self.end("cancelled")
         self.busy = False
-        words = word(obj(told.get("error")).get("message")) or "the run failed, and no reason was given"
+        words = non_empty(obj(told.get("error")).get("message")) or "the run failed, and no reason was given"
         return [TurnFailed(words, "TURN_LIMIT") if told.get("status") == "timeout" else broke(words)]
 
     def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
@@ -76,4 +76,4 @@ class OpenClawExec(Dialect):
 
 
 def _payloads(told: dict[str, Any]) -> str:
-    return "\n\n".join(said for one in items(told.get("payloads")) if (said := word(one.get("text"))))
+    return "\n\n".join(said for one in items(told.get("payloads")) if (said := non_empty(one.get("text"))))

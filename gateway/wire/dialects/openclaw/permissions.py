@@ -11,7 +11,7 @@ from typing import Any
 
 from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 
 REQUESTS = {
     "exec.approval.requested": "exec.approval.resolve",
@@ -45,13 +45,13 @@ class Pending:
     @property
     def call_id(self) -> str | None:
         """OpenClaw's own id of the call in question."""
-        return word(self.request.get("toolCallId"))
+        return non_empty(self.request.get("toolCallId"))
 
 
 def session_of(payload: dict[str, Any]) -> tuple[str | None, str | None]:
     """The session and the run that ask."""
     about = obj(payload.get("request")) or payload
-    return word(about.get("sessionKey")), word(about.get("runId"))
+    return non_empty(about.get("sessionKey")), non_empty(about.get("runId"))
 
 
 def question(question_id: str, pending: Pending, call_id: str | None) -> Interrupt:
@@ -103,8 +103,8 @@ def _lasts(payload: dict[str, Any]) -> float | None:
 
 def _form(question_id: str, pending: Pending) -> Interrupt:
     asked = items(pending.payload.get("questions"))
-    fields = {name: _field(one) for one in asked if (name := word(one.get("questionId"))) is not None}
-    lines = [line for one in asked for line in (word(one.get("question")), word(one.get("url"))) if line]
+    fields = {name: _field(one) for one in asked if (name := non_empty(one.get("questionId"))) is not None}
+    lines = [line for one in asked for line in (non_empty(one.get("question")), non_empty(one.get("url"))) if line]
     return Interrupt(
         id=question_id,
         reason="input_required",
@@ -116,13 +116,13 @@ def _form(question_id: str, pending: Pending) -> Interrupt:
 
 
 def _field(asked: dict[str, Any]) -> dict[str, Any]:
-    about = present({"title": word(asked.get("header")), "description": word(asked.get("question"))})
+    about = present({"title": non_empty(asked.get("header")), "description": non_empty(asked.get("question"))})
     if asked.get("isSecret") is True:
         return {**about, "type": "string", "format": "password", "writeOnly": True}
     options = [
-        present({"const": word(option.get("label")), "description": word(option.get("description"))})
+        present({"const": non_empty(option.get("label")), "description": non_empty(option.get("description"))})
         for option in items(asked.get("options"))
-        if word(option.get("label"))
+        if non_empty(option.get("label"))
     ]
     one: dict[str, Any] = {"type": "string"}
     if options and asked.get("isOther") is not True:
@@ -145,7 +145,7 @@ def reply(pending: Pending, answer: Answer) -> tuple[str, dict[str, Any]]:
 
 def _filled(pending: Pending, given: dict[str, Any]) -> dict[str, list[str]]:
     """Empty unless every question has an answer: a part of them is none."""
-    names = [name for one in items(pending.payload.get("questions")) if (name := word(one.get("questionId")))]
+    names = [name for one in items(pending.payload.get("questions")) if (name := non_empty(one.get("questionId")))]
     told = {name: _listed(given.get(name)) for name in names}
     return told if all(told.values()) else {}
 

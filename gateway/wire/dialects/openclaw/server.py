@@ -22,7 +22,7 @@ from gateway.wire.dialects.openclaw.session_state import model_list
 from gateway.wire.dialects.openclaw.sessions import CONNECT, MODES, Sessions
 from gateway.wire.dialects.openclaw.turn_events import Speech
 from gateway.wire.dialects.openclaw.usage import spent
-from gateway.wire.fields import items, obj, text, word
+from gateway.wire.fields import items, non_empty, obj, text
 from gateway.wire.session_paths import MODEL
 
 NOISE = {
@@ -121,7 +121,7 @@ class OpenClaw(Sessions):
             case "set_model":
                 self._patch({"model": params.get("model")}, self.replying(ticket, "sessions.patch"))
             case "set_mode":
-                self._set_mode(ticket, word(params.get("mode")))
+                self._set_mode(ticket, non_empty(params.get("mode")))
             case "delete":
                 self.delete(ticket)
         return ticket
@@ -192,8 +192,8 @@ class OpenClaw(Sessions):
         match data.get("phase"):
             case "start" if ours and self.busy and self.cancelled:
                 self._abort()  # the first one came before there was anything to stop
-            case "model" if (model := word(data.get("model"))) is not None:
-                self.facts[MODEL] = f"{word(data.get('provider')) or ''}/{model}".lstrip("/")
+            case "model" if (model := non_empty(data.get("model"))) is not None:
+                self.facts[MODEL] = f"{non_empty(data.get('provider')) or ''}/{model}".lstrip("/")
             case "end" | "error" if not ours:
                 return self._speech.end_text()
         return []
@@ -222,7 +222,7 @@ class OpenClaw(Sessions):
     def _concluded(self, result: dict[str, Any]) -> list[Event]:
         found: list[Event] = []
         if not self._speech.spoke or self._heard != self._run:
-            words = [said for one in items(result.get("payloads")) if (said := word(one.get("text")))]
+            words = [said for one in items(result.get("payloads")) if (said := non_empty(one.get("text")))]
             found += self._speech.whole("\n\n".join(words)) if words else []
         meta = obj(result.get("meta"))
         agent = obj(meta.get("agentMeta"))
@@ -239,7 +239,7 @@ class OpenClaw(Sessions):
 
     def _asked(self, event: str, payload: dict[str, Any]) -> list[Event]:
         session, run = session_of(payload)
-        asked = word(payload.get("id"))
+        asked = non_empty(payload.get("id"))
         if session != self.session_id or asked is None:
             return []
         pending = Pending(event, asked, payload)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 
 def model_list(payload: Any) -> list[dict[str, Any]]:
     """`provider/model`, as `model` of a run takes it."""
     found = []
     for model in items(obj(payload).get("models")):
-        name, provider = word(model.get("id")), word(model.get("provider"))
+        name, provider = non_empty(model.get("id")), non_empty(model.get("provider"))
         if name is None or provider is None or model.get("available") is False:
             continue
-        levels = [level_id for level in items(model.get("thinkingLevels")) if (level_id := word(level.get("id")))]
+        levels = [level_id for level in items(model.get("thinkingLevels")) if (level_id := non_empty(level.get("id")))]
         about = {
             "id": f"{provider}/{name}",
             "name": text(model.get("name")),

@@ -13,7 +13,7 @@ from gateway.events import Event
 from gateway.wire.dialects.base import Begin
 from gateway.wire.dialects.openclaw.errors import rpc_fault, words_of
 from gateway.wire.dialects.openclaw.rpc_calls import Calls
-from gateway.wire.fields import obj, present, word
+from gateway.wire.fields import non_empty, obj, present
 from gateway.wire.session_paths import MODE, PERMISSION
 from gateway.wire.session_paths import MODES as OFFERED
 
@@ -41,7 +41,7 @@ class Sessions(Calls):
         super().begin(begin)
         self.ready, self.mark, self.permission = False, NOBODY, None
         if begin.params.get("connected") is not True:
-            self._connect(word(begin.params.get("token")))
+            self._connect(non_empty(begin.params.get("token")))
         if begin.session_id is None:
             self._create({"cwd": begin.cwd})
         elif begin.fork:
@@ -67,21 +67,21 @@ class Sessions(Calls):
         if answer.get("ok") is not True and TOO_LATE not in words and not self.ready:
             self.failure = AgentFault(f"OpenClaw's gateway did not accept the connection: {words}")
         server = obj(obj(answer.get("payload")).get("server"))
-        if (version := word(server.get("version"))) is not None:
-            self.announced["identity.version"] = version
+        if (version := non_empty(server.get("version"))) is not None:
+            self.handshake_layer["identity.version"] = version
 
     def _create(self, params: dict[str, Any]) -> None:
         mode = self.given.params.get("mode")
-        agent = word(self.given.params.get("agent"))
+        agent = non_empty(self.given.params.get("agent"))
         known = mode if mode in MODES else None
         self.call("sessions.create", {**params, **present({"agentId": agent, "permissionMode": known})}, self._created)
 
     def _created(self, payload: dict[str, Any], error: Any) -> list[Event]:
-        key = word(payload.get("key"))
+        key = non_empty(payload.get("key"))
         if error is not None or key is None:
             self.failure = rpc_fault(error, "sessions.create")
             return []
-        self.permits(word(obj(payload.get("entry")).get("permissionMode")))
+        self.permits(non_empty(obj(payload.get("entry")).get("permissionMode")))
         self._goes_by(key)
         return []
 
@@ -91,7 +91,7 @@ class Sessions(Calls):
         self.facts |= present({MODE: mode, PERMISSION: mode}) | {OFFERED: [{"id": one} for one in MODES]}
 
     def _resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
-        key = word(payload.get("key"))
+        key = non_empty(payload.get("key"))
         if error is not None:
             self.failure = rpc_fault(error, "sessions.resolve")
         elif payload.get("ok") is not True or key is None:

@@ -25,7 +25,7 @@ from gateway.events import (
     ToolCallStart,
 )
 from gateway.wire.acp.terminals import Output
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 Data = dict[str, Any]
 
@@ -97,7 +97,7 @@ class Speech:
     def _item_row(self, data: Data) -> list[Event] | None:
         if data.get("kind") != "preamble":
             return [] if text(data.get("kind")) in ROWS else None
-        item_id = word(data.get("itemId"))
+        item_id = non_empty(data.get("itemId"))
         if item_id is None:
             return None
         if item_id in self._told:
@@ -161,7 +161,7 @@ class Speech:
     # -- calls
 
     def _call(self, data: Data) -> list[Event] | None:
-        call_id, phase = word(data.get("toolCallId")), data.get("phase")
+        call_id, phase = non_empty(data.get("toolCallId")), data.get("phase")
         if call_id is None or phase not in ("start", "update", "result"):
             return None
         call = self.calls.get(call_id)
@@ -180,7 +180,7 @@ class Speech:
     def _began(self, call: Call, data: Data) -> list[Event]:
         args = data.get("args")
         told = json_text(args if isinstance(args, dict) else {} if args is None else {"input": args})
-        name = word(data.get("name")) or "tool"
+        name = non_empty(data.get("name")) or "tool"
         return [*self.end_text(), ToolCallStart(call.id, name), ToolCallArgs(call.id, told), ToolCallEnd(call.id)]
 
     def _plan(self, data: Data) -> Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Custom, Event, TokenUsage
-from gateway.wire.fields import count, obj, word
+from gateway.wire.fields import count, non_empty, obj
 
 
 def spent(usage: Any, provider: Any, model: Any, cost: Any) -> list[Event]:
@@ -17,8 +17,8 @@ def spent(usage: Any, provider: Any, model: Any, cost: Any) -> list[Event]:
         whole = fresh + (read or 0) + (written or 0)
         found.append(
             TokenUsage(
-                provider=word(provider),
-                model=word(model),
+                provider=non_empty(provider),
+                model=non_empty(model),
                 input_tokens=whole,
                 output_tokens=output,
                 total_tokens=whole + output,

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import TurnFailed
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 ABORTED = "MessageAbortedError"
 CUT_SHORT = "MessageOutputLengthError"
@@ -22,7 +22,7 @@ MODELS = ("APIError", "ContextOverflowError", "ContentFilterError", "StructuredO
 def broke(error: Any) -> TurnFailed:
     told = obj(error)
     data = obj(told.get("data"))
-    name, status = word(told.get("name")) or "error", data.get("statusCode")
+    name, status = non_empty(told.get("name")) or "error", data.get("statusCode")
     words = _plain(text(data.get("message")) or text(told.get("message")) or "") or name
     if name == "ProviderAuthError" or status == 401:
         return TurnFailed(words, "AUTH_REQUIRED")
@@ -40,7 +40,7 @@ def refused(answer: dict[str, Any], what: str) -> AgentFault:
 
 def _said(body: dict[str, Any]) -> str:
     data = obj(body.get("data"))
-    return text(data.get("message")) or text(body.get("message")) or word(body.get("name")) or ""
+    return text(data.get("message")) or text(body.get("message")) or non_empty(body.get("name")) or ""
 
 
 def _plain(words: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from gateway.events import Event
 from gateway.wire.dialects.base import Dialect, parsed
 from gateway.wire.dialects.opencode.requests import located
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 Heard = Callable[[dict[str, Any]], list[Event]]
 """Reads the answer to a call."""
@@ -42,7 +42,7 @@ class Calling(Dialect):
     def owner(cls, message: bytes) -> str | None:
         told = obj(parsed(message))
         if "type" not in told:
-            return (word(told.get("id")) or "").rpartition("-")[0] or None
+            return (non_empty(told.get("id")) or "").rpartition("-")[0] or None
         properties = obj(told.get("properties"))
         places = (properties, obj(properties.get("info")), obj(properties.get("part")))
-        return next((found for place in places if (found := word(place.get("sessionID")))), None)
+        return next((found for place in places if (found := non_empty(place.get("sessionID")))), None)

@@ -27,7 +27,7 @@ from gateway.events import (
     ToolCallStart,
 )
 from gateway.wire.acp.terminals import Output
-from gateway.wire.fields import count, items, json_text, obj, present, text, word
+from gateway.wire.fields import count, items, json_text, non_empty, obj, present, text
 
 SILENT = {
     "snapshot": "a commit in opencode's own store",
@@ -110,7 +110,7 @@ class Parts:
 
     def part(self, part: dict[str, Any]) -> list[Event] | None:
         """The part as it is now. None: it is of no kind that is known."""
-        part_id = word(part.get("id"))
+        part_id = non_empty(part.get("id"))
         match part.get("type"):
             case _ if part_id is None:
                 return None
@@ -178,8 +178,8 @@ class Parts:
         return found
 
     def _begin_call(self, part_id: str, part: dict[str, Any]) -> Call:
-        call = self._calls[part_id] = Call(self._own(part_id), word(part.get("tool")) or "tool")
-        message_id, call_id = word(part.get("messageID")), word(part.get("callID"))
+        call = self._calls[part_id] = Call(self._own(part_id), non_empty(part.get("tool")) or "tool")
+        message_id, call_id = non_empty(part.get("messageID")), non_empty(part.get("callID"))
         if message_id is not None and call_id is not None:
             self._named[message_id, call_id] = call
         return call
@@ -232,11 +232,11 @@ class Parts:
         return [] if name is None else [StepFinished(name, self.subagent)]
 
     def _used(self, part: dict[str, Any]) -> list[Event]:
-        self.finish = word(part.get("reason")) or self.finish
+        self.finish = non_empty(part.get("reason")) or self.finish
         cost = part.get("cost")
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 < cost < float("inf"):
             self.cost += cost
-        used = _tokens(obj(part.get("tokens")), self._models.get(word(part.get("messageID")) or "", self._by))
+        used = _tokens(obj(part.get("tokens")), self._models.get(non_empty(part.get("messageID")) or "", self._by))
         return [used] if used.input_tokens or used.output_tokens else []
 
 
@@ -270,7 +270,7 @@ def _content(words: str, state: dict[str, Any]) -> str | list[dict[str, Any]]:
 
 
 def _file(file: dict[str, Any]) -> dict[str, Any] | None:
-    url, mime = word(file.get("url")), word(file.get("mime"))
+    url, mime = non_empty(file.get("url")), non_empty(file.get("mime"))
     if url is None or mime is None:
         return None
     head, _, data = url.partition(";base64,")

@@ -18,7 +18,7 @@ from gateway.wire.dialects.opencode.http_calls import Calling
 from gateway.wire.dialects.opencode.pending_permissions import Questions, Waiting
 from gateway.wire.dialects.opencode.requests import session_path
 from gateway.wire.dialects.opencode.subagents import Lane, Lanes
-from gateway.wire.fields import items, obj, word
+from gateway.wire.fields import items, non_empty, obj
 
 
 class Asking(Calling):
@@ -44,7 +44,7 @@ class Asking(Calling):
         return self._asked(lane, properties, permission=False)
 
     def _asked(self, lane: Lane, asked: dict[str, Any], *, permission: bool) -> list[Event] | None:
-        request_id = word(asked.get("id"))
+        request_id = non_empty(asked.get("id"))
         if request_id is None:
             return None
         if not self.questions.new(request_id):

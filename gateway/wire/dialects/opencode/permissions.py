@@ -12,7 +12,7 @@ from typing import Any, Literal
 from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.opencode.parts import strings
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 Call = tuple[str, dict[str, Any] | None]
 """The path and the body of a POST."""
@@ -26,7 +26,7 @@ KINDS = {"once": "allow_once", "always": "allow_always", "reject": "reject_once"
 def permission_question(
     question_id: str, asked: dict[str, Any], call_id: str | None, subagent: str | None
 ) -> Interrupt:
-    permission = word(asked.get("permission")) or "tool"
+    permission = non_empty(asked.get("permission")) or "tool"
     patterns = strings(asked.get("patterns"))
     options = _options(asked)
     details = obj(asked.get("metadata"))
@@ -58,7 +58,7 @@ def permission_reply(request_id: str, asked: dict[str, Any], answer: Answer) -> 
         chosen = "once"
     if chosen in known and chosen != "reject":
         return path, {"reply": chosen}
-    return path, {"reply": "reject", "message": word(payload.get("message")) or REFUSED}
+    return path, {"reply": "reject", "message": non_empty(payload.get("message")) or REFUSED}
 
 
 def refuses(call: Call) -> bool:
@@ -129,7 +129,7 @@ def _field(question: dict[str, Any]) -> dict[str, Any]:
 
 def _offered(question: dict[str, Any]) -> dict[str, Any]:
     """Each label once: a schema that lists one twice matches neither."""
-    known = {label: option for option in items(question.get("options")) if (label := word(option.get("label")))}
+    known = {label: option for option in items(question.get("options")) if (label := non_empty(option.get("label")))}
     named = [
         present({"const": label, "title": label, "description": text(option.get("description"))})
         for label, option in known.items()

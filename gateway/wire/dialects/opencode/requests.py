@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gateway.wire.dialects.base import Begin, Block, Prompt
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 RULE = {"permission", "pattern", "action"}
 RETRIES = 2
@@ -73,7 +73,7 @@ def listed_models(body: Any) -> list[dict[str, Any]]:
     return [
         _model(provider_id, name, obj(model))
         for provider in items(told.get("providers"))
-        if (provider_id := word(provider.get("id"))) is not None
+        if (provider_id := non_empty(provider.get("id"))) is not None
         for name, model in obj(provider.get("models")).items()
     ]
 
@@ -112,8 +112,8 @@ def _parts(blocks: Sequence[Block]) -> list[dict[str, Any]]:
             case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime)}:
                 found.append(_file(mime, data, f"{mime.partition('/')[0]}-{number}"))
             case {"type": "resource", "resource": {"blob": str(data)} as resource}:
-                mime = word(resource.get("mimeType")) or "application/octet-stream"
-                name = (word(resource.get("uri")) or "").rpartition("/")[2]
+                mime = non_empty(resource.get("mimeType")) or "application/octet-stream"
+                name = (non_empty(resource.get("uri")) or "").rpartition("/")[2]
                 found.append(_file(mime, data, name or f"file-{number}"))
     return found
 

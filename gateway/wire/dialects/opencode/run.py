@@ -14,7 +14,7 @@ from gateway.wire.acp.errors import SESSION_NOT_RESUMED
 from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.opencode.errors import ABORTED, STOPS, broke
 from gateway.wire.dialects.opencode.parts import Parts
-from gateway.wire.fields import obj, word
+from gateway.wire.fields import non_empty, obj
 
 PARTS: frozenset[str | None] = frozenset(("step_start", "text", "reasoning", "tool_use", "step_finish"))
 REJECTED = "auto-rejecting"
@@ -50,13 +50,13 @@ class OpenCodeRun(Dialect):
         told = parsed(message)
         if not isinstance(told, dict):
             return [self.unread(message.decode("utf-8", "replace"))]
-        self.session_id = word(told.get("sessionID")) or self.session_id
+        self.session_id = non_empty(told.get("sessionID")) or self.session_id
         if told.get("type") == "error":
             error = obj(told.get("error"))
             if error.get("name") != ABORTED and self._error is None:
                 self._error = broke(error)
             return []
-        known = word(told.get("type")) in PARTS
+        known = non_empty(told.get("type")) in PARTS
         found = self._parts.part(obj(told.get("part"))) if known else None
         return [self.unread(told)] if found is None else found
 

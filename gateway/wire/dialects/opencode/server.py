@@ -22,7 +22,7 @@ from gateway.wire.dialects.opencode.requests import (
     session_path,
 )
 from gateway.wire.dialects.opencode.server_events import Reading
-from gateway.wire.fields import items, obj, word
+from gateway.wire.fields import items, non_empty, obj
 
 PREFIX = "ses"
 
@@ -84,7 +84,7 @@ class OpenCode(Reading):
 
     def _opened(self, answer: dict[str, Any]) -> list[Event]:
         info = obj(answer.get("body"))
-        session_id = word(info.get("id"))
+        session_id = non_empty(info.get("id"))
         if answer.get("status") != 200 or session_id is None:
             self.failure = refused(answer, "opencode has no session to work in")
             return []
@@ -131,7 +131,7 @@ class OpenCode(Reading):
     # -- between turns
 
     def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
-        session_id = word(params.get("sessionId")) or self.session_id or ""
+        session_id = non_empty(params.get("sessionId")) or self.session_id or ""
         match action:
             case "models":
                 return self._do("GET", "/config/providers", None, listed_models)

@@ -19,7 +19,7 @@ from gateway.wire.dialects.opencode.errors import CUT_SHORT, STOPS, broke
 from gateway.wire.dialects.opencode.requests import session_path
 from gateway.wire.dialects.opencode.steering import Steering
 from gateway.wire.dialects.opencode.subagents import Lane
-from gateway.wire.fields import count, items, obj, text, word
+from gateway.wire.fields import count, items, non_empty, obj, text
 from gateway.wire.session_paths import MODE, MODEL, TITLE
 
 NOISE = {
@@ -84,12 +84,12 @@ class Reading(Steering):
     def know(self, info: dict[str, Any]) -> None:
         """The session as the server has it."""
         model = obj(info.get("model"))
-        provider, name = word(model.get("providerID")), word(model.get("id"))
+        provider, name = non_empty(model.get("providerID")), non_empty(model.get("id"))
         used = f"{provider}/{name}" if provider and name else None
         told = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: used}
         self.facts |= {path: value for path, value in told.items() if value is not None}
-        if version := word(info.get("version")):
-            self.announced["identity.version"] = version
+        if version := non_empty(info.get("version")):
+            self.handshake_layer["identity.version"] = version
 
     # -- one event
 
@@ -125,7 +125,7 @@ class Reading(Steering):
 
     def _created(self, properties: dict[str, Any]) -> list[Event]:
         info = obj(properties.get("info"))
-        if (session_id := word(info.get("id"))) is not None:
+        if (session_id := non_empty(info.get("id"))) is not None:
             self.lanes.born(session_id, info)
         return []
 
@@ -168,18 +168,18 @@ class Reading(Steering):
 
     def _message(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
         info = obj(properties.get("info"))
-        message_id = word(info.get("id"))
+        message_id = non_empty(info.get("id"))
         if message_id is None:
             return None
         if info.get("role") != "assistant" or self.lanes.past(message_id):
             return []
         self._works(lane)
-        heard = self.answers_to(word(info.get("parentID"))) if lane.child is None else []
+        heard = self.answers_to(non_empty(info.get("parentID"))) if lane.child is None else []
         if heard and self.cancelled:  # it went on with them all the same
             self._aborted = False
             self.abort()
         lane.writes(message_id, done=obj(info.get("time")).get("completed") is not None)
-        lane.parts.message(message_id, word(info.get("providerID")), word(info.get("modelID")))
+        lane.parts.message(message_id, non_empty(info.get("providerID")), non_empty(info.get("modelID")))
         lane.failed(info.get("error"))
         if lane.child is None and info.get("structured") is not None:
             self._structured = info["structured"]
@@ -201,7 +201,7 @@ class Reading(Steering):
     def _delegated(self, lane: Lane, part: dict[str, Any]) -> list[Event]:
         """The call that a subagent works for names its session."""
         call = lane.parts.call(part.get("messageID"), part.get("callID"))
-        below = word(obj(obj(part.get("state")).get("metadata")).get("sessionId"))
+        below = non_empty(obj(obj(part.get("state")).get("metadata")).get("sessionId"))
         if call is None or call.child is not None or below in (None, lane.session_id):
             return []
         call.child = below
@@ -216,7 +216,7 @@ class Reading(Steering):
 
     def _removed(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
         """Somebody took back what was said; AG-UI cannot."""
-        told = {key: word(properties.get(key)) for key in ("messageID", "partID") if key in properties}
+        told = {key: non_empty(properties.get(key)) for key in ("messageID", "partID") if key in properties}
         return [Custom("opencode.removed", told, subagent=lane.subagent)]
 
     def _failed(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.opencode.permission_answers import Asking
 from gateway.wire.dialects.opencode.requests import prompt_body, session_path
-from gateway.wire.fields import text, word
+from gateway.wire.fields import non_empty, text
 
 
 class Steering(Asking):
@@ -67,7 +67,7 @@ class Steering(Asking):
 
     def users_part(self, part: dict[str, Any]) -> list[Event]:
         """Of a message that is none of the agent's."""
-        said, message_id = text(part.get("text")), word(part.get("messageID"))
+        said, message_id = text(part.get("text")), non_empty(part.get("messageID"))
         words = next((one for one in self._unseen if one.text == said), None)
         if words is None or message_id is None or part.get("type") != "text":
             return []

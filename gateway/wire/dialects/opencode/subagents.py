@@ -14,7 +14,7 @@ from gateway.events import Event, SubagentError, SubagentFinished, SubagentStart
 from gateway.wire.acp.plans import Plans
 from gateway.wire.dialects.opencode.errors import ABORTED, broke
 from gateway.wire.dialects.opencode.parts import Parts
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Child:
     @classmethod
     def of(cls, info: dict[str, Any]) -> Child | None:
         """None: it is nobody's child."""
-        parent, agent = word(info.get("parentID")), word(info.get("agent"))
+        parent, agent = non_empty(info.get("parentID")), non_empty(info.get("agent"))
         title = (text(info.get("title")) or "").removesuffix(f" (@{agent} subagent)")
         return None if parent is None else cls(parent, agent or "subagent", title or None)
 

@@ -15,7 +15,7 @@ from gateway.wire.dialects.base import NOTHING, Begin, Reply
 from gateway.wire.dialects.pi.errors import cleaned
 from gateway.wire.dialects.pi.models import listed, named, reference
 from gateway.wire.dialects.pi.reader import PiReader
-from gateway.wire.fields import obj, present, text, word
+from gateway.wire.fields import non_empty, obj, present, text
 from gateway.wire.session_paths import EFFORT, MODEL
 
 Then = Callable[[dict[str, Any]], list[Event]]
@@ -67,13 +67,13 @@ class PiCommands(PiReader):
 
     def _know(self, state: dict[str, Any]) -> None:
         wanted = None if self.given.fork else self.given.session_id
-        self.session_id = word(state.get("sessionId")) or self.session_id
+        self.session_id = non_empty(state.get("sessionId")) or self.session_id
         self.anew = wanted is not None and self.session_id != wanted
         self._set_to(state.get("model"), state.get("thinkingLevel"))
 
     def _set_to(self, model: Any, level: Any = None) -> None:
         self._model = reference(model) or self._model
-        self.facts |= present({MODEL: self._model, EFFORT: word(level)})
+        self.facts |= present({MODEL: self._model, EFFORT: non_empty(level)})
 
     # -- between turns
 

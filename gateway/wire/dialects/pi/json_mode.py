@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from gateway.events import Event
 from gateway.wire.dialects.base import Prompt
 from gateway.wire.dialects.pi.reader import SHARED, Handler, PiReader
-from gateway.wire.fields import word
+from gateway.wire.fields import non_empty
 
 
 class PiJson(PiReader):
@@ -25,7 +25,7 @@ class PiJson(PiReader):
 
     def _header(self, told: dict[str, Any]) -> list[Event]:
         wanted = None if self.given.fork else self.given.session_id
-        self.session_id = word(told.get("id")) or self.session_id
+        self.session_id = non_empty(told.get("id")) or self.session_id
         self.anew = wanted is not None and self.session_id != wanted
         return []
 

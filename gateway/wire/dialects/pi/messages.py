@@ -25,7 +25,7 @@ from gateway.events import (
 from gateway.wire.acp.content import to_part
 from gateway.wire.dialects.pi.tool_calls import Calls
 from gateway.wire.dialects.pi.usage import Ledger
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 
 Kind = Literal["text", "thinking"]
 
@@ -51,7 +51,7 @@ class Lane:
 
     def read(self, told: dict[str, Any]) -> Iterable[Event] | None:
         """None: not understood, or none of a lane's."""
-        handler = LANES_OWN.get(word(told.get("type")) or "")
+        handler = LANES_OWN.get(non_empty(told.get("type")) or "")
         return None if handler is None else handler(self, told)
 
     def break_off(self) -> None:
@@ -62,7 +62,7 @@ class Lane:
 
     def _message_start(self, told: dict[str, Any]) -> list[Event] | None:
         if obj(told.get("message")).get("role") != "assistant":
-            return [] if word(obj(told.get("message")).get("role")) else None
+            return [] if non_empty(obj(told.get("message")).get("role")) else None
         self._message += 1
         self._said = {"text": [], "thinking": []}
         self._open = None
@@ -154,7 +154,7 @@ class Lane:
             if block.get("type") == "toolCall":
                 found += self.calls.complete(block)
         self.calls.new_message()
-        self.stop, self.fault = word(message.get("stopReason")), message
+        self.stop, self.fault = non_empty(message.get("stopReason")), message
         return [*found, *self._ledger.enter(message.get("usage"), message)]
 
     def _rest(self, kind: Kind, blocks: list[dict[str, Any]]) -> list[Event]:
@@ -171,7 +171,7 @@ class Lane:
             return []
         content = message.get("content")
         words = content if isinstance(content, str) else _joined(content)
-        value = present({"type": word(message.get("customType")), "text": words})
+        value = present({"type": non_empty(message.get("customType")), "text": words})
         return [Custom(f"{self._agent}.message", value, self._subagent)] if words else []
 
     # -- what it does
@@ -185,14 +185,14 @@ class Lane:
 
     def _tool_start(self, told: dict[str, Any]) -> Iterable[Event] | None:
         self._open = None
-        return self.calls.runs(told) if word(told.get("toolCallId")) else None
+        return self.calls.runs(told) if non_empty(told.get("toolCallId")) else None
 
     def _tool_update(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        return self.calls.prints(told) if word(told.get("toolCallId")) else None
+        return self.calls.prints(told) if non_empty(told.get("toolCallId")) else None
 
     def _tool_end(self, told: dict[str, Any]) -> Iterable[Event] | None:
         self._open = None
-        return self.calls.gave(told, obj(told.get("result"))) if word(told.get("toolCallId")) else None
+        return self.calls.gave(told, obj(told.get("result"))) if non_empty(told.get("toolCallId")) else None
 
 
 def _joined(content: Any) -> str:

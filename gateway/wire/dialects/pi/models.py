@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.fields import count, items, obj, present, text, word
+from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 UNKNOWN = "unknown"
 """The provider of no model at all: nobody is signed in."""
@@ -16,7 +16,7 @@ UNKNOWN = "unknown"
 
 def reference(model: Any) -> str | None:
     told = obj(model)
-    provider, model_id = word(told.get("provider")), word(told.get("id"))
+    provider, model_id = non_empty(told.get("provider")), non_empty(told.get("id"))
     return f"{provider}/{model_id}" if provider and model_id and provider != UNKNOWN else None
 
 

@@ -30,7 +30,7 @@ from gateway.wire.dialects.pi.messages import Lane
 from gateway.wire.dialects.pi.omp_client_tools import Served, refused, result
 from gateway.wire.dialects.pi.rpc import RPC, PiRpc
 from gateway.wire.dialects.pi.tool_calls import Call
-from gateway.wire.fields import obj, text, word
+from gateway.wire.fields import non_empty, obj, text
 
 CHUNKED_BYTES = 64 << 20
 """omp's own bound for a message in chunks."""
@@ -79,7 +79,7 @@ class OmpRpc(PiRpc):
     def _know(self, state: dict[str, Any]) -> None:
         super()._know(state)
         wanted = None if self.given.fork else self.given.session_id
-        if wanted is not None and elsewhere(text(state.get("sessionFile")) or "", self.given.cwd):
+        if wanted is not None and remote_proxy(text(state.get("sessionFile")) or "", self.given.cwd):
             words = f"the session {wanted} is another directory's: omp would work there, not in {self.given.cwd}"
             self.failure = AgentFault(words, code="SESSION_NOT_FOUND")
 
@@ -172,7 +172,7 @@ class OmpRpc(PiRpc):
         return lane
 
     def _host_tool(self, told: dict[str, Any]) -> list[Event]:
-        omps, agents_id, name = word(told.get("id")), word(told.get("toolCallId")), told.get("toolName")
+        omps, agents_id, name = non_empty(told.get("id")), non_empty(told.get("toolCallId")), told.get("toolName")
         if omps is None or agents_id is None or name not in self._served.names or self.cancelled or not self.busy:
             self.send(refused(told.get("id")))  # what is called all the same must not be waited for
             return []
@@ -229,7 +229,7 @@ class OmpRpc(PiRpc):
 
     def _lifecycle(self, told: dict[str, Any]) -> list[Event] | None:
         payload = obj(told.get("payload"))
-        agents_id, status = word(payload.get("id")), payload.get("status")
+        agents_id, status = non_empty(payload.get("id")), payload.get("status")
         if agents_id is None:
             return None
         if status == "started":
@@ -244,7 +244,7 @@ class OmpRpc(PiRpc):
         name = self._names[agents_id] = self.own(f"sub:{agents_id}")
         self._lanes[agents_id] = self._new_lane(name)
         call, parent = self._parent(payload.get("parentToolCallId"))
-        kind, description = word(payload.get("agent")) or "task", word(payload.get("description"))
+        kind, description = non_empty(payload.get("agent")) or "task", non_empty(payload.get("description"))
         return [SubagentStarted(name, kind, description, parent, call.id if call else None)]
 
     def _parent(self, agents_call_id: Any) -> tuple[Call | None, str | None]:
@@ -257,13 +257,13 @@ class OmpRpc(PiRpc):
 
     def _subagent_event(self, told: dict[str, Any]) -> Iterable[Event] | None:
         payload = obj(told.get("payload"))
-        lane = self._lanes.get(word(payload.get("id")) or "")
+        lane = self._lanes.get(non_empty(payload.get("id")) or "")
         if lane is None:
             return None
         return lane.read(obj(payload.get("event"))) or []  # its own loop, retries and the like are no lane's
 
 
-def elsewhere(session_file: str, cwd: str) -> bool:
+def remote_proxy(session_file: str, cwd: str) -> bool:
     """Whether a session's file is surely that of another directory: omp goes to the session's directory, unasked. Its
     folder is named after the directory, below the home or the place for temporary files where it is one of theirs."""
     folder = session_file.replace("\\", "/").rpartition("/")[0].rpartition("/")[2].strip("-")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, described, named, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
 
 Json = dict[str, Any]
 
@@ -32,7 +32,7 @@ class Served:
 
     def offer(self, tools: Sequence[Tool]) -> Json | None:
         """The command that is to come before a prompt which offers these; None: omp knows."""
-        before, self._offered = self._offered, named(tools)
+        before, self._offered = self._offered, by_safe_name(tools)
         if self._offered == before:
             return None
         return {"type": "set_host_tools", "tools": [_told(name, tool) for name, tool in self._offered.items()]}

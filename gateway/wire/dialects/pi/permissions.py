@@ -17,7 +17,7 @@ import orjson
 from gateway.events import Interrupt
 from gateway.turn import Answer
 from gateway.wire.dialects.pi.tool_calls import Call
-from gateway.wire.fields import json_text, obj, present, text, word
+from gateway.wire.fields import json_text, non_empty, obj, present, text
 
 DIALOGS = frozenset(("confirm", "select", "input", "editor"))
 GATE = "agui-gateway:tool_call"
@@ -97,7 +97,9 @@ def _reason(request: dict[str, Any], call: Call | None, *, tool_call: bool) -> s
 
 def _message(request: dict[str, Any], call: Call | None) -> str:
     if is_gate(request):
-        return _summary(call) if call is not None else f"Allow {word(about(request).get('toolName')) or 'this tool'}?"
+        return (
+            _summary(call) if call is not None else f"Allow {non_empty(about(request).get('toolName')) or 'this tool'}?"
+        )
     words = (text(request.get(key)) for key in ("title", "message"))
     return "\n".join(line for line in words if line) or "The agent asks for input."
 

@@ -19,7 +19,7 @@ from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
 from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
 from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
 from gateway.wire.dialects.pi.usage import Ledger
-from gateway.wire.fields import items, obj, present, text, word
+from gateway.wire.fields import items, non_empty, obj, present, text
 from gateway.wire.session_paths import COMMANDS, EFFORT, TITLE
 
 STOPS = {"length": "max_tokens", "aborted": "cancelled"}
@@ -176,19 +176,19 @@ class PiReader(Dialect):
         return [Custom(f"{self.agent}.notice", value)] if words else []
 
     def _thinking_level(self, told: dict[str, Any]) -> list[Event]:
-        if level := word(told.get("level")) or word(told.get("thinkingLevel")):
+        if level := non_empty(told.get("level")) or non_empty(told.get("thinkingLevel")):
             self.facts[EFFORT] = level
         return []
 
     def _named(self, told: dict[str, Any]) -> list[Event]:
-        title = word(told.get("name")) or word(told.get("title"))
+        title = non_empty(told.get("name")) or non_empty(told.get("title"))
         if title is None:
             return []
         self.facts[TITLE] = title
         return [Custom("session.info", {"title": title})]
 
     def _commands(self, told: dict[str, Any]) -> list[Event]:
-        named = [one for one in items(told.get("commands")) if word(one.get("name"))]
+        named = [one for one in items(told.get("commands")) if non_empty(one.get("name"))]
         known = [present({key: text(one.get(key)) for key in ("name", "description")}) for one in named]
         self.facts[COMMANDS] = known
         return []

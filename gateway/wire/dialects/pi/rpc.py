@@ -22,7 +22,7 @@ from gateway.wire.dialects.pi.models import named
 from gateway.wire.dialects.pi.reader import SHARED, Handler, broken
 from gateway.wire.dialects.pi.steering import PiSteering
 from gateway.wire.dialects.pi.tool_calls import Call
-from gateway.wire.fields import obj, present, text, word
+from gateway.wire.fields import non_empty, obj, present, text
 
 SCREEN = frozenset(("setStatus", "setWidget", "setTitle", "set_editor_text", "open_url"))
 """What extensions do to a screen that is not there."""
@@ -52,7 +52,7 @@ class PiRpc(PiSteering):
         self._todo = []
         if self.given.params.get("gate") is True and prompt.approvals != "auto" and not self._gated:
             return self.ask({"type": "get_state"}, self._ungated)
-        if level := word(prompt.thinking.get("thinking")):
+        if level := non_empty(prompt.thinking.get("thinking")):
             self._todo.append({"type": "set_thinking_level", "level": level})
         if prompt.model is not None and prompt.model != self._model:
             # First: another model may mean another level.
@@ -184,7 +184,7 @@ class PiRpc(PiSteering):
 
     def _dialog(self, told: dict[str, Any]) -> list[Event] | None:
         method = told.get("method")
-        if isinstance(method, str) and method in permissions.DIALOGS and word(told.get("id")):
+        if isinstance(method, str) and method in permissions.DIALOGS and non_empty(told.get("id")):
             return self._asked(told)
         if method == "notify":
             value = present({"level": text(told.get("notifyType")) or "info", "message": text(told.get("message"))})

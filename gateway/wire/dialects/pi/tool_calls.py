@@ -19,7 +19,7 @@ from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.content import to_part
 from gateway.wire.acp.terminals import Output
 from gateway.wire.dialects.pi.omp_intent import INTENT, WithoutIntent
-from gateway.wire.fields import items, json_text, obj, present, text, word
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 DETAIL_CHARS = 4_000
 """What a tool tells beside its result is repeated up to this size."""
@@ -95,18 +95,18 @@ class Calls:
         """`toolCall` has it all. Without one that has an id nothing can be said of it; the tool's start says it."""
         told = obj(event.get("toolCall"))
         forming = self._forming.pop(index, None) or Forming()
-        if forming.call is None and word(told.get("id")) is None:
+        if forming.call is None and non_empty(told.get("id")) is None:
             return
         yield from self._begun(forming, told)
         assert forming.call is not None
-        self._calls.setdefault(word(told.get("id")) or forming.call.id, forming.call)
+        self._calls.setdefault(non_empty(told.get("id")) or forming.call.id, forming.call)
         yield from self._flush(forming)
         yield from self._complete(forming.call, told.get("arguments"))
 
     def complete(self, block: dict[str, Any]) -> Iterator[Event]:
         """A `toolCall` in a message that is complete: for what no event told."""
         call = self._open(block.get("id"))
-        if call is None and word(block.get("id")) is not None:
+        if call is None and non_empty(block.get("id")) is not None:
             forming = Forming()
             yield from self._begun(forming, block)
             call = forming.call
@@ -115,11 +115,11 @@ class Calls:
 
     def _identify(self, index: int, event: dict[str, Any], message: Any) -> Iterator[Event]:
         told: dict[str, Any] = {"id": event.get("id"), "name": event.get("toolName")}
-        if word(told["id"]) is None:
+        if non_empty(told["id"]) is None:
             content = obj(event.get("partial")).get("content") or obj(message).get("content")
             blocks = content if isinstance(content, list) else []
             told = obj(blocks[index]) if 0 <= index < len(blocks) else {}
-        if word(told.get("id")) is not None and word(told.get("name")) is not None:
+        if non_empty(told.get("id")) is not None and non_empty(told.get("name")) is not None:
             yield from self._begun(self._forming[index], told)
 
     def _begun(self, forming: Forming, told: dict[str, Any]) -> Iterator[Event]:
@@ -127,7 +127,7 @@ class Calls:
             agents_id = told["id"]
             forming.call = self._open(agents_id)
             if forming.call is None:
-                yield from self._new(agents_id, word(told.get("name")) or "tool")
+                yield from self._new(agents_id, non_empty(told.get("name")) or "tool")
                 forming.call = self._calls[agents_id]
 
     def _open(self, agents_id: Any) -> Call | None:
@@ -168,13 +168,13 @@ class Calls:
 
     def runs(self, told: dict[str, Any]) -> Iterator[Event]:
         """`tool_execution_start`. A call that one tool makes of another is first seen here."""
-        agents_id = word(told.get("toolCallId"))
+        agents_id = non_empty(told.get("toolCallId"))
         if agents_id is None:
             return
         if self._open(agents_id) is None:
             parent = self.known(told.get("parentToolCallId"))
             about = {"parentToolCallId": parent.id} if parent else {}
-            yield from self._new(agents_id, word(told.get("toolName")) or "tool", about)
+            yield from self._new(agents_id, non_empty(told.get("toolName")) or "tool", about)
         yield from self._complete(self._calls[agents_id], told.get("args"))
 
     def prints(self, told: dict[str, Any]) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Custom, Event, TokenUsage
-from gateway.wire.fields import count, obj, word
+from gateway.wire.fields import count, non_empty, obj
 
 
 class Ledger:
@@ -27,8 +27,8 @@ class Ledger:
             return []
         thought = told.get("reasoning", told.get("reasoningTokens"))
         used = TokenUsage(
-            provider=word(message.get("provider")),
-            model=word(message.get("model")),
+            provider=non_empty(message.get("provider")),
+            model=non_empty(message.get("model")),
             input_tokens=whole,
             output_tokens=made or 0,
             total_tokens=whole + (made or 0),
