@@ -37,7 +37,7 @@ CURLRC = "fail\nsilent\nshow-error\nmax-time = 60\nnoproxy = *\n"
 CAREFUL = """\
 from collections.abc import AsyncGenerator, Mapping
 
-from gateway.events import Asked, Question
+from gateway.events import InterruptRequested, Interrupt
 from gateway.turn import Answer, Turn
 
 
