@@ -10,7 +10,6 @@ from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
 from tests.interfaces.document import MANY, PATH, VIEWS, document
 from tests.interfaces.sources import leaves_of, speakers
-from tests.support.project import ROOT
 
 TEXT = PATH.read_text("utf-8")
 
