@@ -33,6 +33,11 @@ def non_empty(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def strings(value: Any) -> list[str]:
+    """The non-empty strings in a list."""
+    return [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
+
+
 def count(value: Any) -> int | None:
     """A number of tokens. A float without a fraction counts; a bool does not."""
     if isinstance(value, float) and value.is_integer():

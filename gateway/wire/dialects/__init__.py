@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.wire.dialects.base import Begin, Block, Dialect, Prompt, Reply
-from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.dialects.codex import Codex, CodexExec
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.dialects.cursor import CursorDialect

@@ -9,7 +9,7 @@ import orjson
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects import Begin, Block, Prompt
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects.claude import ClaudeDialect
 from tests.wire.dialects.claude_replay import sent, text
 
 Json = dict[str, Any]

@@ -17,7 +17,7 @@ from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.dialects import Begin, Dialect, Prompt
-from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.lines import Lines
 from tests import replay
 from tests.wire.acp.replay import interrupt

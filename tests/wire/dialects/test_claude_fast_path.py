@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, TextMessageContent
-from gateway.wire.dialects.claude.fast_path import Template
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
+from gateway.wire.dialects.claude import ClaudeDialect
 from tests.agui.streams import steady
 from tests.wire.dialects.claude_conversation import MESSAGE, closing, opening, prompted, told
 
@@ -74,35 +74,35 @@ def test_it_reads_what_the_long_way_reads(lines: list[bytes]) -> None:
 
 @given(st.lists(TEXTS, min_size=4, max_size=30))
 def test_plain_lines_really_take_it(texts: list[str]) -> None:
-    template = session_layer()
-    found = template.texts([line(text) for text in texts], 0)
+    template = learned_template()
+    found = template.read_texts([line(text) for text in texts], 0)
     assert found == texts or (found == [] and any(text.endswith("\\") for text in texts))
 
 
 def test_it_stops_at_the_first_line_that_is_another() -> None:
     lines = [*[line("a")] * 5, line("a", index=1), *[line("a")] * 5]
-    assert session_layer().texts(lines, 0) == ["a"] * 5
-    assert session_layer().texts(lines, 5) == []
+    assert learned_template().read_texts(lines, 0) == ["a"] * 5
+    assert learned_template().read_texts(lines, 5) == []
 
 
 def test_a_few_lines_are_not_worth_the_look() -> None:
-    assert session_layer().texts([line("a")] * 3, 0) == []
+    assert learned_template().read_texts([line("a")] * 3, 0) == []
 
 
 def test_a_line_without_a_uuid_teaches_nothing() -> None:
-    template = Template()
+    template = TextDeltaTemplate()
     for uuid in (None, 7, "short", "ä" * 36):
         raw = line("a", uuid)
         template.learn(raw, orjson.loads(raw))
-    assert template.texts([line("a")] * 9, 0) == []
+    assert template.read_texts([line("a")] * 9, 0) == []
 
 
 def test_a_text_that_stands_elsewhere_too_is_not_mistaken() -> None:
     raw = line("s1", note='"text":"s1"')
-    template = Template()
+    template = TextDeltaTemplate()
     template.learn(raw, orjson.loads(raw))
     lines = [line(text, note='"text":"s1"') for text in ("a", "b", "c", "d")]
-    assert template.texts(lines, 0) in (["a", "b", "c", "d"], [])
+    assert template.read_texts(lines, 0) in (["a", "b", "c", "d"], [])
 
 
 def test_another_block_is_learned_anew() -> None:
@@ -114,7 +114,7 @@ def test_another_block_is_learned_anew() -> None:
     assert [event.text for event in events if isinstance(event, TextMessageContent)] == list("abcdef")
 
 
-def session_layer() -> Template:
-    template = Template()
+def learned_template() -> TextDeltaTemplate:
+    template = TextDeltaTemplate()
     template.learn(line("hello"), orjson.loads(line("hello")))
     return template

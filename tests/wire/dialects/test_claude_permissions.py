@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from gateway.events import Custom, Raw, ToolCallArgs, ToolCallEnd, ToolCallStart, TurnEnded
 from gateway.turn import Answer
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects.claude import ClaudeDialect
 from tests.wire.dialects.claude_conversation import (
     COMPLETE,
     MESSAGE,

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.events import Custom, Event, TokenUsage, TurnEnded, Warning
 from gateway.wire.dialects import Begin, Prompt
-from gateway.wire.dialects.claude.stream import ClaudePrint
+from gateway.wire.dialects.claude import ClaudePrint
 from tests.wire.dialects.claude_conversation import (
     COMPLETE,
     MESSAGE,

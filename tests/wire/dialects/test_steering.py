@@ -8,7 +8,7 @@ import pytest
 
 from gateway.events import Event, TurnEnded, TurnFailed, UserMessageAccepted, Warning
 from gateway.wire.dialects import DIALECTS
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects.claude import ClaudeDialect
 from gateway.wire.dialects.pi import OmpRpc
 from tests.wire.dialects import codex_replay, copilot_server, opencode_server
 from tests.wire.dialects.claude_conversation import failed, prompted, result, told
@@ -38,12 +38,12 @@ def steered() -> tuple[ClaudeDialect, str, str]:
     dialect = prompted()
     assert not dialect.steer("m1", "mind the gap"), "it has not said where the prompt stands: an old version, perhaps"
     assert claude_sent(dialect) == []
-    told(dialect, moved(dialect._uuid, "started"))
+    told(dialect, moved(dialect._prompt_uuid, "started"))
     assert dialect.steer("m1", "mind the gap")
     [line] = claude_sent(dialect)
     assert line["message"]["content"] == [{"type": "text", "text": "mind the gap"}]
     assert told(dialect, moved(line["uuid"], "queued")) == []
-    return dialect, dialect._uuid, line["uuid"]
+    return dialect, dialect._prompt_uuid, line["uuid"]
 
 
 def test_claude_folds_them_in_and_the_result_answers_both() -> None:

@@ -1,8 +1,9 @@
-"""The client's own tools, served to Claude Code as an MCP server of its host's: messages in, replies out, no IO.
+"""Client tools as an MCP server of Claude Code's host: messages in, replies out, no IO.
 
-Claude reaches such a server by `mcp_message` requests. It is registered, without a restart, right before the first
-prompt that offers tools (`mcp_set_servers`), and told when they are others (`notifications/tools/list_changed`); Claude
-asks for the list again before it goes on with the prompt. A call of a tool is not replied to here: it waits.
+Claude Code reaches such a server through `mcp_message` requests. The server is registered, without a restart, right
+before the first prompt that offers tools (`mcp_set_servers`), and notified when they change
+(`notifications/tools/list_changed`); Claude lists the tools again before it continues with the prompt. A call of a
+tool is not replied to at once: it waits for the client's result.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gateway.events import ClientToolCall, ClientToolsCalled, Event
 from gateway.turn import Answer
 from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
 from gateway.wire.fields import non_empty, obj
@@ -17,84 +19,130 @@ from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 
 SERVER = "agui"
 PREFIX = f"mcp__{SERVER}__"
-LONGEST_MS = 7 * 86_400_000
-"""Claude's own bound for a call. The gateway's is shorter, and is the one that counts."""
+CALL_TIMEOUT_MS = 7 * 86_400_000
+"""Claude's own limit for a call. The gateway's limit is shorter, and is the one that applies."""
 REGISTER = {
     "subtype": "mcp_set_servers",
-    # Else a call that takes its time would go on in the background, and the model without its result.
-    "servers": {SERVER: {"type": "sdk", "name": SERVER, "timeout": LONGEST_MS, "disableAutoBackground": True}},
+    # Otherwise a slow call would continue in the background, and the model without its result.
+    "servers": {SERVER: {"type": "sdk", "name": SERVER, "timeout": CALL_TIMEOUT_MS, "disableAutoBackground": True}},
 }
-CHANGED = {
+TOOLS_CHANGED = {
     "subtype": "mcp_message",
     "server_name": SERVER,
     "message": {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
 }
-ABOUT = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": SERVER, "version": "1"}}
+SERVER_INFO = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": SERVER, "version": "1"}}
 VERSION = "2025-06-18"
 
 Json = dict[str, Any]
 
 
-class Served:
-    def __init__(self) -> None:
-        self.forget()
+class ClientTools:
+    """The tools that a session offers, and the calls that wait for the client."""
 
-    def forget(self) -> None:
-        """A new process knows of nothing."""
-        self.registered = False
+    def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        self._open: dict[str, tuple[str, Json]] = {}
+        """AG-UI's id of a call → Claude's request, and the MCP message in it."""
+        self._unreported: list[ClientToolCall] = []
+        """Calls that the client has not been asked to run yet."""
+        self.is_registered = False
+
+    def start_process(self) -> None:
+        """A new process knows no tools."""
+        self._tools = {}
+        self.is_registered = False
 
     def offer(self, tools: Sequence[Tool]) -> Json | None:
-        """What Claude is to be told before a prompt that offers these; None: it knows."""
+        """The request to send before a prompt that offers these tools; None: Claude knows them."""
         before, self._tools = self._tools, by_safe_name(tools)
-        if not self.registered:
-            self.registered = bool(tools)
+        if not self.is_registered:
+            self.is_registered = bool(tools)
             return REGISTER if tools else None
-        return CHANGED if self._tools != before else None
+        return TOOLS_CHANGED if self._tools != before else None
 
     @property
     def names(self) -> dict[str, str]:
-        """Claude's name for a tool → the client's own."""
+        """Claude's name of a tool → the client's name."""
         return {f"{PREFIX}{name}": tool["name"] for name, tool in self._tools.items()}
 
-    def holds(self, message: Json) -> bool:
-        """It is a call that the client has to answer."""
-        return message.get("method") == "tools/call" and obj(message.get("params")).get("name") in self._tools
+    # -- calls
+
+    @property
+    def has_reported(self) -> bool:
+        """The client has been asked to run a call that is still open."""
+        return len(self._open) > len(self._unreported)
+
+    def add_call(self, request_id: str, message: Json, call: ClientToolCall) -> None:
+        self._open[call.id] = (request_id, message)
+        self._unreported.append(call)
+
+    def take_unreported(self) -> list[Event]:
+        calls = tuple(self._unreported)
+        self._unreported.clear()
+        return [ClientToolsCalled(calls)] if calls else []
+
+    def answer(self, call_id: str, answer: Answer) -> tuple[str, Json] | None:
+        """Claude's request and the response to it. None: the call is not open."""
+        request_id, message = self._open.pop(call_id, (None, {}))
+        return None if request_id is None else (request_id, {"mcp_response": _call_result(message, answer)})
+
+    def cancel_calls(self) -> list[tuple[str, Json]]:
+        """Forget all calls; returns the responses to them."""
+        responses = [self.answer(call_id, Answer(call_id, "cancelled")) for call_id in list(self._open)]
+        self._unreported.clear()
+        return [response for response in responses if response is not None]
+
+    def withdraw(self, message_id: Any) -> None:
+        """Claude no longer waits for a call. If the client has seen it, its result will be dropped."""
+        for call_id, (_, message) in list(self._open.items()):
+            if message.get("id") == message_id:
+                del self._open[call_id]
+                self._unreported = [call for call in self._unreported if call.id != call_id]
+
+    # -- MCP
+
+    def is_call(self, message: Json) -> bool:
+        """The message calls a tool that the client runs."""
+        return message.get("method") == "tools/call" and _tool_name(message) in self._tools
 
     def reply(self, message: Json) -> Json:
-        """To everything but a call. A notification, too, is replied to: that is how its request is."""
+        """The reply to any message that is no call. The request around a notification needs one, too."""
         match message.get("method"):
             case "initialize":
                 version = non_empty(obj(message.get("params")).get("protocolVersion")) or VERSION
-                return replied(message, {"protocolVersion": version, **ABOUT})
+                return _reply(message, {"protocolVersion": version, **SERVER_INFO})
             case "tools/list":
-                return replied(message, {"tools": [_listed(name, tool) for name, tool in self._tools.items()]})
+                return _reply(message, {"tools": [_list_tool(name, tool) for name, tool in self._tools.items()]})
             case "tools/call":
-                return replied(message, {"content": [{"type": "text", "text": NOT_OFFERED}], "isError": True})
+                return _reply(message, {"content": [{"type": "text", "text": NOT_OFFERED}], "isError": True})
             case "ping":
-                return replied(message, {})
+                return _reply(message, {})
             case str(method) if method.startswith("notifications/"):
-                return replied(message, {})
+                return _reply(message, {})
             case method:
                 error = {"code": METHOD_NOT_FOUND, "message": f"{method} is not served here"}
                 return {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
 
 
-def result(message: Json, answer: Answer) -> Json:
-    """The reply to a call."""
-    content, failed = blocks(answer)
-    return replied(message, {"content": content, **({"isError": True} if failed else {})})
+def _tool_name(message: Json) -> str:
+    return non_empty(obj(message.get("params")).get("name")) or ""
 
 
-def replied(message: Json, value: Json) -> Json:
+def _call_result(message: Json, answer: Answer) -> Json:
+    content, is_error = blocks(answer)
+    return _reply(message, {"content": content, **({"isError": True} if is_error else {})})
+
+
+def _reply(message: Json, value: Json) -> Json:
     return {"jsonrpc": "2.0", "id": message.get("id", 0), "result": value}
 
 
-def called_id(message: Json) -> str | None:
-    """Claude's own id of the call in its conversation."""
+def read_call_id(message: Json) -> str | None:
+    """Claude's id of the call in its conversation."""
     return non_empty(obj(obj(message.get("params")).get("_meta")).get("claudecode/toolUseId"))
 
 
-def _listed(name: str, tool: Tool) -> Json:
-    always = {"anthropic/alwaysLoad": True}  # else the model has to search for it first
-    return {"name": name, "description": described(tool), "inputSchema": schema(tool), "_meta": always}
+def _list_tool(name: str, tool: Tool) -> Json:
+    meta = {"anthropic/alwaysLoad": True}  # otherwise the model has to search for the tool first
+    return {"name": name, "description": described(tool), "inputSchema": schema(tool), "_meta": meta}
