@@ -26,11 +26,11 @@ from gateway.wire.session_paths import CWD
 Block = dict[str, Any]
 """Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""
 
-NOTHING: Mapping[str, Any] = {}
+NO_PARAMS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class SessionStart:
     """What a process is begun for."""
 
     cwd: str
@@ -55,7 +55,7 @@ class Prompt:
     what its protocol has a word for."""
 
     blocks: Sequence[Block]
-    key: str
+    id_prefix: str
     """Unique to the turn: every id that the dialect gives begins with it (`own`)."""
     model: str | None = None
     mode: str | None = None
@@ -78,7 +78,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ActionResult:
     """What came of `do`."""
 
     value: Any = None
@@ -92,47 +92,53 @@ class Dialect:
     actions: ClassVar[frozenset[str]] = frozenset()
     """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
-    serves_tools: ClassVar[bool] = False
+    can_call_client_tools: ClassVar[bool] = False
     """Its agent can be offered the client's own tools: a call of one is told by `ClientToolsCalled`, and waits for
     `answer`. What came of it is told as any result; whoever has it from the client drops it."""
 
-    steers: ClassVar[bool] = False
+    can_steer: ClassVar[bool] = False
     """A message can be put into the turn under way: `steer`."""
 
-    strays: ClassVar[bool] = False
+    has_unlisted_sessions: ClassVar[bool] = False
     """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
     own. For agents whose subagents have sessions that nobody was told of."""
 
     def __init__(self) -> None:
         self.outbox: list[bytes] = []
         """Messages for the agent, unframed and in order; emptied by the driver."""
-        self.replies: dict[str, Reply] = {}
+        self.action_results: dict[str, ActionResult] = {}
         """Ticket → what came of it; emptied by the driver."""
         self.session_id: str | None = None
         """The agent's own, once it is known."""
-        self.ready = False
+        self.is_ready = False
         """It takes a prompt."""
         self.failure: AgentFault | None = None
         """Why it will never be ready."""
-        self.anew = False
+        self.has_lost_history = False
         """The session that was to come back is gone, and this one knows nothing of it."""
-        self.busy = False
+        self.is_busy = False
         """A turn is under way: from `prompt` until the event that ended it was read."""
-        self.cancelled = False
+        self.is_cancelled = False
         """…and was told to stop."""
-        self.facts: dict[str, Any] = {}
+        self.session_layer: dict[str, Any] = {}
         """The session layer: dotted AG-UI path → what this session has and is set to."""
         self.handshake_layer: dict[str, Any] = {}
         """The handshake layer, likewise: what holds for every session of the agent."""
-        self.given = Begin("")
+        self.session_start = SessionStart("")
         self.turn = Prompt((), "")
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         """A process stands ready. What must be said first goes to `outbox`; it is `ready` at once if nothing must."""
-        self.given, self.ready, self.busy, self.failure, self.anew = begin, True, False, None, False
-        self.facts |= {CWD: begin.cwd} if begin.cwd else {}
+        self.session_start, self.is_ready, self.is_busy, self.failure, self.has_lost_history = (
+            begin,
+            True,
+            False,
+            None,
+            False,
+        )
+        self.session_layer |= {CWD: begin.cwd} if begin.cwd else {}
 
     def prompt(self, prompt: Prompt) -> None:
         raise NotImplementedError
@@ -155,25 +161,25 @@ class Dialect:
     def cancel(self) -> bool:
         """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends
         like any other, by `read` or `closed`, with `TurnEnded("cancelled")`."""
-        self.cancelled = True
+        self.is_cancelled = True
         return False
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         """One of `actions`: its ticket; `replies` has what came of it, sooner or later."""
         raise NotImplementedError
 
-    def leave(self) -> None:
+    def release_session(self) -> None:
         """The session leaves a process that others go on with: what frees it there goes to `outbox`. It can be brought
         back."""
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """The agent's output is at its end. What is left to say of the turn; if that does not end it, the driver does,
         as `AGENT_DIED`. Exit codes lie: a dialect that knows better says what really happened."""
-        self.ready = False
-        return self.end("cancelled") if self.busy and self.cancelled else []
+        self.is_ready = False
+        return self.end_turn("cancelled") if self.is_busy and self.is_cancelled else []
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
+    def read_owner(cls, message: bytes) -> str | None:
         """Of a process that serves many: the `session_id` or `tag` that the message is for; None: for everybody."""
         return None
 
@@ -182,25 +188,25 @@ class Dialect:
     def send(self, message: Any) -> None:
         self.outbox.append(orjson.dumps(message))
 
-    def own(self, agents_id: str) -> str:
+    def qualify_id(self, agents_id: str) -> str:
         """An id of the agent's, made unique in the thread: many count from one in every turn."""
-        return f"{self.turn.key}:{agents_id}"
+        return f"{self.turn.id_prefix}:{agents_id}"
 
     def start_turn(self, prompt: Prompt) -> None:
-        self.turn, self.busy, self.cancelled = prompt, True, False
+        self.turn, self.is_busy, self.is_cancelled = prompt, True, False
 
-    def end(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
-        self.busy = False
-        return [TurnEnded("cancelled" if self.cancelled else stop_reason, result)]
+    def end_turn(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
+        self.is_busy = False
+        return [TurnEnded("cancelled" if self.is_cancelled else stop_reason, result)]
 
-    def unread(self, message: Any) -> Raw:
+    def to_raw(self, message: Any) -> Raw:
         return Raw(message, self.name)
 
-    def warned(self, code: str, message: str, **detail: Any) -> Warning:
+    def make_warning(self, code: str, message: str, **detail: Any) -> Warning:
         return Warning(code, message, detail)
 
 
-def parsed(message: bytes) -> Any:
+def parse_message(message: bytes) -> Any:
     """The JSON; None for a line that is none, which many agents print now and then."""
     try:
         return orjson.loads(message)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, TextMessageContent
-from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
 from gateway.wire.dialects.claude import ClaudeDialect
+from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
 from tests.agui.streams import steady
 from tests.wire.dialects.claude_conversation import MESSAGE, closing, opening, prompted, told
 

@@ -23,7 +23,7 @@ class ClaudePrint(ClaudeReader):
         content, dropped = to_content(prompt.blocks)
         for kind in dropped + [str(block["type"]) for block in content if block["type"] != "text"]:
             message = f"Claude Code takes no {kind} on its command line: it was left out of the prompt"
-            self._queued.append(self.warned("CONTENT_DROPPED", message))
+            self._queued.append(self.make_warning("CONTENT_DROPPED", message))
         texts = (block["text"] for block in content if block["type"] == "text")
         self.outbox.append("\n\n".join(texts).encode("utf-8", "replace"))
 

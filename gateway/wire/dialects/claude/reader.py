@@ -19,7 +19,7 @@ import orjson
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted
 from gateway.jsonio import loads
-from gateway.wire.dialects.base import Begin, Dialect, Prompt
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
 from gateway.wire.dialects.claude.messages import MessageStream
 from gateway.wire.dialects.claude.result import (
@@ -91,8 +91,8 @@ class ClaudeReader(Dialect):
         self._steering: dict[str, UserMessageAccepted] = {}
         """uuid → a message for the turn that Claude has not accepted yet."""
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._subagents.start_process()
         self._main.end_turn()
         self._template.reset()
@@ -101,7 +101,7 @@ class ClaudeReader(Dialect):
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
-        self._calls.start_turn(prompt.key)
+        self._calls.start_turn(prompt.id_prefix)
         self._awaits_result = True
         self._last_result = None
         self._model_error = None
@@ -134,7 +134,7 @@ class ClaudeReader(Dialect):
         events = self._read_line(line) if type(line) is dict else None
         if self._main.open_text != open_text:
             self._template.reset()
-        return [self.unread(line)] if events is None else events
+        return [self.to_raw(line)] if events is None else events
 
     def _read_line(self, line: Line) -> Events:
         kind = line.get("type")
@@ -209,19 +209,21 @@ class ClaudeReader(Dialect):
         self.session_id = non_empty(line.get("session_id")) or self.session_id
         layer = turn_layer(line)
         self.handshake_layer |= {key: layer.pop(key) for key in ("identity.version",) if key in layer}
-        self.facts |= layer
-        if COMMANDS not in self.facts and (commands := read_command_names(line)):
-            self.facts[COMMANDS] = commands
+        self.session_layer |= layer
+        if COMMANDS not in self.session_layer and (commands := read_command_names(line)):
+            self.session_layer[COMMANDS] = commands
         if self._has_reported_plugins:  # every turn repeats these errors
             return []
         self._has_reported_plugins = True
         reasons = (text(error.get("message")) or "it gave no reason" for error in items(line.get("plugin_errors")))
-        return [self.warned("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {reason}") for reason in reasons]
+        return [
+            self.make_warning("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {reason}") for reason in reasons
+        ]
 
     def _read_status(self, line: Line) -> Events:
         events: list[Event] = []
         if mode := non_empty(line.get("permissionMode")):
-            self.facts |= mode_layer(mode)
+            self.session_layer |= mode_layer(mode)
             events.append(Custom("session.mode", {"mode": mode}))
         if line.get("status") == "compacting" or non_empty(line.get("compact_result")):
             events += self._to_custom("status", line)
@@ -229,7 +231,7 @@ class ClaudeReader(Dialect):
 
     def _read_commands(self, line: Line) -> Events:
         commands = read_commands(line.get("commands"))
-        self.facts[COMMANDS] = commands
+        self.session_layer[COMMANDS] = commands
         return [Custom("session.commands", {"commands": commands})]
 
     def _read_compaction(self, line: Line) -> Events:
@@ -243,16 +245,16 @@ class ClaudeReader(Dialect):
         self._main.end_turn()
         self._is_claude_busy = False
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        events: list[Event] = [*self._usage.read_result(line, non_empty(self.facts.get(MODEL)))]
-        if not self.busy:
-            if not self.ready and (failure := read_failure(line, None)) is not None:
+        events: list[Event] = [*self._usage.read_result(line, non_empty(self.session_layer.get(MODEL)))]
+        if not self.is_busy:
+            if not self.is_ready and (failure := read_failure(line, None)) is not None:
                 self.failure = AgentFault(failure.message, code=failure.code)
             return events
         if self._awaits_result and not self._answers_prompt(line):
             return events
         self._awaits_result = False
         self._last_result = line
-        if self._steering and not self.cancelled:
+        if self._steering and not self.is_cancelled:
             return [*events, *self._pass_result(line)]
         return events if self._continues(line) else [*events, *self._finish_turn()]
 
@@ -260,7 +262,7 @@ class ClaudeReader(Dialect):
         """A steering message waits. Claude starts another turn for it at once, however this one ended."""
         failure = None if is_aborted(line) else read_failure(line, self._model_error[0] if self._model_error else None)
         self._model_error = None
-        return [] if failure is None else [self.warned(failure.code, failure.message)]
+        return [] if failure is None else [self.make_warning(failure.code, failure.message)]
 
     def _answers_prompt(self, line: Line) -> bool:
         """The result ends the turn of the prompt. Turns that Claude started on its own name another origin."""
@@ -268,15 +270,15 @@ class ClaudeReader(Dialect):
 
     def _continues(self, line: Line) -> bool:
         """The turn goes on after this result: in the background, or with a steering message."""
-        if self._steering and not self.cancelled:
+        if self._steering and not self.is_cancelled:
             return True
-        if self.cancelled or line.get("is_error") is True:
+        if self.is_cancelled or line.get("is_error") is True:
             return False
         return bool(self._subagents.background) or (self._reports_idle and "origin" in line)
 
     def _read_state(self, line: Line) -> Events:
         self._reports_idle = True
-        is_over = line.get("state") == "idle" and self.busy and self._last_result is not None and not self._steering
+        is_over = line.get("state") == "idle" and self.is_busy and self._last_result is not None and not self._steering
         return self._finish_turn() if is_over else []
 
     def _finish_turn(self) -> list[Event]:
@@ -286,27 +288,27 @@ class ClaudeReader(Dialect):
         events: list[Event] = [*self._usage.take_cost()]
         self._subagents.end_turn()
         if is_aborted(line):
-            self.cancelled = True
+            self.is_cancelled = True
         error_name, error_text = self._model_error or (None, "")
-        failure = None if self.cancelled else read_failure(line, error_name)
+        failure = None if self.is_cancelled else read_failure(line, error_name)
         if failure is not None:
-            self.busy = False
+            self.is_busy = False
             return [*events, failure]
-        if error_text and not self.cancelled:
+        if error_text and not self.is_cancelled:
             events.append(TextMessageContent(error_text, self._calls.new_id("error")))
-        return [*events, *self.end(read_stop_reason(line), line.get("structured_output"))]
+        return [*events, *self.end_turn(read_stop_reason(line), line.get("structured_output"))]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """The process has ended. A result may have come before; a missing session is reported on stderr only."""
-        events = self._finish_turn() if self.busy and self._last_result is not None else []
-        events += super().closed(exit_code, stderr)
+        events = self._finish_turn() if self.is_busy and self._last_result is not None else []
+        events += super().on_process_exit(exit_code, stderr)
         if SESSION_NOT_FOUND_TEXT not in stderr:
             return events
         fault = AgentFault(stderr.strip().splitlines()[-1], code="SESSION_NOT_FOUND")
         self.failure = self.failure or fault
-        if not self.busy:
+        if not self.is_busy:
             return events
-        self.busy = False
+        self.is_busy = False
         return [*events, TurnFailed(fault.detail, fault.code)]
 
 

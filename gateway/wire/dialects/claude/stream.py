@@ -20,7 +20,7 @@ from uuid import UUID, uuid5
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, Custom, Event, UserMessageAccepted
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER, ClientTools, read_call_id
 from gateway.wire.dialects.claude.content import to_content
 from gateway.wire.dialects.claude.permissions import (
@@ -50,8 +50,8 @@ class ClaudeDialect(ClaudeReader):
 
     name: ClassVar[str] = "claude"
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model", "set_mode"))
-    serves_tools: ClassVar[bool] = True
-    steers: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,9 +67,9 @@ class ClaudeDialect(ClaudeReader):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._requests.clear()
         self._client_tools.start_process()
         self._reports_queue = False
@@ -81,11 +81,11 @@ class ClaudeDialect(ClaudeReader):
         content, dropped = to_content(prompt.blocks)
         for kind in dropped:
             message = f"Claude Code takes no {kind}: it was left out of the prompt"
-            self._queued.append(self.warned("CONTENT_DROPPED", message))
+            self._queued.append(self.make_warning("CONTENT_DROPPED", message))
         if (request := self._client_tools.offer(prompt.tools)) is not None:
             self._request("offer", request)
         self._calls.client_names = self._client_tools.names
-        self._prompt_uuid = self._send_user(f"{prompt.key} {prompt.text}", content)
+        self._prompt_uuid = self._send_user(f"{prompt.id_prefix} {prompt.text}", content)
 
     def _send_user(self, uuid_name: str, content: list[dict[str, Any]]) -> str:
         uuid = str(uuid5(UUID_NAMESPACE, uuid_name))
@@ -97,7 +97,7 @@ class ClaudeDialect(ClaudeReader):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._reports_queue:
             return False
-        uuid = self._send_user(f"{self.turn.key} {message_id} {text}", [{"type": "text", "text": text}])
+        uuid = self._send_user(f"{self.turn.id_prefix} {message_id} {text}", [{"type": "text", "text": text}])
         self._steering[uuid] = UserMessageAccepted(message_id, text)
         return True
 
@@ -115,18 +115,18 @@ class ClaudeDialect(ClaudeReader):
         for response in self._client_tools.cancel_calls():
             self._respond(*response)
         self._update_buffering()
-        if self.busy:
+        if self.is_busy:
             self._request("interrupt", {"subtype": "interrupt", "cancel_queued": True})
         return True
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         if action in SETTERS:
             subtype, field = SETTERS[action]
             return self._request(action, {"subtype": subtype, field: params.get(field)}, params)
         if self._models is None:
             return self._request("models", {"subtype": "list_models"})
         ticket = self._ticket()
-        self.replies[ticket] = Reply(self._models)
+        self.action_results[ticket] = ActionResult(self._models)
         return ticket
 
     # -- lines of this mode
@@ -177,14 +177,14 @@ class ClaudeDialect(ClaudeReader):
         if self.turn.approvals != "prompt":
             self._respond(request_id, policy_response(request, self.turn.approvals))
             return []
-        interrupt_id = self.own(f"ask:{request_id}")
+        interrupt_id = self.qualify_id(f"ask:{request_id}")
         return [] if interrupt_id in self._permissions else self._ask_user(interrupt_id, request)
 
     def _read_mcp(self, request_id: str, message: dict[str, Any]) -> list[Event]:
         params = obj(message.get("params"))
         if message.get("method") == "notifications/cancelled":
             self._client_tools.withdraw(params.get("requestId"))
-        if not self._client_tools.is_call(message) or not self.busy:
+        if not self._client_tools.is_call(message) or not self.is_busy:
             self._respond(request_id, {"mcp_response": self._client_tools.reply(message)})
             return []
         call_id = read_call_id(message) or request_id
@@ -240,9 +240,9 @@ class ClaudeDialect(ClaudeReader):
 
     def _ticket(self) -> str:
         self._count += 1
-        return f"{self.given.tag}-{self._count}"
+        return f"{self.session_start.tag}-{self._count}"
 
-    def _request(self, purpose: str, request: dict[str, Any], params: Mapping[str, Any] = NOTHING) -> str:
+    def _request(self, purpose: str, request: dict[str, Any], params: Mapping[str, Any] = NO_PARAMS) -> str:
         ticket = self._ticket()
         self._requests[ticket] = (purpose, params)
         self.send({"type": "control_request", "request_id": ticket, "request": request})
@@ -250,7 +250,7 @@ class ClaudeDialect(ClaudeReader):
 
     def _read_response(self, line: dict[str, Any]) -> Events:
         ticket = non_empty(line.get("request_id")) or ""
-        purpose, params = self._requests.pop(ticket, (None, NOTHING))
+        purpose, params = self._requests.pop(ticket, (None, NO_PARAMS))
         response, error = obj(line.get("response")), None
         if line.get("subtype") != "success":
             reason = text(line.get("error")) or "Claude Code refused, and gave no reason"
@@ -263,17 +263,19 @@ class ClaudeDialect(ClaudeReader):
             case "interrupt":
                 return self._read_interrupted(response)
             case "offer":
-                return [] if error is None else [self.warned("TOOLS_DROPPED", f"{TOOLS_REJECTED}: {error.detail}")]
+                return (
+                    [] if error is None else [self.make_warning("TOOLS_DROPPED", f"{TOOLS_REJECTED}: {error.detail}")]
+                )
             case _:
                 value = self._read_action(purpose, params, response) if error is None else None
-                self.replies[ticket] = Reply(value, error)
+                self.action_results[ticket] = ActionResult(value, error)
         return []
 
     def _read_handshake(self, response: dict[str, Any], error: AgentFault | None) -> None:
-        self.ready = error is None
+        self.is_ready = error is None
         self.failure = error
         self.handshake_layer |= handshake_layer(response)
-        self.facts |= session_layer(response)
+        self.session_layer |= session_layer(response)
         self._models = read_models(response.get("models")) or None
 
     def _read_action(self, action: str, params: Mapping[str, Any], response: dict[str, Any]) -> Any:
@@ -282,7 +284,7 @@ class ClaudeDialect(ClaudeReader):
             return self._models
         _, field = SETTERS[action]
         value = non_empty(response.get(field)) or params.get(field)
-        self.facts |= {MODEL: value} if action == "set_model" else mode_layer(value)
+        self.session_layer |= {MODEL: value} if action == "set_model" else mode_layer(value)
         return response
 
     # -- an end without a result
@@ -308,12 +310,12 @@ class ClaudeDialect(ClaudeReader):
             return [] if accepted is None else [accepted]
         if accepted is None:
             return self._abort_turn() if self._awaits_result and uuid == self._prompt_uuid else []
-        is_over = self.busy and self._last_result is not None and not self._continues(self._last_result)
+        is_over = self.is_busy and self._last_result is not None and not self._continues(self._last_result)
         return self._finish_turn() if is_over else []
 
     def _abort_turn(self) -> list[Event]:
-        if not self.busy:
+        if not self.is_busy:
             return []
-        self.cancelled = True
+        self.is_cancelled = True
         self._awaits_result = False
         return self._finish_turn()
