@@ -8,7 +8,7 @@ import orjson
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Begin, Block, Prompt
+from gateway.wire.dialects import Block, Prompt, SessionStart
 from gateway.wire.dialects.claude.stream import ClaudeDialect
 from tests.wire.dialects.claude_replay import sent, text
 
@@ -20,18 +20,18 @@ def told(dialect: ClaudeDialect, *lines: Json) -> list[Event]:
     return dialect.read([orjson.dumps(line) for line in lines])
 
 
-def begun(begin: Begin | None = None) -> ClaudeDialect:
+def begun(begin: SessionStart | None = None) -> ClaudeDialect:
     """A process that has just been started."""
     dialect = ClaudeDialect()
-    dialect.begin(begin or Begin("/workspace"))
+    dialect.start_session(begin or SessionStart("/workspace"))
     return dialect
 
 
-def ready(begin: Begin | None = None, **answer: Any) -> ClaudeDialect:
+def ready(begin: SessionStart | None = None, **answer: Any) -> ClaudeDialect:
     dialect = begun(begin)
     [request] = sent(dialect)
     told(dialect, response(request, {**INITIALIZED, **answer}))
-    assert dialect.ready
+    assert dialect.is_ready
     return dialect
 
 

@@ -16,7 +16,7 @@ import orjson
 from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
 from gateway.wire.lines import Lines
 from tests import replay
@@ -125,14 +125,14 @@ class Play:
         else:
             self._one_way()
         self._flush()
-        if self.dialect.busy:
-            self._tell(self.dialect.closed(*EXITS.get(name, (0, ""))))
+        if self.dialect.is_busy:
+            self._tell(self.dialect.on_process_exit(*EXITS.get(name, (0, ""))))
         self.runs.close()
 
     def _one_way(self) -> None:
-        self.dialect.begin(Begin("/workspace"))
+        self.dialect.start_session(SessionStart("/workspace"))
         self.dialect.prompt(Prompt(text("hello"), "t1"))
-        self.dialect.cancelled = self.name.startswith("cancel-")
+        self.dialect.is_cancelled = self.name.startswith("cancel-")
         self.runs.start()
         self._waiting += lines(self.name)
 
@@ -172,13 +172,13 @@ class Play:
     def _request(self, number: str, subtype: str, request: Json) -> None:
         match subtype:
             case "initialize":
-                self.dialect.begin(Begin("/workspace"))
+                self.dialect.start_session(SessionStart("/workspace"))
             case "interrupt":
                 self.runs.start()
                 assert self.dialect.cancel()
             case "set_permission_mode" | "set_model" | "list_models":
                 action, field = SETTING[subtype]
-                self.dialect.do(action, {field: request[field]} if field else {})
+                self.dialect.start_action(action, {field: request[field]} if field else {})
             case _:
                 self._foreign.add(number)
                 return
@@ -253,7 +253,7 @@ def played(name: str) -> Play:
 def recording(name: str) -> tuple[Dialect, list[bytes]]:
     """A dialect with a turn begun, and all that the agent says in it."""
     dialect: Dialect = ClaudeDialect() if name.startswith("bidir-") else ClaudePrint()
-    dialect.begin(Begin("/workspace"))
-    dialect.ready = True
+    dialect.start_session(SessionStart("/workspace"))
+    dialect.is_ready = True
     dialect.prompt(Prompt(text("hello"), "t1"))
     return dialect, played(name).messages

@@ -16,7 +16,7 @@ from typing import Any
 from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.lines import Lines
 from tests import replay
@@ -121,7 +121,7 @@ class Play:
         self._flush()
         for talk in self.talks:
             if talk.out is not None:
-                talk.tell([*talk.dialect.closed(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
+                talk.tell([*talk.dialect.on_process_exit(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
 
     # -- what the client did
 
@@ -146,7 +146,7 @@ class Play:
                 self._take(talk)
                 self._match(number, "turn/interrupt")
             case {"method": "model/list", "id": number}:
-                self.talks[0].dialect.do("models")
+                self.talks[0].dialect.start_action("models")
                 self._take(self.talks[0])
                 self._match(number, "model/list")
             case {"id": number, "result": dict(result)}:
@@ -159,12 +159,12 @@ class Play:
         talk = Talk(Codex())
         kept = {key: params[key] for key in ("approvalPolicy", "sandbox", "model") if key in params}
         told = {"thread": kept, "connected": connected}
-        begin = Begin(
+        begin = SessionStart(
             params.get("cwd", "/workspace"), params.get("threadId"), line["method"] == "thread/fork", params=told,
             tag=f"s{len(self.talks)}",
         )  # fmt: skip
         self.talks.append(talk)
-        talk.dialect.begin(begin)
+        talk.dialect.start_session(begin)
         self._take(talk)
 
     def _prompt(self, talk: Talk, params: Json) -> None:
@@ -178,7 +178,7 @@ class Play:
             name = next((name for name in talk.questions if name.endswith(f":ask:{number}")), None)
             if name is not None:
                 question = talk.questions.pop(name)
-                if talk.out is None and not talk.questions and talk.dialect.busy:
+                if talk.out is None and not talk.questions and talk.dialect.is_busy:
                     talk.start()
                 talk.dialect.answer(name, Answer(name, "resolved", payload(result)))
                 before = len(self.sent)
@@ -219,13 +219,13 @@ class Play:
 
     def _hear(self, messages: list[bytes]) -> None:
         for talk in list(self.talks):
-            own = [message for message in messages if self._is_for(talk, Codex.owner(message))]
+            own = [message for message in messages if self._is_for(talk, Codex.read_owner(message))]
             if own:
                 talk.tell(talk.dialect.read(own))
                 self._take(talk)
 
     def _is_for(self, talk: Talk, owner: str | None) -> bool:
-        owners = [one for one in self.talks if owner in (one.dialect.given.tag, one.dialect.session_id)]
+        owners = [one for one in self.talks if owner in (one.dialect.session_start.tag, one.dialect.session_id)]
         return talk in owners if owner is not None and owners else True
 
 
@@ -262,11 +262,11 @@ def played(name: str) -> Play:
 def ready(thread: str = "th", **begin: Any) -> Codex:
     """A session whose thread is open."""
     dialect = Codex()
-    dialect.begin(Begin("/workspace", **begin))
+    dialect.start_session(SessionStart("/workspace", **begin))
     dialect.read([b'{"id":"s:1","result":{"userAgent":"agui_gateway/0.166.0 (Debian)"}}'])
     opened = {"thread": {"id": thread}, "model": "gpt-5.5", "modelProvider": "lab"}
     dialect.read([compact({"id": "s:2", "result": opened})])
-    assert dialect.ready
+    assert dialect.is_ready
     dialect.outbox.clear()
     return dialect
 

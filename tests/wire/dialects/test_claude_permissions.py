@@ -312,7 +312,7 @@ def test_the_end_of_a_turn_ends_its_questions() -> None:
 def test_a_new_process_knows_nothing_of_old_questions() -> None:
     dialect: ClaudeDialect = prompted()
     told(dialect, may_use())
-    dialect.begin(dialect.given)
+    dialect.start_session(dialect.session_start)
     sent(dialect)
     dialect.answer("t1:ask:r1", Answer("t1:ask:r1", "resolved", {"approved": True}))
     assert answers(dialect) == []

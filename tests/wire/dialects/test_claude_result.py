@@ -73,7 +73,7 @@ def test_a_subagent_that_is_sent_to_the_background_holds_the_turn() -> None:
     dialect = prompted()
     moved = notice("task_updated", task_id="a1", patch={"is_backgrounded": True})
     told(dialect, STARTED | {"is_backgrounded": False}, moved)
-    assert told(dialect, result()) == [] and dialect.busy
+    assert told(dialect, result()) == [] and dialect.is_busy
 
 
 def test_a_subagent_that_outlives_its_turn_begins_anew_in_the_next() -> None:
@@ -94,9 +94,9 @@ def test_a_subagent_that_comes_back_is_a_new_one() -> None:
 def test_a_turn_lasts_until_its_subagents_are_done_and_the_agent_has_answered() -> None:
     """Of a version that does not tell when it is idle."""
     dialect = prompted()
-    assert told(dialect, STARTED, at_work("a1"), result())[1:] == [] and dialect.busy
-    assert told(dialect, DONE, at_work(), notice("init"))[1:] == [] and dialect.busy
-    assert told(dialect, result(origin={"kind": "task-notification"})) == [TurnEnded()] and not dialect.busy
+    assert told(dialect, STARTED, at_work("a1"), result())[1:] == [] and dialect.is_busy
+    assert told(dialect, DONE, at_work(), notice("init"))[1:] == [] and dialect.is_busy
+    assert told(dialect, result(origin={"kind": "task-notification"})) == [TurnEnded()] and not dialect.is_busy
 
 
 def test_a_turn_of_a_version_that_tells_when_it_is_idle_lasts_until_then() -> None:
@@ -126,13 +126,13 @@ def test_a_failure_does_not_wait_for_subagents() -> None:
 def test_the_result_that_names_our_prompt_ends_it() -> None:
     dialect = ready()
     uuid = uuid_of(dialect)
-    assert told(dialect, result(user_message_uuids=["another"])) == [] and dialect.busy
+    assert told(dialect, result(user_message_uuids=["another"])) == [] and dialect.is_busy
     assert told(dialect, result(user_message_uuids=["another", uuid])) == [TurnEnded()]
 
 
 def test_older_versions_tell_by_its_origin_that_a_turn_was_not_asked_for() -> None:
     dialect = prompted()
-    assert told(dialect, result(origin={"kind": "task-notification"})) == [] and dialect.busy
+    assert told(dialect, result(origin={"kind": "task-notification"})) == [] and dialect.is_busy
     assert told(dialect, result(origin={"kind": "human"})) == [TurnEnded()]
 
 
@@ -196,12 +196,12 @@ def test_a_structured_output_is_the_result_of_the_run() -> None:
 
 def test_a_session_that_is_gone_may_be_known_by_the_end_of_the_process_only() -> None:
     dialect = prompted()
-    assert dialect.closed(1, f"warning\n{LOST}\n") == [TurnFailed(LOST, "SESSION_NOT_FOUND")]
+    assert dialect.on_process_exit(1, f"warning\n{LOST}\n") == [TurnFailed(LOST, "SESSION_NOT_FOUND")]
 
 
 def test_a_process_that_dies_says_nothing_of_its_turn() -> None:
     dialect = prompted()
-    assert dialect.closed(1, "Segmentation fault") == [] and dialect.busy
+    assert dialect.on_process_exit(1, "Segmentation fault") == [] and dialect.is_busy
 
 
 # -- cancelling

@@ -20,7 +20,7 @@ from gateway.events import (
     ToolCallStart,
     Warning,
 )
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from tests.wire.dialects.claude_conversation import (
     MESSAGE,
     STOPPED,
@@ -62,41 +62,41 @@ MODELS = [
 def test_it_is_ready_when_it_has_introduced_itself() -> None:
     dialect = begun()
     [request] = sent(dialect)
-    before = dialect.ready
+    before = dialect.is_ready
     assert request["request"] == {"subtype": "initialize"} and not before
     account = {"email": "ada@example.com", "organization": "Ada's", "apiProvider": "bedrock"}
     agents = [{"name": "Explore", "description": "looks around"}]
     commands = [{"name": "compact", "description": "makes room", "argumentHint": "<what to keep>"}]
     about = {"account": account, "agents": agents, "models": MODELS, "commands": commands}
     told(dialect, response(request, {"claude_code_version": "2.1.325", "current_permission_mode": "plan", **about}))
-    assert dialect.ready
+    assert dialect.is_ready
     assert dialect.handshake_layer["identity.version"] == "2.1.325"
     assert dialect.handshake_layer["multiAgent.subagents"] == agents
     assert dialect.handshake_layer["custom.claude.provider"] == "bedrock"
     assert "ada" not in str(dialect.handshake_layer).lower()
-    assert dialect.facts["custom.session.modes.current"] == "plan"
-    assert dialect.facts["custom.session.commands"][0]["hint"] == "<what to keep>"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
+    assert dialect.session_layer["custom.session.commands"][0]["hint"] == "<what to keep>"
 
 
 def test_one_that_refuses_is_never_ready() -> None:
     dialect = begun()
     [request] = sent(dialect)
     told(dialect, response(request, subtype="error", error="too old", error_code="x"))
-    assert not dialect.ready and dialect.failure is not None and dialect.failure.detail == "too old"
+    assert not dialect.is_ready and dialect.failure is not None and dialect.failure.detail == "too old"
 
 
 LOST = "No conversation found with session ID: 1"
 
 
 def test_a_session_that_is_gone_is_known_before_the_first_prompt() -> None:
-    dialect = begun(Begin("/workspace", session_id="1"))
+    dialect = begun(SessionStart("/workspace", session_id="1"))
     told(dialect, failed(subtype="error_during_execution", errors=[LOST]))
     assert dialect.failure is not None and dialect.failure.code == "SESSION_NOT_FOUND"
 
 
 def test_a_session_that_is_gone_may_be_told_on_stderr_only() -> None:
-    dialect = begun(Begin("/workspace", session_id="1"))
-    assert dialect.closed(1, f"{LOST}\n") == []
+    dialect = begun(SessionStart("/workspace", session_id="1"))
+    assert dialect.on_process_exit(1, f"{LOST}\n") == []
     assert dialect.failure is not None and dialect.failure.code == "SESSION_NOT_FOUND"
 
 
@@ -106,10 +106,10 @@ def test_every_turn_tells_what_it_works_with() -> None:
     modes = {"model": "claude-h", "permissionMode": "plan"}
     told(dialect, notice("init", session_id="s7", tools=["Bash", 7, "Read"], mcp_servers=servers, **modes))
     assert dialect.session_id == "s7"
-    assert [tool["name"] for tool in dialect.facts["tools.items"]] == ["Bash", "Read"]
-    assert dialect.facts["custom.session.models.current"] == "claude-h"
-    assert dialect.facts["custom.session.modes.current"] == "plan"
-    assert dialect.facts["custom.session.mcpServers"] == [{"name": "crm", "status": "connected"}]
+    assert [tool["name"] for tool in dialect.session_layer["tools.items"]] == ["Bash", "Read"]
+    assert dialect.session_layer["custom.session.models.current"] == "claude-h"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
+    assert dialect.session_layer["custom.session.mcpServers"] == [{"name": "crm", "status": "connected"}]
 
 
 def test_a_plugin_that_does_not_load_is_told_once() -> None:
@@ -316,7 +316,7 @@ def test_a_list_of_commands_that_changes_is_told() -> None:
     listed = [{"name": "deploy", "description": "ships it"}]
     events = told(dialect, notice("commands_changed", commands=[*listed, {"description": "nameless"}]))
     assert events == [Custom("session.commands", {"commands": listed})]
-    assert dialect.facts["custom.session.commands"] == listed
+    assert dialect.session_layer["custom.session.commands"] == listed
 
 
 def test_a_lone_surrogate_is_read() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Custom, Event, TokenUsage, TurnEnded, Warning
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.claude.stream import ClaudePrint
 from tests.wire.dialects.claude_conversation import (
     COMPLETE,
@@ -70,7 +70,7 @@ def test_after_a_clear_it_counts_afresh() -> None:
 
 
 def test_of_a_session_that_came_back_only_this_turn_is_counted() -> None:
-    dialect = ready(Begin("/workspace", session_id="s1"))
+    dialect = ready(SessionStart("/workspace", session_id="s1"))
     dialect.prompt(Prompt(text("hello"), "t1"))
     old = result(modelUsage={"a": usage(900, 90)}, usage={"input_tokens": 10, "output_tokens": 1}, total_cost_usd=9.0)
     events = told(dialect, notice("init", model="a"), old)
@@ -98,9 +98,9 @@ def test_a_count_that_is_none_is_not_counted(nonsense: Any) -> None:
 
 def test_models_are_listed_once_each_with_their_short_names() -> None:
     dialect = ready(models=MODELS)
-    ticket = dialect.do("models")
+    ticket = dialect.start_action("models")
     assert sent(dialect) == []
-    assert dialect.replies[ticket].value == [
+    assert dialect.action_results[ticket].value == [
         {"id": "claude-o", "aliases": ["opus"], "default": True, "name": "Opus", "thinking": True},
         {"id": "claude-h", "aliases": ["haiku"], "default": False, "name": "Haiku", "efforts": ["low", "max"]},
     ]
@@ -108,11 +108,11 @@ def test_models_are_listed_once_each_with_their_short_names() -> None:
 
 def test_models_that_are_not_known_are_asked_for() -> None:
     dialect = ready()
-    ticket = dialect.do("models")
+    ticket = dialect.start_action("models")
     [line] = sent(dialect)
-    assert line["request"] == {"subtype": "list_models"} and ticket not in dialect.replies
+    assert line["request"] == {"subtype": "list_models"} and ticket not in dialect.action_results
     told(dialect, response(line, {"models": MODELS}))
-    assert len(dialect.replies[ticket].value) == 2
+    assert len(dialect.action_results[ticket].value) == 2
 
 
 @pytest.mark.parametrize(
@@ -124,22 +124,22 @@ def test_models_that_are_not_known_are_asked_for() -> None:
 )
 def test_model_and_mode_can_be_set(action: str, params: Json, subtype: str, place: str) -> None:
     dialect = ready()
-    ticket = dialect.do(action, params)
+    ticket = dialect.start_action(action, params)
     [line] = sent(dialect)
     assert line["request"] == {"subtype": subtype, **params}
     told(dialect, response(line, {"model": "claude-h"} if action == "set_model" else params))
-    assert dialect.replies[ticket].error is None
-    assert dialect.facts[place] == ("claude-h" if action == "set_model" else "plan")
+    assert dialect.action_results[ticket].error is None
+    assert dialect.session_layer[place] == ("claude-h" if action == "set_model" else "plan")
 
 
 def test_what_cannot_be_set_is_told_in_claudes_own_words() -> None:
     dialect = ready()
-    ticket = dialect.do("set_mode", {"mode": "bypassPermissions"})
+    ticket = dialect.start_action("set_mode", {"mode": "bypassPermissions"})
     [line] = sent(dialect)
     told(dialect, response(line, subtype="error", error="not launched so", error_code="bypass_not_launched"))
-    error = dialect.replies[ticket].error
+    error = dialect.action_results[ticket].error
     assert error is not None and (error.detail, error.extra["agentCode"]) == ("not launched so", "bypass_not_launched")
-    assert dialect.facts["custom.session.modes.current"] == "default"
+    assert dialect.session_layer["custom.session.modes.current"] == "default"
 
 
 def test_a_mode_that_changes_by_itself_is_told() -> None:
@@ -147,7 +147,7 @@ def test_a_mode_that_changes_by_itself_is_told() -> None:
     assert told(dialect, notice("status", permissionMode="acceptEdits")) == [
         Custom("session.mode", {"mode": "acceptEdits"})
     ]
-    assert dialect.facts["custom.session.modes.current"] == "acceptEdits"
+    assert dialect.session_layer["custom.session.modes.current"] == "acceptEdits"
 
 
 # -- one prompt
@@ -155,8 +155,8 @@ def test_a_mode_that_changes_by_itself_is_told() -> None:
 
 def printed(*blocks: Json) -> ClaudePrint:
     dialect = ClaudePrint()
-    dialect.begin(Begin("/workspace"))
-    assert dialect.ready
+    dialect.start_session(SessionStart("/workspace"))
+    assert dialect.is_ready
     dialect.prompt(Prompt(list(blocks) or text("hello"), "t1"))
     return dialect
 
@@ -175,14 +175,14 @@ def test_for_one_prompt_images_are_left_out_and_told() -> None:
 def test_for_one_prompt_the_last_result_is_the_end() -> None:
     dialect = printed()
     lines = [b'{"type":"result","is_error":true,"result":"no"}', b'{"type":"result","is_error":false}']
-    assert dialect.read(lines) == [] and dialect.busy
-    assert dialect.closed(1, "") == [TurnEnded()]
+    assert dialect.read(lines) == [] and dialect.is_busy
+    assert dialect.on_process_exit(1, "") == [TurnEnded()]
 
 
 def test_for_one_prompt_there_is_no_way_to_cancel_but_a_signal() -> None:
     dialect = printed()
     assert dialect.cancel() is False
-    assert dialect.closed(143, "") == [TurnEnded("cancelled")]
+    assert dialect.on_process_exit(143, "") == [TurnEnded("cancelled")]
 
 
 def test_completeness_of_a_message_is_no_end_of_the_turn() -> None:

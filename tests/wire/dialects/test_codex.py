@@ -115,7 +115,9 @@ def test_tokens_add_up_to_the_threads_total(name: str) -> None:
             and entry["line"]["params"]["threadId"] == talk.dialect.session_id
         ]
         used = [event for event in talk.events if isinstance(event, TokenUsage)]
-        before = counts[0] if counts and talk.dialect.given.session_id else {"inputTokens": 0, "outputTokens": 0}
+        before = (
+            counts[0] if counts and talk.dialect.session_start.session_id else {"inputTokens": 0, "outputTokens": 0}
+        )
         if name != "appserver-subagent" and counts:
             assert sum(one.input_tokens or 0 for one in used) == counts[-1]["inputTokens"] - before["inputTokens"]
             assert sum(one.output_tokens or 0 for one in used) == counts[-1]["outputTokens"] - before["outputTokens"]
@@ -136,19 +138,19 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
 
 def test_a_thread_that_is_gone_is_begun_anew() -> None:
     lost = played("appserver-sessions").talks[-1].dialect
-    assert lost.anew and not lost.ready
+    assert lost.has_lost_history and not lost.is_ready
     asked = [message["method"] for message in played("appserver-sessions").sent]
     assert asked[-2:] == ["thread/resume", "thread/start"]
 
 
 def test_a_fork_is_a_thread_of_its_own() -> None:
     resumed, forked, _ = played("appserver-sessions").talks
-    assert forked.dialect.ready and forked.dialect.session_id != resumed.dialect.session_id
+    assert forked.dialect.is_ready and forked.dialect.session_id != resumed.dialect.session_id
 
 
 def test_models_are_listed() -> None:
     dialect = played("appserver-sessions").talks[0].dialect
-    [listed] = [reply.value for reply in dialect.replies.values()]
+    [listed] = [reply.value for reply in dialect.action_results.values()]
     assert len(listed) == 9
     assert listed[0] | {"description": ""} == {
         "id": "gpt-6.1-sol",
@@ -158,7 +160,7 @@ def test_models_are_listed() -> None:
         "defaultEffort": "low",
         "default": True,
     }
-    assert dialect.facts["custom.session.models.available"][0]["id"] == "gpt-6.1-sol"
+    assert dialect.session_layer["custom.session.models.available"][0]["id"] == "gpt-6.1-sol"
 
 
 def said(talk: Talk, kind: str) -> str:

@@ -27,7 +27,7 @@ from gateway.events import (
     Warning,
     Wire,
 )
-from gateway.wire.dialects import Begin, Block, Dialect, Prompt
+from gateway.wire.dialects import Block, Dialect, Prompt, SessionStart
 from gateway.wire.dialects.codex import CodexExec
 from gateway.wire.lines import Lines
 from tests import replay
@@ -42,7 +42,7 @@ THREAD = "01a1e1fb-bdf2-7812-b19a-74f482f95ed0"
 
 def prompted(dialect: CodexExec | None = None, *, session: str | None = None, key: str = "t1") -> CodexExec:
     found = dialect or CodexExec()
-    found.begin(Begin("/workspace", session))
+    found.start_session(SessionStart("/workspace", session))
     found.prompt(Prompt([{"type": "text", "text": "hello"}], key))
     return found
 
@@ -57,7 +57,7 @@ def turn(name: str, dialect: CodexExec | None = None, stderr: str = "") -> list[
     found = dialect or prompted()
     if name.startswith("cancel-"):
         found.cancel()
-    return [*found.read(lines(name)), *found.closed(1, stderr)]
+    return [*found.read(lines(name)), *found.on_process_exit(1, stderr)]
 
 
 @cache
@@ -116,8 +116,8 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, size: int)
 
 def test_the_prompt_goes_to_stdin_as_it_is() -> None:
     dialect = CodexExec()
-    dialect.begin(Begin("/workspace"))
-    assert dialect.ready
+    dialect.start_session(SessionStart("/workspace"))
+    assert dialect.is_ready
     image: Block = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     bytes_: Block = {"type": "resource", "resource": {"uri": "x", "blob": "AAAA"}}
     blocks: list[Block] = [{"type": "text", "text": "-x \n ü"}, image, bytes_, {"type": "text", "text": "more"}]
@@ -226,27 +226,27 @@ def test_the_gateway_sends_a_signal_to_cancel() -> None:
 def test_an_end_without_a_word_is_told_by_the_last_line_of_stderr() -> None:
     dialect = prompted()
     stderr = "Reading prompt from stdin...\n\x1b[31mError: something broke\x1b[0m\n"
-    assert dialect.closed(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]
-    assert not dialect.busy
+    assert dialect.on_process_exit(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]
+    assert not dialect.is_busy
 
 
 def test_an_unknown_session_is_named_as_such() -> None:
     stderr = "Error: thread/resume: thread/resume failed: no rollout found for thread id 1111 (code -32600)\n\n"
-    [broke] = prompted(session="1111").closed(1, stderr)
+    [broke] = prompted(session="1111").on_process_exit(1, stderr)
     assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
 
 
 def test_exit_code_0_without_an_end_is_no_success() -> None:
     dialect = prompted()
     dialect.read(lines("cancel-sigint"))
-    [broke] = dialect.closed(0, "")
+    [broke] = dialect.on_process_exit(0, "")
     assert isinstance(broke, TurnFailed)
 
 
 def test_an_error_before_the_end_is_its_reason() -> None:
     dialect = prompted()
     assert dialect.read([line(type="error", message="the model is gone")]) == []
-    assert dialect.closed(1, "noise") == [TurnFailed("the model is gone", "MODEL_ERROR")]
+    assert dialect.on_process_exit(1, "noise") == [TurnFailed("the model is gone", "MODEL_ERROR")]
 
 
 def test_a_list_of_things_to_do_is_a_plan() -> None:

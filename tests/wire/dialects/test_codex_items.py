@@ -195,10 +195,10 @@ def test_a_subagent_may_be_known_by_its_turn_alone() -> None:
 def test_a_subagents_end_is_not_the_turns() -> None:
     dialect = spawned()
     *_, ended = dialect.read([child("turn/completed", turn={"id": "cu", "status": "completed"})])
-    assert isinstance(ended, SubagentFinished) and dialect.busy
+    assert isinstance(ended, SubagentFinished) and dialect.is_busy
     error = {"message": "no"}
     *_, broke = dialect.read([child("turn/completed", turn={"id": "cv", "status": "failed", "error": error})])
-    assert broke == SubagentError("t1/2", "no", "MODEL_ERROR") and dialect.busy
+    assert broke == SubagentError("t1/2", "no", "MODEL_ERROR") and dialect.is_busy
 
 
 def test_a_subagent_has_a_name_where_codex_gives_it_one() -> None:
@@ -218,4 +218,4 @@ def test_other_sessions_threads_are_left_alone() -> None:
         {"id": "other:3", "result": {}},
     ]
     assert dialect.read([compact(message) for message in messages]) == []
-    assert dialect.busy and sent(dialect) == []
+    assert dialect.is_busy and sent(dialect) == []

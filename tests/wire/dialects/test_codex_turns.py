@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Custom, Event, Raw, TokenUsage, TurnEnded, TurnFailed, Warning
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
 from tests.wire.dialects.codex_replay import compact, completed, hear, item, of, prompted, ready, sent, told
 
@@ -16,22 +16,22 @@ from tests.wire.dialects.codex_replay import compact, completed, hear, item, of,
 
 def test_a_turn_ends_by_its_own_id_only() -> None:
     dialect = prompted()
-    assert completed(dialect, turn="another") == [] and dialect.busy
-    assert completed(dialect) == [TurnEnded("end_turn")] and not dialect.busy
+    assert completed(dialect, turn="another") == [] and dialect.is_busy
+    assert completed(dialect) == [TurnEnded("end_turn")] and not dialect.is_busy
 
 
 def test_the_end_of_the_turn_before_is_not_that_of_this_one() -> None:
     dialect = prompted()
     completed(dialect)
     dialect.prompt(Prompt([], "t2"))
-    assert completed(dialect) == [] and dialect.busy
+    assert completed(dialect) == [] and dialect.is_busy
 
 
 def test_a_turn_that_codex_began_by_itself_does_not_end_ours() -> None:
     dialect = ready()
     hear(dialect, "turn/started", turn={"id": "unasked"})
     dialect.prompt(Prompt([], "t1"))
-    assert completed(dialect, turn="unasked") == [] and dialect.busy
+    assert completed(dialect, turn="unasked") == [] and dialect.is_busy
 
 
 def test_an_interrupted_turn_was_cancelled_whoever_did_it() -> None:
@@ -73,7 +73,7 @@ def test_a_failure_without_words_takes_those_told_before() -> None:
 def test_a_retry_is_no_end() -> None:
     dialect = prompted()
     [warned] = hear(dialect, "error", error={"message": "Reconnecting... 1/5"}, willRetry=True)
-    assert isinstance(warned, Warning) and warned.code == "MODEL_RETRY" and dialect.busy
+    assert isinstance(warned, Warning) and warned.code == "MODEL_RETRY" and dialect.is_busy
 
 
 # -- cancelling
@@ -101,7 +101,7 @@ def test_a_process_that_dies_while_it_is_cancelled_has_ended_its_turn() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="sleep 9")
     dialect.cancel()
-    events = dialect.closed(-15, "")
+    events = dialect.on_process_exit(-15, "")
     assert [type(event).__name__ for event in events] == ["ToolCallResult", "TurnEnded"]
     assert events[-1] == TurnEnded("cancelled")
 
@@ -109,9 +109,9 @@ def test_a_process_that_dies_while_it_is_cancelled_has_ended_its_turn() -> None:
 def test_a_process_that_dies_leaves_no_call_open_and_no_ticket_waiting() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="sleep 9")
-    ticket = dialect.do("models")
-    assert [type(event).__name__ for event in dialect.closed(1, "")] == ["ToolCallResult"]
-    assert dialect.replies[ticket].error is not None
+    ticket = dialect.start_action("models")
+    assert [type(event).__name__ for event in dialect.on_process_exit(1, "")] == ["ToolCallResult"]
+    assert dialect.action_results[ticket].error is not None
 
 
 # -- usage
@@ -129,13 +129,13 @@ def test_tokens_are_differences_of_the_total_so_that_none_counts_twice() -> None
     assert usage(dialect, 10, 10) == [], "told twice"
     [second] = usage(dialect, 25, 99)
     assert isinstance(second, TokenUsage) and second.input_tokens == 15
-    assert dialect.facts["custom.session.usage.size"] == 1000
+    assert dialect.session_layer["custom.session.usage.size"] == 1000
 
 
 def test_what_a_thread_had_used_before_it_came_back_is_not_told_again() -> None:
     dialect = Codex()
     dialect.session_id = "th"
-    dialect.begin(Begin("/workspace", "th", params={"connected": True}))
+    dialect.start_session(SessionStart("/workspace", "th", params={"connected": True}))
     dialect.read([b'{"id":"s:1","result":{"thread":{"id":"th"},"model":"m"}}'])
     dialect.prompt(Prompt([], "t1"))
     assert usage(dialect, 100, 7, "an old turn") == []
@@ -146,7 +146,7 @@ def test_what_a_thread_had_used_before_it_came_back_is_not_told_again() -> None:
 
 def test_without_a_count_from_before_the_last_call_is_what_counts() -> None:
     dialect = Codex()
-    dialect.begin(Begin("/workspace", "th", params={"connected": True}))
+    dialect.start_session(SessionStart("/workspace", "th", params={"connected": True}))
     dialect.session_id = "th"
     dialect.read([b'{"id":"s:1","result":{"thread":{"id":"th"}}}'])
     dialect.prompt(Prompt([], "t1"))
@@ -170,7 +170,7 @@ def test_an_mcp_server_that_does_not_start_is_told_of() -> None:
     [warned] = hear(dialect, "mcpServer/startupStatus/updated", name="a", status="failed", error="no such file")
     assert isinstance(warned, Warning) and "no such file" in warned.message
     hear(dialect, "mcpServer/startupStatus/updated", name="b", status="starting")
-    assert dialect.facts["custom.session.mcpServers"] == [
+    assert dialect.session_layer["custom.session.mcpServers"] == [
         {"name": "a", "status": "failed", "error": "no such file"},
         {"name": "b", "status": "starting"},
     ]
@@ -181,19 +181,19 @@ def test_settings_are_facts_of_the_session() -> None:
     permissions = {"approvalPolicy": {"granular": {}}, "sandboxPolicy": {"type": "readOnly"}}
     settings = {"model": "gpt-6-sol", "effort": "high", **permissions}
     assert hear(dialect, "thread/settings/updated", threadSettings=settings) == []
-    assert dialect.facts["custom.session.models.current"] == "gpt-6-sol"
-    assert dialect.facts["custom.session.permissions.mode"] == "granular"
-    assert dialect.facts["custom.session.permissions.sandbox"] == "readOnly"
+    assert dialect.session_layer["custom.session.models.current"] == "gpt-6-sol"
+    assert dialect.session_layer["custom.session.permissions.mode"] == "granular"
+    assert dialect.session_layer["custom.session.permissions.sandbox"] == "readOnly"
     hear(dialect, "thread/settings/updated", threadSettings={**settings, "effort": None})
-    assert "custom.session.effort" not in dialect.facts
+    assert "custom.session.effort" not in dialect.session_layer
     hear(dialect, "thread/name/updated", threadName="A title")
-    assert dialect.facts["custom.session.info.title"] == "A title"
+    assert dialect.session_layer["custom.session.info.title"] == "A title"
 
 
 def test_another_model_than_asked_for_is_told_of() -> None:
     dialect = prompted()
     [warned] = hear(dialect, "model/rerouted", fromModel="a", toModel="b", reason="load")
-    assert isinstance(warned, Warning) and dialect.facts["custom.session.models.current"] == "b"
+    assert isinstance(warned, Warning) and dialect.session_layer["custom.session.models.current"] == "b"
 
 
 def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:
@@ -225,4 +225,4 @@ def test_what_has_no_event_of_its_own_is_handed_on_by_name() -> None:
 def test_what_is_not_understood_is_handed_on(message: bytes) -> None:
     dialect = prompted()
     assert [type(event) for event in dialect.read([message])] == [Raw]
-    assert dialect.busy
+    assert dialect.is_busy

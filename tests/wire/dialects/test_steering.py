@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def test_just_these_take_words_for_a_turn_under_way() -> None:
-    steered = {name for name, dialect in DIALECTS.items() if dialect.steers}
+    steered = {name for name, dialect in DIALECTS.items() if dialect.can_steer}
     assert steered == {"claude", "codex", "copilot", "opencode", "pi", "omp"}
 
 
@@ -56,7 +56,7 @@ def test_claude_folds_them_in_and_the_result_answers_both() -> None:
 def test_claude_begins_a_turn_of_their_own_and_ours_goes_on_with_it() -> None:
     dialect, prompt, words = steered()
     assert told(dialect, result(user_message_uuids=[prompt])) == []
-    assert dialect.busy
+    assert dialect.is_busy
     idle = {"type": "system", "subtype": "session_state_changed", "state": "idle"}
     assert told(dialect, idle) == [], "the words may still be on their way"
     assert told(dialect, moved(words, "started")) == [WORDS]
@@ -142,7 +142,7 @@ def test_what_pi_still_holds_at_the_end_is_taken_out_of_its_queue(back: list[str
     [clear] = sent(pi)
     assert clear["type"] == "clear_queue"
     assert pi.read([reply(clear, {"steering": back, "followUp": []})]) == [*heard, TurnEnded()]
-    assert pi.ready
+    assert pi.is_ready
 
 
 def test_a_pi_that_cannot_give_them_back_is_replaced() -> None:
@@ -151,7 +151,7 @@ def test_a_pi_that_cannot_give_them_back_is_replaced() -> None:
     pi.read([reply(sent(pi)[0])])
     read(pi, {"type": "agent_end"}, {"type": "agent_settled"})
     assert pi.read([reply(sent(pi)[0], success=False, error="Unknown command")]) == [TurnEnded()]
-    assert not pi.ready
+    assert not pi.is_ready
 
 
 def test_a_command_is_no_message() -> None:

@@ -19,7 +19,7 @@ import orjson
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted, Warning
 from gateway.jsonio import loads
-from gateway.wire.dialects.base import Begin, Dialect, Prompt
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude.fast_path import Template
 from gateway.wire.dialects.claude.messages import Lane
 from gateway.wire.dialects.claude.result import LOST, Book, aborted, failure, stop_reason
@@ -84,8 +84,8 @@ class Reader(Dialect):
         self._words: dict[str, UserMessageAccepted] = {}
         """For the turn under way, by their lines' uuids: Claude has not taken them up."""
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._tasks.forget()
         self._main.rest()
         self._template.forget()
@@ -94,7 +94,7 @@ class Reader(Dialect):
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
-        self._calls.begin(prompt.key)
+        self._calls.begin(prompt.id_prefix)
         self._awaited, self._last, self._error = True, None, None
         self._words.clear()
 
@@ -127,7 +127,7 @@ class Reader(Dialect):
         told = self._line(line) if type(line) is dict else None
         if self._main.speaking != speaking:
             self._template.forget()
-        found += [self.unread(line)] if told is None else told
+        found += [self.to_raw(line)] if told is None else told
 
     def _line(self, line: Line) -> list[Event] | None:
         """None: not understood."""
@@ -204,9 +204,9 @@ class Reader(Dialect):
         self.session_id = non_empty(line.get("session_id")) or self.session_id
         told = of_turn(line)
         self.handshake_layer |= {key: told.pop(key) for key in ("identity.version",) if key in told}
-        self.facts |= told
-        if COMMANDS not in self.facts and (listed := named_commands(line)):
-            self.facts[COMMANDS] = listed
+        self.session_layer |= told
+        if COMMANDS not in self.session_layer and (listed := named_commands(line)):
+            self.session_layer[COMMANDS] = listed
         return [self._unloaded(error) for error in self._news_of_plugins(line)]
 
     def _news_of_plugins(self, line: Line) -> list[Line]:
@@ -218,12 +218,12 @@ class Reader(Dialect):
 
     def _unloaded(self, error: Line) -> Warning:
         words = text(error.get("message")) or "it gave no reason"
-        return self.warned("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {words}")
+        return self.make_warning("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {words}")
 
     def _status(self, line: Line) -> list[Event]:
         found: list[Event] = []
         if chosen := non_empty(line.get("permissionMode")):
-            self.facts |= mode(chosen)
+            self.session_layer |= mode(chosen)
             found.append(Custom("session.mode", {"mode": chosen}))
         if line.get("status") == "compacting" or non_empty(line.get("compact_result")):
             found += self._aside("status", line)
@@ -231,7 +231,7 @@ class Reader(Dialect):
 
     def _commands(self, line: Line) -> list[Event]:
         listed = commands(line.get("commands"))
-        self.facts[COMMANDS] = listed
+        self.session_layer[COMMANDS] = listed
         return [Custom("session.commands", {"commands": listed})]
 
     def _compacted(self, line: Line) -> list[Event]:
@@ -252,15 +252,15 @@ class Reader(Dialect):
         self._main.rest()
         self._working = False
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        found: list[Event] = [*self._book.read(line, non_empty(self.facts.get(MODEL)))]
-        if not self.busy:
-            if not self.ready and (broke := failure(line, None)) is not None:
+        found: list[Event] = [*self._book.read(line, non_empty(self.session_layer.get(MODEL)))]
+        if not self.is_busy:
+            if not self.is_ready and (broke := failure(line, None)) is not None:
                 self.failure = AgentFault(broke.message, code=broke.code)
             return found
         if self._awaited and not self._answers(line):
             return found
         self._awaited, self._last = False, line
-        if self._words and not self.cancelled:
+        if self._words and not self.is_cancelled:
             return [*found, *self._goes_past(line)]
         return found if self._goes_on(line) else [*found, *self._finish()]
 
@@ -268,7 +268,7 @@ class Reader(Dialect):
         """Words wait for which Claude begins another turn right away, however this one ended."""
         broke = None if aborted(line) else failure(line, self._error[0] if self._error else None)
         self._error = None
-        return [] if broke is None else [self.warned(broke.code, broke.message)]
+        return [] if broke is None else [self.make_warning(broke.code, broke.message)]
 
     def _answers(self, line: Line) -> bool:
         """Is this the end of our prompt's turn? Turns that nobody asked for say where they are from."""
@@ -277,15 +277,15 @@ class Reader(Dialect):
 
     def _goes_on(self, line: Line) -> bool:
         """…in the background, or with words that wait."""
-        if self._words and not self.cancelled:
+        if self._words and not self.is_cancelled:
             return True
-        if self.cancelled or line.get("is_error") is True:
+        if self.is_cancelled or line.get("is_error") is True:
             return False
         return bool(self._tasks.background) or (self._says_idle and "origin" in line)
 
     def _state(self, line: Line) -> list[Event]:
         self._says_idle = True
-        over = line.get("state") == "idle" and self.busy and self._last is not None and not self._words
+        over = line.get("state") == "idle" and self.is_busy and self._last is not None and not self._words
         return self._finish() if over else []
 
     def _finish(self) -> list[Event]:
@@ -295,27 +295,27 @@ class Reader(Dialect):
         found: list[Event] = [*self._book.cost()]
         self._tasks.rest()
         if aborted(line):
-            self.cancelled = True
+            self.is_cancelled = True
         kind, words = self._error or (None, "")
-        broke = None if self.cancelled else failure(line, kind)
+        broke = None if self.is_cancelled else failure(line, kind)
         if broke is not None:
-            self.busy = False
+            self.is_busy = False
             return [*found, broke]
-        if words and not self.cancelled:
+        if words and not self.is_cancelled:
             found.append(TextMessageContent(words, self._calls.fresh("error")))
-        return [*found, *self.end(stop_reason(line), line.get("structured_output"))]
+        return [*found, *self.end_turn(stop_reason(line), line.get("structured_output"))]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """It is gone, but said before how its turn ended; or says on stderr only why there is none."""
-        found = self._finish() if self.busy and self._last is not None else []
-        found += super().closed(exit_code, stderr)
+        found = self._finish() if self.is_busy and self._last is not None else []
+        found += super().on_process_exit(exit_code, stderr)
         if LOST not in stderr:
             return found
         lost = AgentFault(stderr.strip().splitlines()[-1], code="SESSION_NOT_FOUND")
         self.failure = self.failure or lost
-        if not self.busy:
+        if not self.is_busy:
             return found
-        self.busy = False
+        self.is_busy = False
         return [*found, TurnFailed(lost.detail, lost.code)]
 
 

@@ -29,7 +29,7 @@ from gateway.events import (
     UserMessageAccepted,
 )
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER, Served, called_id, result
 from gateway.wire.dialects.claude.content import to_content
 from gateway.wire.dialects.claude.permissions import Pending, answered, by_policy, question, withdrawn
@@ -54,8 +54,8 @@ class ClaudeDialect(Reader):
 
     name: ClassVar[str] = "claude"
     actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model", "set_mode"))
-    serves_tools: ClassVar[bool] = True
-    steers: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,9 +78,9 @@ class ClaudeDialect(Reader):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._requests.clear()
         self._served.forget()
         self._tells_queue = False
@@ -92,11 +92,11 @@ class ClaudeDialect(Reader):
         content, dropped = to_content(prompt.blocks)
         for kind in dropped:
             words = f"Claude Code takes no {kind}: it was left out of the prompt"
-            self._news.append(self.warned("CONTENT_DROPPED", words))
+            self._news.append(self.make_warning("CONTENT_DROPPED", words))
         if (news := self._served.offer(prompt.tools)) is not None:
             self._request("offer", news)
         self._calls.names = self._served.names
-        self._uuid = self._say(f"{prompt.key} {prompt.text}", content)
+        self._uuid = self._say(f"{prompt.id_prefix} {prompt.text}", content)
 
     def _say(self, name: str, content: list[dict[str, Any]]) -> str:
         uuid = str(uuid5(PROMPTS, name))
@@ -107,7 +107,7 @@ class ClaudeDialect(Reader):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._tells_queue:
             return False
-        uuid = self._say(f"{self.turn.key} {message_id} {text}", [{"type": "text", "text": text}])
+        uuid = self._say(f"{self.turn.id_prefix} {message_id} {text}", [{"type": "text", "text": text}])
         self._words[uuid] = UserMessageAccepted(message_id, text)
         return True
 
@@ -126,18 +126,18 @@ class ClaudeDialect(Reader):
         for call_id, (request_id, message) in self._called.items():
             self._respond(request_id, {"mcp_response": result(message, Answer(call_id, "cancelled"))})
         self._forget()
-        if self.busy:
+        if self.is_busy:
             self._request("interrupt", {"subtype": "interrupt", "cancel_queued": True})
         return True
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         if action in SET:
             subtype, field = SET[action]
             return self._request(action, {"subtype": subtype, field: params.get(field)}, params)
         if self._models is None:
             return self._request("models", {"subtype": "list_models"})
         ticket = self._ticket()
-        self.replies[ticket] = Reply(self._models)
+        self.action_results[ticket] = ActionResult(self._models)
         return ticket
 
     # -- lines of this mode
@@ -194,14 +194,14 @@ class ClaudeDialect(Reader):
         if self.turn.approvals != "prompt":
             self._respond(request_id, by_policy(pending, self.turn.approvals))
             return []
-        question_id = self.own(f"ask:{request_id}")
+        question_id = self.qualify_id(f"ask:{request_id}")
         return [] if question_id in self._pending else self._hold(question_id, pending)
 
     def _mcp(self, request_id: str, message: dict[str, Any]) -> list[Event]:
         """From Claude's end of the server that is ours."""
         if message.get("method") == "notifications/cancelled":
             self._called_off(obj(message.get("params")).get("requestId"))
-        if not self._served.holds(message) or not self.busy:
+        if not self._served.holds(message) or not self.is_busy:
             self._respond(request_id, {"mcp_response": self._served.reply(message)})
             return []
         params, claudes = obj(message.get("params")), called_id(message) or request_id
@@ -263,9 +263,9 @@ class ClaudeDialect(Reader):
 
     def _ticket(self) -> str:
         self._count += 1
-        return f"{self.given.tag}-{self._count}"
+        return f"{self.session_start.tag}-{self._count}"
 
-    def _request(self, purpose: str, request: dict[str, Any], params: Mapping[str, Any] = NOTHING) -> str:
+    def _request(self, purpose: str, request: dict[str, Any], params: Mapping[str, Any] = NO_PARAMS) -> str:
         ticket = self._ticket()
         self._requests[ticket] = (purpose, params)
         self.send({"type": "control_request", "request_id": ticket, "request": request})
@@ -273,7 +273,7 @@ class ClaudeDialect(Reader):
 
     def _answered(self, response: dict[str, Any]) -> list[Event] | None:
         ticket = non_empty(response.get("request_id")) or ""
-        purpose, params = self._requests.pop(ticket, (None, NOTHING))
+        purpose, params = self._requests.pop(ticket, (None, NO_PARAMS))
         told, error = obj(response.get("response")), None
         if response.get("subtype") != "success":
             words = text(response.get("error")) or "Claude Code refused, and gave no reason"
@@ -286,15 +286,17 @@ class ClaudeDialect(Reader):
             case "interrupt":
                 return self._interrupted(told)
             case "offer":
-                return [] if error is None else [self.warned("TOOLS_DROPPED", f"{NOT_SERVED}: {error.detail}")]
+                return [] if error is None else [self.make_warning("TOOLS_DROPPED", f"{NOT_SERVED}: {error.detail}")]
             case _:
-                self.replies[ticket] = Reply(self._done(purpose, params, told) if error is None else None, error)
+                self.action_results[ticket] = ActionResult(
+                    self._done(purpose, params, told) if error is None else None, error
+                )
         return []
 
     def _initialized(self, told: dict[str, Any], error: AgentFault | None) -> None:
-        self.ready, self.failure = error is None, error
+        self.is_ready, self.failure = error is None, error
         self.handshake_layer |= of_handshake(told)
-        self.facts |= of_session(told)
+        self.session_layer |= of_session(told)
         self._models = models(told.get("models")) or None
 
     def _done(self, purpose: str, params: Mapping[str, Any], told: dict[str, Any]) -> Any:
@@ -303,7 +305,7 @@ class ClaudeDialect(Reader):
             return self._models
         _, field = SET[purpose]
         chosen = non_empty(told.get(field)) or params.get(field)
-        self.facts |= {MODEL: chosen} if purpose == "set_model" else mode(chosen)
+        self.session_layer |= {MODEL: chosen} if purpose == "set_model" else mode(chosen)
         return told
 
     # -- an end without a result
@@ -327,13 +329,13 @@ class ClaudeDialect(Reader):
             return [] if words is None else [words]
         if words is None:
             return self._give_up() if self._awaited and uuid == self._uuid else []
-        over = self.busy and self._last is not None and not self._goes_on(self._last)
+        over = self.is_busy and self._last is not None and not self._goes_on(self._last)
         return self._finish() if over else []
 
     def _give_up(self) -> list[Event]:
-        if not self.busy:
+        if not self.is_busy:
             return []
-        self.cancelled, self._awaited = True, False
+        self.is_cancelled, self._awaited = True, False
         return self._finish()
 
 
@@ -348,7 +350,7 @@ class ClaudePrint(Reader):
         kinds = dropped + [str(block["type"]) for block in content if block["type"] != "text"]
         for kind in kinds:
             words = f"Claude Code takes no {kind} on its command line: it was left out of the prompt"
-            self._news.append(self.warned("CONTENT_DROPPED", words))
+            self._news.append(self.make_warning("CONTENT_DROPPED", words))
         words = "\n\n".join(block["text"] for block in content if block["type"] == "text")
         self.outbox.append(words.encode("utf-8", "replace"))
 

@@ -18,7 +18,7 @@ import orjson
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, UserMessageAccepted
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.codex import session_state
 from gateway.wire.dialects.codex.client_tools import Served, refused, result
 from gateway.wire.dialects.codex.errors import is_lost, rpc_fault
@@ -44,9 +44,9 @@ FEW = 3
 class Codex(Hearing):
     name: ClassVar[str] = "codex"
     actions: ClassVar[frozenset[str]] = frozenset({"models", "fork", "set_model", "set_mode", "delete"})
-    strays: ClassVar[bool] = True
-    serves_tools: ClassVar[bool] = True
-    steers: ClassVar[bool] = True
+    has_unlisted_sessions: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,9 +59,9 @@ class Codex(Hearing):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._asked, self._pending = {}, {}
         self._offer(begin.tools)
         if begin.params.get("connected") is True:  # another session of the process has done it
@@ -87,14 +87,14 @@ class Codex(Hearing):
     def steer(self, message_id: str, text: str) -> bool:
         if not self.running:
             return False
-        name = f"{self.turn.key}:{message_id}"
+        name = f"{self.turn.id_prefix}:{message_id}"
         self.words[name] = UserMessageAccepted(message_id, text)
         told = {"expectedTurnId": self.turn_id, "clientUserMessageId": name, "input": [text_input(text)]}
         self._ask("turn/steer", {"threadId": self.session_id, **told})
         return True
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         if self.running:
             self.interrupt()
         return True
@@ -102,13 +102,15 @@ class Codex(Hearing):
     def interrupt(self) -> None:
         self._ask("turn/interrupt", {"threadId": self.session_id, "turnId": self.turn_id})
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         thread = {"threadId": self.session_id}
         match action:
             case "models":
                 return self._ask("model/list", {}, action)
             case "fork":
-                return self._ask("thread/fork", {**thread, "excludeTurns": True, **thread_params(self.given)}, action)
+                return self._ask(
+                    "thread/fork", {**thread, "excludeTurns": True, **thread_params(self.session_start)}, action
+                )
             case "delete":
                 return self._ask("thread/delete", thread, action)
             case "set_model":
@@ -118,28 +120,28 @@ class Codex(Hearing):
             case _:
                 raise NotImplementedError(action)
 
-    def leave(self) -> None:
+    def release_session(self) -> None:
         if self.session_id is not None:
             self._ask("thread/unsubscribe", {"threadId": self.session_id})
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         gone = AgentFault("the agent's process has ended", code="AGENT_DIED")
         for ticket, (_, _, action) in self._asked.items():
             if action is not None:
-                self.replies[ticket] = Reply(error=gone)
+                self.action_results[ticket] = ActionResult(error=gone)
         self._asked, self._pending = {}, {}
-        found = self.family.rest(cancelled=self.cancelled) if self.busy else []
-        return [*found, *super().closed(exit_code, stderr)]
+        found = self.family.rest(cancelled=self.is_cancelled) if self.is_busy else []
+        return [*found, *super().on_process_exit(exit_code, stderr)]
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
+    def read_owner(cls, message: bytes) -> str | None:
         """A notification has one thread id, in a way that no text can imitate: quotes in texts are escaped. Where that
         is not so, it is parsed, at the cost of doing so twice."""
         at = message.find(THREAD_KEY) if message.startswith(NOTIFIED) else -1
         if at >= 0 and message.find(THREAD_KEY, at + 1) < 0:
             start = at + len(THREAD_KEY)
             return message[start : message.find(b'"', start)].decode("utf-8", "replace")
-        told = obj(parsed(message))
+        told = obj(parse_message(message))
         if "method" not in told:
             return (text(told.get("id")) or "").rpartition(":")[0] or None
         params = obj(told.get("params"))
@@ -149,22 +151,22 @@ class Codex(Hearing):
 
     def _ask(self, method: str, params: Any, action: str | None = None) -> str:
         self._count += 1
-        number = f"{self.given.tag}:{self._count}"
+        number = f"{self.session_start.tag}:{self._count}"
         self._asked[number] = (method, params, action)
         self.send({"id": number, "method": method, "params": params})
         return number
 
     def _open(self) -> None:
-        wanted, fork = self.given.session_id, self.given.fork
+        wanted, fork = self.session_start.session_id, self.session_start.fork
         if wanted is None or (self._served.lacks(wanted) and not fork):
             self._start(anew=wanted is not None)
         else:
-            told = {"threadId": wanted, "excludeTurns": True, **thread_params(self.given)}
+            told = {"threadId": wanted, "excludeTurns": True, **thread_params(self.session_start)}
             self._ask("thread/fork" if fork else "thread/resume", told)
 
     def _start(self, *, anew: bool) -> None:
-        self.anew = anew
-        self._ask("thread/start", {**thread_params(self.given), **self._served.params})
+        self.has_lost_history = anew
+        self._ask("thread/start", {**thread_params(self.session_start), **self._served.params})
 
     def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:
         self._served.offer(tools)
@@ -172,20 +174,22 @@ class Codex(Hearing):
         self.tool_names = self._served.names
 
     def _mode_params(self, name: str, model: str | None, effort: str | None) -> dict[str, Any]:
-        offered = modes(self.given)
+        offered = modes(self.session_start)
         if name not in offered:
-            self.told.append(self.warned("UNKNOWN_MODE", f"the agent has no mode {name!r}", modes=list(offered)))
+            self.told.append(self.make_warning("UNKNOWN_MODE", f"the agent has no mode {name!r}", modes=list(offered)))
             return {}
         self.learn({MODE: name})
-        return mode_params(offered[name], self.given, model or self.model, effort or self.effort)
+        return mode_params(offered[name], self.session_start, model or self.model, effort or self.effort)
 
     def _set_mode(self, name: str) -> str:
-        if name in modes(self.given):
+        if name in modes(self.session_start):
             params = {"threadId": self.session_id, **self._mode_params(name, None, None)}
             return self._ask("thread/settings/update", params, "set_mode")
         self._count += 1
-        ticket = f"{self.given.tag}:{self._count}"
-        self.replies[ticket] = Reply(error=AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS"))
+        ticket = f"{self.session_start.tag}:{self._count}"
+        self.action_results[ticket] = ActionResult(
+            error=AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS")
+        )
         return ticket
 
     # -- what comes
@@ -211,22 +215,24 @@ class Codex(Hearing):
                 return self._requested(number, method, message)
             case {"method": str(method)} if "id" not in message:
                 heard = self.hear(method, obj(message.get("params")))
-                return [self.unread(message)] if heard is None else heard
+                return [self.to_raw(message)] if heard is None else heard
             case {"id": str(number)} if "result" in message or "error" in message:
                 return self._answered(number, message)
             case _:
-                return [self.unread(line.decode("utf-8", "replace") if message is None else message)]
+                return [self.to_raw(line.decode("utf-8", "replace") if message is None else message)]
 
     def _answered(self, number: str, message: dict[str, Any]) -> list[Event]:
         if number not in self._asked:
             # Another session's, of the same process; or one that is answered already.
-            return [self.unread(message)] if number.rpartition(":")[0] == self.given.tag else []
+            return [self.to_raw(message)] if number.rpartition(":")[0] == self.session_start.tag else []
         method, params, action = self._asked.pop(number)
         error = message.get("error")
         if action is not None:
             done = message.get("result")
             fault = None if error is None else rpc_fault(error, method)
-            self.replies[number] = Reply(error=fault) if fault else Reply(self._done(action, params, done))
+            self.action_results[number] = (
+                ActionResult(error=fault) if fault else ActionResult(self._done(action, params, done))
+            )
             return []
         match method:
             case "initialize":
@@ -267,10 +273,10 @@ class Codex(Hearing):
             self._served.begun(thread_id)
         if version := non_empty(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
             self.handshake_layer.setdefault("identity.version", version)
-        if offered := [{"id": name} for name in modes(self.given)]:
-            mode = self.facts.get(MODE) or non_empty(self.given.params.get("mode"))
+        if offered := [{"id": name} for name in modes(self.session_start)]:
+            mode = self.session_layer.get(MODE) or non_empty(self.session_start.params.get("mode"))
             self.learn({MODES: offered, MODE: mode})
-        self.ready = True
+        self.is_ready = True
 
     def _done(self, action: str, params: dict[str, Any], result: Any) -> Any:
         match action:
@@ -295,13 +301,13 @@ class Codex(Hearing):
             return self._call(number, params)
         if method not in ASKED:
             self.send({"id": number, "error": {"code": METHOD_NOT_FOUND, "message": f"{method} is not served here"}})
-            return [self.unread(message)]
+            return [self.to_raw(message)]
         return self._question(Pending(number, method, params))
 
     def _call(self, number: int | str, params: dict[str, Any]) -> list[Event]:
         """Of a tool of the client's own."""
         tool, item_id = self._served.find(params.get("tool")), non_empty(params.get("callId"))
-        if tool is None or item_id is None or self.cancelled or not self.busy:
+        if tool is None or item_id is None or self.is_cancelled or not self.is_busy:
             self.send({"id": number, "result": refused(offered=tool is not None)})
             return []
         lane, found = self.lane_of(params.get("threadId"))
@@ -313,7 +319,7 @@ class Codex(Hearing):
         return [*found, ClientToolsCalled((ClientToolCall(call_id, tool["name"], lane.subagent),))]
 
     def _question(self, pending: Pending) -> list[Event]:
-        if self.cancelled and self.busy:
+        if self.is_cancelled and self.is_busy:
             result = answered(pending, Answer("", "cancelled"))
         elif self.turn.approvals != "prompt":
             result = by_policy(pending, allow=self.turn.approvals == "auto")
@@ -328,7 +334,7 @@ class Codex(Hearing):
         call = lane.call_id(item_id)
         if pending.method == ELICITATION:
             call = _called(lane.waiting("mcpToolCall"), pending)
-        name = self.own(f"ask:{pending.request_id}")
+        name = self.qualify_id(f"ask:{pending.request_id}")
         self._pending[name] = pending
         found += [event for lane in self.family.lanes() for event in lane.park()]
         return [*found, InterruptRequested((question(pending, name, call, lane.subagent, lane.files(item_id)),))]
@@ -359,4 +365,4 @@ def _values(messages: Sequence[bytes]) -> list[Any]:
             values = []
         if len(values) == len(messages):
             return values
-    return [parsed(message) for message in messages]
+    return [parse_message(message) for message in messages]

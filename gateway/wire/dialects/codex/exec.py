@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gateway.events import Event, TurnFailed
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.codex.errors import turn_fault, unpacked, words_code
 from gateway.wire.dialects.codex.items import Lane
 from gateway.wire.dialects.codex.requests import plain_text
@@ -37,8 +37,8 @@ class CodexExec(Dialect):
         self._book = Book()
         self._error: str | None = None
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         if begin.session_id is None:
             self._book, self.session_id = Book({}), None
         elif begin.fork or begin.session_id != self.session_id:
@@ -46,7 +46,7 @@ class CodexExec(Dialect):
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self._lane.begin(prompt.key)
+        self._lane.begin(prompt.id_prefix)
         self._error = None
         self.outbox.append(plain_text(prompt).encode("utf-8", "replace"))
 
@@ -54,7 +54,7 @@ class CodexExec(Dialect):
         return [event for message in messages for event in self._line(message)]
 
     def _line(self, line: bytes) -> list[Event]:
-        message = parsed(line)
+        message = parse_message(line)
         match message:
             case {"type": "thread.started", "thread_id": str(thread_id)} if thread_id:
                 return self._thread(thread_id)
@@ -62,26 +62,28 @@ class CodexExec(Dialect):
                 return []
             case {"type": "item.started" | "item.updated" | "item.completed" as moment, "item": dict(item)}:
                 found = self._item(moment, item)
-                return [self.unread(message)] if found is None else found
-            case {"type": "turn.completed"} if self.busy:
+                return [self.to_raw(message)] if found is None else found
+            case {"type": "turn.completed"} if self.is_busy:
                 return self._completed(message)
-            case {"type": "turn.failed"} if self.busy:
+            case {"type": "turn.failed"} if self.is_busy:
                 return self._over(*turn_fault(message.get("error")))
             case {"type": "error", "message": str(words)}:
                 return self._failing(unpacked(words))
             case None:
-                return [self.unread(line.decode("utf-8", "replace"))]
+                return [self.to_raw(line.decode("utf-8", "replace"))]
             case _:
-                return [self.unread(message)]
+                return [self.to_raw(message)]
 
     def _thread(self, thread_id: str) -> list[Event]:
         """An id that is no UUID is taken for a name, and one that nobody has begins a new thread without a word."""
         self.session_id = thread_id
-        wanted = self.given.session_id
-        if wanted is None or self.given.fork or wanted == thread_id:
+        wanted = self.session_start.session_id
+        if wanted is None or self.session_start.fork or wanted == thread_id:
             return []
         return [
-            self.warned("SESSION_NOT_RESUMED", "the agent knows no such session; it began a new one", sessionId=wanted)
+            self.make_warning(
+                "SESSION_NOT_RESUMED", "the agent knows no such session; it began a new one", sessionId=wanted
+            )
         ]
 
     def _item(self, moment: str, told: dict[str, Any]) -> list[Event] | None:
@@ -93,7 +95,7 @@ class CodexExec(Dialect):
             case "todoList", _:
                 return self._plan(item)
             case "error", _:
-                return [self.warned("AGENT_WARNING", text(item.get("message")) or "")]
+                return [self.make_warning("AGENT_WARNING", text(item.get("message")) or "")]
             case _, "item.completed":
                 return self._lane.completed(_summed(item))
             case _:
@@ -110,7 +112,7 @@ class CodexExec(Dialect):
     def _failing(self, words: str) -> list[Event]:
         """Tried again; or the end, which `turn.failed` tells once more."""
         if RETRY.match(words):
-            return [self.warned("MODEL_RETRY", words)]
+            return [self.make_warning("MODEL_RETRY", words)]
         self._error = words
         return []
 
@@ -118,22 +120,22 @@ class CodexExec(Dialect):
         usage = in_other_words(obj(message.get("usage")))
         used = self._book.read(usage, None, self.turn.model, None)
         found = self._lane.close(cancelled=False)
-        ended = self.end(result=self._lane.fitted(self.turn.output_schema))
+        ended = self.end_turn(result=self._lane.fitted(self.turn.output_schema))
         return [*found, *([] if used is None else [used]), *ended]
 
     def _over(self, words: str, code: str) -> list[Event]:
-        found = self._lane.close(cancelled=self.cancelled)
-        if self.cancelled:
-            return [*found, *self.end()]
-        self.busy = False
+        found = self._lane.close(cancelled=self.is_cancelled)
+        if self.is_cancelled:
+            return [*found, *self.end_turn()]
+        self.is_busy = False
         return [*found, TurnFailed(words, code)]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """An end without a word is a cancelled run, or a failure that only stderr tells of."""
-        found = super().closed(exit_code, stderr)
+        found = super().on_process_exit(exit_code, stderr)
         if found:
             return [*self._lane.close(cancelled=True), *found]
-        if not self.busy:
+        if not self.is_busy:
             return []
         if self._error is not None:
             return self._over(*turn_fault({"message": self._error}))

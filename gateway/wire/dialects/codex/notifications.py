@@ -63,12 +63,12 @@ class Hearing(Dialect):
 
     def learn(self, told: dict[str, Any]) -> None:
         """None: no longer, or nobody knows."""
-        self.facts.update({path: value for path, value in told.items() if value is not None})
+        self.session_layer.update({path: value for path, value in told.items() if value is not None})
         for path in [path for path, value in told.items() if value is None]:
-            self.facts.pop(path, None)
-        self.model = self.facts.get(MODEL)
-        self.provider = self.facts.get(PROVIDER)
-        self.effort = self.facts.get(EFFORT)
+            self.session_layer.pop(path, None)
+        self.model = self.session_layer.get(MODEL)
+        self.provider = self.session_layer.get(PROVIDER)
+        self.effort = self.session_layer.get(EFFORT)
 
     def opened(self, thread_id: str, result: Params, *, new: bool) -> None:
         if thread_id != self.session_id:
@@ -78,7 +78,7 @@ class Hearing(Dialect):
         self.learn(session_state.of_thread(result))
 
     def hear_turn(self, prompt: Prompt) -> None:
-        self.family.begin(prompt.key)
+        self.family.begin(prompt.id_prefix)
         self.turn_id, self.running, self._error, self._diff = None, False, None, ""
         self.words.clear()
 
@@ -89,9 +89,9 @@ class Hearing(Dialect):
 
     def refused(self, fault: AgentFault) -> list[Event]:
         """The turn never began."""
-        if not self.busy:
+        if not self.is_busy:
             return []
-        return self.end() if self.cancelled else self._broke(fault.detail, fault.code)
+        return self.end_turn() if self.is_cancelled else self._broke(fault.detail, fault.code)
 
     def concerns(self, thread_id: Any) -> bool:
         return thread_id == self.session_id or self.family.child(thread_id) is not None
@@ -196,7 +196,7 @@ class Hearing(Dialect):
         child = None if params.get("threadId") == self.session_id else self.family.child(params.get("threadId"))
         if child is None:
             self.learn(session_state.of_usage(usage))
-            if not self.busy or self.turn_id is None or params.get("turnId") != self.turn_id:
+            if not self.is_busy or self.turn_id is None or params.get("turnId") != self.turn_id:
                 self._book.note(usage.get("total"))  # of turns that were before: a thread that comes back tells it
                 return []
         book = self._book if child is None else child.book
@@ -209,9 +209,9 @@ class Hearing(Dialect):
         if params.get("threadId") != self.session_id:
             return self.lane_of(params.get("threadId"))[1]
         self.turn_known(obj(params.get("turn")))
-        if self.busy and self.turn_id is not None:
+        if self.is_busy and self.turn_id is not None:
             self.running = True
-            if self.cancelled:
+            if self.is_cancelled:
                 self.interrupt()
         return []
 
@@ -226,29 +226,29 @@ class Hearing(Dialect):
         # Codex may work unasked between our turns: what it has begun by itself is not the one that we wait for.
         ours = turn_id == self.turn_id or (self.turn_id is None and turn_id not in self.family.turns)
         self._past.add(turn_id)
-        if not self.busy or not ours:
+        if not self.is_busy or not ours:
             return []
         self.running = False
         return self._over(turn)
 
     def _over(self, turn: Params) -> list[Event]:
-        stopped = self.cancelled or turn["status"] == "interrupted"
+        stopped = self.is_cancelled or turn["status"] == "interrupted"
         found = self.family.rest(cancelled=stopped)
         if turn["status"] == "failed" and not stopped:
             return [*found, *self._broke(*turn_fault(turn.get("error") or self._error))]
         if stopped:
-            return [*found, *self.end("cancelled")]
-        return [*found, *self.end(result=self.family.main.fitted(self.turn.output_schema))]
+            return [*found, *self.end_turn("cancelled")]
+        return [*found, *self.end_turn(result=self.family.main.fitted(self.turn.output_schema))]
 
     def _broke(self, words: str, code: str) -> list[Event]:
-        self.busy = False
+        self.is_busy = False
         return [TurnFailed(words, code)]
 
     def _failed(self, params: Params) -> Found:
         """What is tried again is no end; what is not is told once more, as the end of the turn."""
         words, code = turn_fault(params.get("error"))
         if params.get("willRetry") is True:
-            return [self.warned("MODEL_RETRY", words, reason=code)]
+            return [self.make_warning("MODEL_RETRY", words, reason=code)]
         if params.get("threadId") == self.session_id:
             self._error = params.get("error")
         return []
@@ -261,14 +261,14 @@ class Hearing(Dialect):
         if words is None or words in self._warned:
             return None if words is None else []
         self._warned.add(words)
-        return [self.warned("AGENT_WARNING", words)]
+        return [self.make_warning("AGENT_WARNING", words)]
 
     def _server_status(self, params: Params) -> Found:
-        self.learn(session_state.of_server(self.facts, params))
+        self.learn(session_state.of_server(self.session_layer, params))
         if params.get("status") != "failed":
             return []
         name, why = text(params.get("name")) or "", text(params.get("error")) or "no reason given"
-        return [self.warned("MCP_SERVER_FAILED", f"the MCP server {name!r} did not start: {why}", server=name)]
+        return [self.make_warning("MCP_SERVER_FAILED", f"the MCP server {name!r} did not start: {why}", server=name)]
 
     def _settings(self, params: Params) -> Found:
         if params.get("threadId") == self.session_id:
@@ -285,7 +285,7 @@ class Hearing(Dialect):
         if params.get("threadId") == self.session_id and model is not None:
             self.learn({MODEL: model})
         told = {"model": model, "instead": non_empty(params.get("fromModel")), "reason": params.get("reason")}
-        return [self.warned("MODEL_REROUTED", "the provider answers with another model", **present(told))]
+        return [self.make_warning("MODEL_REROUTED", "the provider answers with another model", **present(told))]
 
     def _resolved(self, params: Params) -> Found:
         self.resolved(params.get("requestId"))

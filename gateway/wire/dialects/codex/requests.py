@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import inline
-from gateway.wire.dialects.base import Begin, Block, Prompt
+from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.dialects.codex.ignored_notifications import NOISE
 from gateway.wire.fields import non_empty, obj, text
 
@@ -33,7 +33,7 @@ SANDBOXES: dict[str, dict[str, Any]] = {
 """The words of `sandbox` as the objects of `sandboxPolicy`; that of `workspace-write` names its folders."""
 
 
-def thread_params(begin: Begin) -> dict[str, Any]:
+def thread_params(begin: SessionStart) -> dict[str, Any]:
     """For each of the three ways to open a thread. A thread that comes back would keep the permissions that it had,
     so they are always told."""
     params = dict(obj(begin.params.get("thread")))
@@ -65,11 +65,11 @@ def _pairs(told: Any) -> dict[str, Any]:
     return {pair["name"]: pair.get("value", "") for pair in listed if isinstance(pair, Mapping) and "name" in pair}
 
 
-def modes(begin: Begin) -> dict[str, dict[str, Any]]:
+def modes(begin: SessionStart) -> dict[str, dict[str, Any]]:
     return {name: obj(mode) for name, mode in obj(begin.params.get("modes")).items()}
 
 
-def mode_params(mode: dict[str, Any], begin: Begin, model: str | None, effort: str | None) -> dict[str, Any]:
+def mode_params(mode: dict[str, Any], begin: SessionStart, model: str | None, effort: str | None) -> dict[str, Any]:
     """What sets a mode, in a turn or between turns."""
     found: dict[str, Any] = {}
     if (policy := mode.get("approvalPolicy")) is not None:
@@ -82,7 +82,7 @@ def mode_params(mode: dict[str, Any], begin: Begin, model: str | None, effort: s
     return found
 
 
-def _workspace(begin: Begin) -> dict[str, Any]:
+def _workspace(begin: SessionStart) -> dict[str, Any]:
     keys = {"networkAccess": False, "excludeTmpdirEnvVar": False, "excludeSlashTmp": False}
     return {"type": "workspaceWrite", "writableRoots": list(begin.directories), **keys}
 
