@@ -1,13 +1,30 @@
-"""The seam of a dialect: one conversation with one agent in one format, without IO.
+"""The seam that every dialect implements: one conversation with one agent in that agent's own format, without IO.
 
-In: whole messages as the agent sent them, however they were framed (a line of stdout, a Content-Length frame, a
-WebSocket message, an answer or an event over HTTP), and what the gateway wants. Out: events, and messages for the agent
-in `outbox`, which whoever drives takes after every call. A dialect never waits, never fails on what it does not
-understand (`Raw`), and never sends a yes that nobody gave.
+In: whole messages as the agent sent them, already cut out of their framing (a line of stdout, a Content-Length frame, a
+WebSocket message, an HTTP response or event), and calls by the gateway's CLI driver. Out: events (`gateway.events`),
+returned by `read` and `on_process_exit`, and messages for the agent in `outbox`, which the driver empties after every
+call. Never: a dialect does not wait, does not read a clock, does not raise on foreign input (what it does not
+understand becomes `Raw`), and does not approve anything that the user or the run's policy did not approve.
 
-Its life: `begin` once for a process; when `ready`, `prompt` and then `read` until `busy` is over, with `answer` for
-what was `Asked` or `ClientToolsCalled`, and `cancel` at any moment; `closed` when the process is gone. One object
-serves a thread for good: it is begun again with every new process, and keeps what it knows of the conversation.
+The order of calls:
+
+1. `start_session(SessionStart)`, once for each process. The dialect puts its handshake in `outbox` and sets `is_ready`
+   when the agent takes a prompt (at once if the format has no handshake), or `failure` when it never will.
+2. `prompt(Prompt)`, when `is_ready`. It calls `start_turn`, which sets `is_busy`, and puts the request in `outbox`.
+3. `read(messages)`, as often as the agent sends something. The event that ends the turn is `TurnEnded` (`end_turn`) or
+   `TurnFailed`; the dialect clears `is_busy` with it.
+4. Between 2 and the end of the turn: `answer` for each interrupt of an `InterruptRequested` and each call of a
+   `ClientToolsCalled`; `steer` for a message of the user's during the turn; `cancel` at any moment.
+5. `start_action` for what is not a turn: list models, set the mode, copy the session. The result is put in
+   `action_results`.
+6. `release_session`, when the session leaves a process that other sessions go on using.
+7. `on_process_exit`, when the process has ended or its output is closed.
+
+One object serves one thread for its whole life. A new process means a new `start_session` on the same object, which
+keeps what it knows about the conversation (`session_id`, `session_layer`).
+
+Only `prompt` and `read` must be written. Shared parts for them: `wire/fields` (reading foreign JSON), `wire/requests`
+(requests and their responses), `wire/tool_calls`, `wire/text_parts`, `wire/approvals`, `wire/client_tools`.
 """
 
 from __future__ import annotations
@@ -19,12 +36,13 @@ from typing import Any, ClassVar
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.events import Event, Raw, TurnEnded, Warning
+from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
 from gateway.turn import Answer, Approvals
 from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
-"""Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""
+"""One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.
+https://agentclientprotocol.com/protocol/content"""
 
 NO_PARAMS: Mapping[str, Any] = {}
 
@@ -35,24 +53,33 @@ class SessionStart:
 
     cwd: str
     session_id: str | None = None
-    """The agent's own id of the session to come back to; None: a new one."""
+    """The agent's own id of the session to resume; None: a new session."""
     fork: bool = False
-    """Come back to a copy of it."""
+    """Continue in a copy of `session_id`; the original stays as it is."""
     directories: tuple[str, ...] = ()
+    """Additional directories that the agent may work in."""
     mcp_servers: tuple[Mapping[str, Any], ...] = ()
-    """As ACP writes them: `{"name", "command", "args", "env": [{"name", "value"}]}` or `{"type": "http", "url", …}`."""
+    """In ACP's shape: `{"name", "command", "args", "env": [{"name", "value"}]}` or `{"type": "http", "url", …}`.
+    https://agentclientprotocol.com/protocol/session-setup"""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """The definition's `[cli.params]`: what is particular about this agent, for the dialect to use or send as it is."""
+    """`[cli.params]` of the agent's TOML file, and what the driver made for this process (its port, its token). The
+    dialect decides what each key means."""
     tag: str = "s"
-    """Unique among the sessions that share the process: every request id begins with it."""
+    """Unique among the sessions that share a process. Every request id begins with it, so that `read_owner` can find
+    the session that a response is for."""
     tools: tuple[Mapping[str, Any], ...] = ()
-    """The client's own, as AG-UI writes them: `{"name", "description", "parameters"}`. A prompt has them too."""
+    """The client's tools as AG-UI writes them: `{"name", "description", "parameters"}`. Empty unless
+    `can_call_client_tools`. Each `Prompt` has the tools of its turn as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One turn. What the definition says by arguments of the command is not in here twice: a dialect takes of the rest
-    what its protocol has a word for."""
+    """The input of one turn.
+
+    An option that the agent's TOML file turns into a command-line flag is not repeated here. A dialect uses those of
+    the remaining options that its protocol can express and ignores the others; the capability profile in the TOML file
+    must agree with that choice.
+    """
 
     blocks: Sequence[Block]
     id_prefix: str
@@ -60,20 +87,21 @@ class Prompt:
     model: str | None = None
     mode: str | None = None
     thinking: Mapping[str, Any] = field(default_factory=dict)
-    """The agent's own parameters, translated from effort and budget by its definition."""
+    """The agent's own parameters for reasoning, translated from effort and token budget by its TOML file."""
     approvals: Approvals = "prompt"
-    """`auto`, `deny`: every question of the agent's is answered so at once, and none is asked of a human."""
+    """`auto` and `deny`: the dialect answers every approval request itself. `prompt`: it asks the user through
+    `InterruptRequested`. See `wire/approvals`."""
     output_schema: Mapping[str, Any] | None = None
     max_turns: int | None = None
     skills: tuple[str, ...] = ()
     files: Mapping[int, str] = field(default_factory=dict)
-    """Index of a block → the file that its bytes were written to, for an agent that takes files only."""
+    """Index of a block → path of the file that holds its bytes, for agents that take media only as files."""
     tools: tuple[Mapping[str, Any], ...] = ()
-    """The client's own, as `Begin` has them: those that this turn may call."""
+    """The client's tools that this turn may call, in the shape of `SessionStart.tools`."""
 
     @property
     def text(self) -> str:
-        """All text blocks, for a format that takes nothing else."""
+        """All text blocks, for a format that takes text only."""
         return "\n\n".join(block["text"] for block in self.blocks if block.get("type") == "text")
 
 
@@ -86,11 +114,13 @@ class ActionResult:
 
 
 class Dialect:
-    """Every dialect is one of these; what is not said otherwise is that nothing happens."""
+    """Base class of all dialects. The defaults are those of an agent that can do nothing but answer prompts."""
 
     name: ClassVar[str]
+    """The name in `DIALECTS` and in the TOML file's `dialect`; the `source` of `Raw` events."""
+
     actions: ClassVar[frozenset[str]] = frozenset()
-    """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
+    """What `start_action` takes, out of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
     can_call_client_tools: ClassVar[bool] = False
     """Its agent can be offered the client's own tools: a call of one is told by `ClientToolsCalled`, and waits for
@@ -126,8 +156,9 @@ class Dialect:
         """The handshake layer, likewise: what holds for every session of the agent."""
         self.session_start = SessionStart("")
         self.turn = Prompt((), "")
+        """The prompt of the current turn, or of the latest one."""
 
-    # -- driven by the gateway
+    # -- called by the driver
 
     def start_session(self, begin: SessionStart) -> None:
         """A process stands ready. What must be said first goes to `outbox`; it is `ready` at once if nothing must."""
@@ -141,21 +172,29 @@ class Dialect:
         self.session_layer |= {CWD: begin.cwd} if begin.cwd else {}
 
     def prompt(self, prompt: Prompt) -> None:
+        """Start a turn: call `start_turn(prompt)`, then send the prompt. Only called when `is_ready` and not
+        `is_busy`."""
         raise NotImplementedError
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        """What these mean; one call for all that came together. A turn's end is `TurnEnded` or `TurnFailed`, and clears
-        `busy`; what comes after it belongs to the next turn."""
+        """Turn the agent's messages into events. One call has all messages that arrived together.
+
+        The end of the turn is `TurnEnded` or `TurnFailed`, and clears `is_busy`; what follows it belongs to the next
+        turn. A message that is not understood becomes `to_raw(message)`. Never raises, whatever the bytes.
+        """
         raise NotImplementedError
 
-    def answer(self, question_id: str, answer: Answer) -> None:
-        """To one question of an `Asked`, or with what one call of a `ClientToolsCalled` gave back: AG-UI's `tool`
-        message is the payload then. `cancelled` approves of nothing, and is no result."""
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        """The user's answer to one interrupt, or the client's result of one tool call (`interrupt_id` is then the id of
+        the `ClientToolCall`, and the payload AG-UI's `tool` message). An answer that is `cancelled` approves nothing
+        and is no result."""
 
     def steer(self, message_id: str, text: str) -> bool:
-        """Words of the user's for the turn under way. `UserMessageAccepted` is read once the agent has taken them up; a
-        turn must not end with words that its agent still holds and would act upon later. False: not now, and nothing
-        was sent."""
+        """Add a message of the user's to the turn under way. False: not possible now, and nothing was sent.
+
+        After True, `read` returns `UserMessageAccepted(message_id)` once the agent has taken the message up. The turn
+        must not end while the agent holds a message that it would act upon later.
+        """
         return False
 
     def cancel(self) -> bool:
@@ -183,9 +222,10 @@ class Dialect:
         """Of a process that serves many: the `session_id` or `tag` that the message is for; None: for everybody."""
         return None
 
-    # -- for dialects
+    # -- for subclasses
 
     def send(self, message: Any) -> None:
+        """Put a JSON message in `outbox`."""
         self.outbox.append(orjson.dumps(message))
 
     def qualify_id(self, agents_id: str) -> str:
