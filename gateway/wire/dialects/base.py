@@ -49,7 +49,7 @@ NO_PARAMS: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """What a process is begun for."""
+    """What a process is started for: one session of the agent, new, resumed or copied."""
 
     cwd: str
     session_id: str | None = None
@@ -83,7 +83,7 @@ class Prompt:
 
     blocks: Sequence[Block]
     id_prefix: str
-    """Unique to the turn: every id that the dialect gives begins with it (`own`)."""
+    """Unique to the turn. Every id in the turn's events begins with it (`qualify_id`)."""
     model: str | None = None
     mode: str | None = None
     thinking: Mapping[str, Any] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What came of `do`."""
+    """The outcome of one `start_action`: a value, or an error."""
 
     value: Any = None
     error: AgentFault | None = None
@@ -123,53 +123,59 @@ class Dialect:
     """What `start_action` takes, out of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
     can_call_client_tools: ClassVar[bool] = False
-    """Its agent can be offered the client's own tools: a call of one is told by `ClientToolsCalled`, and waits for
-    `answer`. What came of it is told as any result; whoever has it from the client drops it."""
+    """The agent can be offered the client's tools. A call of one is reported by `ClientToolsCalled` and waits for
+    `answer`. Its result is reported like any other tool result; the driver drops it where the client has it already."""
 
     can_steer: ClassVar[bool] = False
-    """A message can be put into the turn under way: `steer`."""
+    """`steer` can add a message of the user's to the turn under way."""
 
     has_unlisted_sessions: ClassVar[bool] = False
-    """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
-    own. For agents whose subagents have sessions that nobody was told of."""
+    """The agent opens sessions that the gateway did not ask for (those of its subagents). In a process that serves
+    several sessions, a message whose owner is unknown then goes to every dialect, and each must recognise its own."""
 
     def __init__(self) -> None:
         self.outbox: list[bytes] = []
-        """Messages for the agent, unframed and in order; emptied by the driver."""
+        """Messages for the agent, without framing, in order. The driver empties it."""
         self.action_results: dict[str, ActionResult] = {}
-        """Ticket → what came of it; emptied by the driver."""
+        """Action id → outcome. The driver removes each."""
         self.session_id: str | None = None
-        """The agent's own, once it is known."""
+        """The agent's own id of the session, once known. The gateway stores it to resume the session later."""
         self.is_ready = False
-        """It takes a prompt."""
+        """The agent takes a prompt."""
         self.failure: AgentFault | None = None
-        """Why it will never be ready."""
+        """Why `is_ready` will never become true in this process. Code `SESSION_NOT_FOUND` makes the driver start again
+        with a new session and send the whole conversation."""
         self.has_lost_history = False
-        """The session that was to come back is gone, and this one knows nothing of it."""
+        """The session could not be resumed and the agent started an empty one instead: the driver sends the whole
+        conversation with the next prompt."""
         self.is_busy = False
-        """A turn is under way: from `prompt` until the event that ended it was read."""
+        """A turn is under way: from `prompt` until the event that ends it was read."""
         self.is_cancelled = False
-        """…and was told to stop."""
+        """`cancel` was called during the current turn."""
         self.session_layer: dict[str, Any] = {}
-        """The session layer: dotted AG-UI path → what this session has and is set to."""
+        """Dotted capability path → value: what this session has and is set to (`gateway.wire.session_paths`)."""
         self.handshake_layer: dict[str, Any] = {}
-        """The handshake layer, likewise: what holds for every session of the agent."""
+        """Dotted capability path → value: what holds for every session of the agent."""
         self.session_start = SessionStart("")
+        """The argument of the latest `start_session`."""
         self.turn = Prompt((), "")
         """The prompt of the current turn, or of the latest one."""
 
     # -- called by the driver
 
-    def start_session(self, begin: SessionStart) -> None:
-        """A process stands ready. What must be said first goes to `outbox`; it is `ready` at once if nothing must."""
-        self.session_start, self.is_ready, self.is_busy, self.failure, self.has_lost_history = (
-            begin,
-            True,
-            False,
-            None,
-            False,
-        )
-        self.session_layer |= {CWD: begin.cwd} if begin.cwd else {}
+    def start_session(self, start: SessionStart) -> None:
+        """A process has been started, or a shared one joined.
+
+        Overrides call this first. A format with a handshake then sets `is_ready` to False, sends its first request, and
+        sets `is_ready` when the agent has answered.
+        """
+        self.session_start = start
+        self.is_ready = True
+        self.is_busy = False
+        self.failure = None
+        self.has_lost_history = False
+        if start.cwd:
+            self.session_layer[CWD] = start.cwd
 
     def prompt(self, prompt: Prompt) -> None:
         """Start a turn: call `start_turn(prompt)`, then send the prompt. Only called when `is_ready` and not
@@ -198,28 +204,33 @@ class Dialect:
         return False
 
     def cancel(self) -> bool:
-        """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends
-        like any other, by `read` or `closed`, with `TurnEnded("cancelled")`."""
+        """Stop the turn in the agent's own way. False: the format has none, and the driver signals the process.
+
+        The turn then ends like any other, in `read` or `on_process_exit`, with `TurnEnded("cancelled")`.
+        """
         self.is_cancelled = True
         return False
 
     def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
-        """One of `actions`: its ticket; `replies` has what came of it, sooner or later."""
-        raise NotImplementedError
+        """Start one of `actions`. Returns the action's id; `action_results` has the outcome under it, now or later."""
+        raise ValueError(f"{self.name} has no action {action!r}")
 
     def release_session(self) -> None:
-        """The session leaves a process that others go on with: what frees it there goes to `outbox`. It can be brought
-        back."""
+        """The session leaves a process that other sessions go on using. Send what frees it in the agent; the session
+        can be resumed later."""
 
     def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
-        """The agent's output is at its end. What is left to say of the turn; if that does not end it, the driver does,
-        as `AGENT_DIED`. Exit codes lie: a dialect that knows better says what really happened."""
+        """The process has ended. Returns the remaining events of the turn.
+
+        If they do not end the turn, the driver fails it with `AGENT_DIED`. Exit codes are often wrong: a dialect that
+        has read the real outcome reports that one.
+        """
         self.is_ready = False
         return self.end_turn("cancelled") if self.is_busy and self.is_cancelled else []
 
     @classmethod
     def read_owner(cls, message: bytes) -> str | None:
-        """Of a process that serves many: the `session_id` or `tag` that the message is for; None: for everybody."""
+        """In a process that serves several sessions: the `session_id` or `tag` that a message is for; None: all."""
         return None
 
     # -- for subclasses
@@ -228,18 +239,27 @@ class Dialect:
         """Put a JSON message in `outbox`."""
         self.outbox.append(orjson.dumps(message))
 
-    def qualify_id(self, agents_id: str) -> str:
-        """An id of the agent's, made unique in the thread: many count from one in every turn."""
-        return f"{self.turn.id_prefix}:{agents_id}"
+    def qualify_id(self, native_id: str) -> str:
+        """An agent's id, made unique in the thread: many agents count from one in every turn."""
+        return f"{self.turn.id_prefix}:{native_id}"
 
     def start_turn(self, prompt: Prompt) -> None:
-        self.turn, self.is_busy, self.is_cancelled = prompt, True, False
+        self.turn = prompt
+        self.is_busy = True
+        self.is_cancelled = False
 
     def end_turn(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
+        """The event that ends the turn. A turn that was cancelled ends as `cancelled`, whatever the agent reports."""
         self.is_busy = False
         return [TurnEnded("cancelled" if self.is_cancelled else stop_reason, result)]
 
+    def fail_turn(self, failure: TurnFailed) -> list[Event]:
+        """The event that fails the turn."""
+        self.is_busy = False
+        return [failure]
+
     def to_raw(self, message: Any) -> Raw:
+        """The event for a message that this dialect does not understand."""
         return Raw(message, self.name)
 
     def make_warning(self, code: str, message: str, **detail: Any) -> Warning:
@@ -247,7 +267,7 @@ class Dialect:
 
 
 def parse_message(message: bytes) -> Any:
-    """The JSON; None for a line that is none, which many agents print now and then."""
+    """The message as JSON; None if it is not JSON: many agents print other lines now and then."""
     try:
         return orjson.loads(message)
     except orjson.JSONDecodeError:

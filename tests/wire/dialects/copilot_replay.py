@@ -95,7 +95,7 @@ class Play:
         begun = self.dialect.session_start.cwd != ""
         if method in ("session.create", "session.resume", "sessions.fork") and not begun:
             again = None if method == "session.create" else params["sessionId"]
-            self._do("begin", SessionStart("/workspace", again, fork=method == "sessions.fork"))
+            self._do("start_session", SessionStart("/workspace", again, fork=method == "sessions.fork"))
         elif method in WISHES and self._wished(at):
             self._wishes |= params
             if len(self._wishes) == len(params):

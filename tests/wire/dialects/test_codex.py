@@ -138,7 +138,7 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
 
 def test_a_thread_that_is_gone_is_begun_anew() -> None:
     lost = played("appserver-sessions").talks[-1].dialect
-    assert lost.has_lost_history and not lost.ready
+    assert lost.has_lost_history and not lost.is_ready
     asked = [message["method"] for message in played("appserver-sessions").sent]
     assert asked[-2:] == ["thread/resume", "thread/start"]
 
