@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
-from gateway.wire.fields import items, json_text, non_empty, obj, present, strings, text
+from gateway.wire.fields import items, json_text, non_empty, obj, present, text, unique_strings
 
 Json = dict[str, Any]
 
@@ -253,7 +253,7 @@ def _form_answers(arguments: Json, payload: Json) -> dict[str, str]:
     answers: dict[str, str] = {}
     for number, question in enumerate(items(arguments.get("questions"))):
         choice, custom = payload.get(f"question_{number}"), payload.get(f"question_{number}_custom")
-        labels = strings([*(choice if isinstance(choice, list) else [choice]), custom])
+        labels = unique_strings([*(choice if isinstance(choice, list) else [choice]), custom])
         if labels and (question_text := text(question.get("question"))) is not None:
             answers[question_text] = ", ".join(labels)
     return answers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
-from gateway.wire.fields import items, non_empty, obj, present, strings, text
+from gateway.wire.fields import items, non_empty, obj, present, text, unique_strings
 from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, MODES, PERMISSION, SERVERS, SKILLS
 
 SETTABLE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
@@ -49,7 +49,7 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
         for server in items(line.get("mcp_servers"))
     ]
     # Names with our prefix are the client's tools.
-    tools = [name for name in strings(line.get("tools")) if not name.startswith(PREFIX)]
+    tools = [name for name in unique_strings(line.get("tools")) if not name.startswith(PREFIX)]
     return present(
         {
             "identity.version": non_empty(line.get("claude_code_version")),
@@ -58,8 +58,8 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
             **mode_layer(line.get("permissionMode")),
             CWD: non_empty(line.get("cwd")),
             SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
-            SKILLS: strings(line.get("skills")),
-            "custom.claude.agents": strings(line.get("agents")),
+            SKILLS: unique_strings(line.get("skills")),
+            "custom.claude.agents": unique_strings(line.get("agents")),
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
         }
     )
@@ -92,7 +92,7 @@ def _describe_model(row: dict[str, Any]) -> dict[str, Any]:
         {
             "name": text(row.get("displayName")),
             "description": text(row.get("description")),
-            "efforts": strings(row.get("supportedEffortLevels")) if row.get("supportsEffort") is True else [],
+            "efforts": unique_strings(row.get("supportedEffortLevels")) if row.get("supportsEffort") is True else [],
             "thinking": True if row.get("supportsAdaptiveThinking") is True else None,
         }
     )
@@ -112,7 +112,7 @@ def read_commands(commands: Any) -> list[dict[str, Any]]:
 
 def read_command_names(line: dict[str, Any]) -> list[dict[str, Any]]:
     """The commands as `init` lists them: names only, for a session that has no other list."""
-    return [{"name": name} for name in strings(line.get("slash_commands"))]
+    return [{"name": name} for name in unique_strings(line.get("slash_commands"))]
 
 
 def _read_descriptions(entries: Any) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from gateway.wire.dialects.claude.permissions import (
 )
 from gateway.wire.dialects.claude.reader import ClaudeReader, Events, Line
 from gateway.wire.dialects.claude.session_state import handshake_layer, mode_layer, read_models, session_layer
-from gateway.wire.fields import non_empty, obj, strings, text
+from gateway.wire.fields import non_empty, obj, text, unique_strings
 from gateway.wire.session_paths import MODEL
 
 UUID_NAMESPACE = UUID("3f0c7c0e-5d0b-5a55-9a7e-6d1f6c2d9b11")
@@ -148,7 +148,7 @@ class ClaudeDialect(ClaudeReader):
 
     def _answers_prompt(self, line: Line) -> bool:
         """Decided by the uuid; older versions only report the origin of a turn."""
-        uuids = strings(line.get("user_message_uuids")) or strings([line.get("user_message_uuid")])
+        uuids = unique_strings(line.get("user_message_uuids")) or unique_strings([line.get("user_message_uuid")])
         return self._prompt_uuid in uuids if uuids else super()._answers_prompt(line)
 
     def _finish_turn(self) -> list[Event]:
@@ -291,7 +291,7 @@ class ClaudeDialect(ClaudeReader):
 
     def _read_interrupted(self, response: dict[str, Any]) -> list[Event]:
         """A prompt still in the queue is dropped; a turn that only waited for subagents gets no further result."""
-        is_dropped = self._awaits_result and self._prompt_uuid in strings(response.get("cancelled"))
+        is_dropped = self._awaits_result and self._prompt_uuid in unique_strings(response.get("cancelled"))
         is_over = not self._awaits_result and not self._is_claude_busy
         return self._abort_turn() if is_dropped or is_over else []
 
