@@ -10,7 +10,7 @@ import pytest
 from gateway.events import Interrupt, InterruptRequested, Raw
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects.codex import Codex
-from gateway.wire.dialects.codex.permission_options import ASKED, COMMAND, ELICITATION, FILES, INPUT, PERMISSIONS
+from gateway.wire.dialects.codex.permissions import COMMAND, ELICITATION, FILES, INPUT, METHODS, PERMISSIONS
 from tests.wire.dialects.codex_replay import compact, item, prompted, sent, told
 
 AMENDMENT = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "x"]}}
@@ -80,7 +80,7 @@ def fits(question: Interrupt, payload: Any) -> bool:
 # -- by policy
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("policy", "answers"), [("auto", YES), ("deny", NO)])
 def test_a_policy_answers_at_once_and_asks_nobody(
     method: str, policy: Approvals, answers: dict[str, dict[str, Any]]
@@ -113,13 +113,13 @@ def test_what_is_asked_while_the_turn_is_cancelled_is_answered_so() -> None:
 # -- by a human
 
 
-@pytest.mark.parametrize("method", [method for method in ASKED if method != INPUT])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != INPUT])
 def test_a_plain_yes_and_a_plain_no_are_taken(method: str) -> None:
     assert result(method, {"approved": True}) == YES[method]
     assert result(method, {"approved": False}) == NO[method]
 
 
-@pytest.mark.parametrize("method", [method for method in ASKED if method != INPUT])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != INPUT])
 @pytest.mark.parametrize("payload", UNCLEAR)
 def test_whatever_is_not_clearly_a_yes_is_a_no(method: str, payload: Any) -> None:
     assert result(method, payload) == NO[method]

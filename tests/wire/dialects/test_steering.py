@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Event, TurnEnded, TurnFailed, UserMessageAccepted, Warning
-from gateway.wire.dialects import DIALECTS
+from gateway.wire.dialects import DIALECTS, Prompt
 from gateway.wire.dialects.claude import ClaudeDialect
 from gateway.wire.dialects.pi import OmpRpc
 from tests.wire.dialects import codex_replay, copilot_server, opencode_server
@@ -105,9 +105,9 @@ def test_codex_gives_the_words_back_when_it_has_taken_them_up() -> None:
 
 
 def test_words_before_codex_has_begun_the_turn_are_not_sent() -> None:
-    dialect = codex_replay.prompted()
+    dialect = codex_replay.ready()
+    dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
     codex_replay.sent(dialect)
-    dialect.running = False
     assert not dialect.steer("m1", "mind the gap")
     assert codex_replay.sent(dialect) == []
 
