@@ -252,7 +252,7 @@ def test_a_result_may_hold_an_image() -> None:
 def test_whatever_a_tool_gives_back_is_its_result(content: Any, expected: Any) -> None:
     dialect = prompted()
     told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
-    assert told(dialect, tool_result("c1", content)) == [ToolCallResult("t1:c1", expected)]
+    assert told(dialect, tool_result("c1", content)) == [ToolCallResult("t1:c1", expected, is_error=False)]
 
 
 def test_a_result_of_a_call_that_nobody_heard_of_brings_the_call_along() -> None:
@@ -271,7 +271,8 @@ def test_a_refused_call_gets_a_result_that_says_so() -> None:
     dialect = prompted()
     told(dialect, may_use())
     [event] = told(dialect, tool_result("c1", "The user refused this.", is_error=True))
-    assert event == ToolCallResult("t1:c1", "The user refused this.", metadata={"claude": {"isError": True}})
+    metadata = {"claude": {"isError": True}}
+    assert event == ToolCallResult("t1:c1", "The user refused this.", metadata=metadata, is_error=True)
 
 
 def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:

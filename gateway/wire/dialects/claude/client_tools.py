@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.events import ClientToolCall, ClientToolsCalled, Event
 from gateway.turn import Answer
 from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
 from gateway.wire.fields import non_empty, obj
@@ -38,14 +37,10 @@ Json = dict[str, Any]
 
 
 class ClientTools:
-    """The tools that a session offers, and the calls that wait for the client."""
+    """The tools that a session offers."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
-        self._open: dict[str, tuple[str, Json]] = {}
-        """AG-UI's id of a call → Claude's request, and the MCP message in it."""
-        self._unreported: list[ClientToolCall] = []
-        """Calls that the client has not been asked to run yet."""
         self.is_registered = False
 
     def start_process(self) -> None:
@@ -66,45 +61,12 @@ class ClientTools:
         """Claude's name of a tool → the client's name."""
         return {f"{PREFIX}{name}": tool["name"] for name, tool in self._tools.items()}
 
-    # -- calls
-
-    @property
-    def has_reported(self) -> bool:
-        """The client has been asked to run a call that is still open."""
-        return len(self._open) > len(self._unreported)
-
-    def add_call(self, request_id: str, message: Json, call: ClientToolCall) -> None:
-        self._open[call.id] = (request_id, message)
-        self._unreported.append(call)
-
-    def take_unreported(self) -> list[Event]:
-        calls = tuple(self._unreported)
-        self._unreported.clear()
-        return [ClientToolsCalled(calls)] if calls else []
-
-    def answer(self, call_id: str, answer: Answer) -> tuple[str, Json] | None:
-        """Claude's request and the response to it. None: the call is not open."""
-        request_id, message = self._open.pop(call_id, (None, {}))
-        return None if request_id is None else (request_id, {"mcp_response": _call_result(message, answer)})
-
-    def cancel_calls(self) -> list[tuple[str, Json]]:
-        """Forget all calls; returns the responses to them."""
-        responses = [self.answer(call_id, Answer(call_id, "cancelled")) for call_id in list(self._open)]
-        self._unreported.clear()
-        return [response for response in responses if response is not None]
-
-    def withdraw(self, message_id: Any) -> None:
-        """Claude no longer waits for a call. If the client has seen it, its result will be dropped."""
-        for call_id, (_, message) in list(self._open.items()):
-            if message.get("id") == message_id:
-                del self._open[call_id]
-                self._unreported = [call for call in self._unreported if call.id != call_id]
-
-    # -- MCP
-
     def is_call(self, message: Json) -> bool:
         """The message calls a tool that the client runs."""
         return message.get("method") == "tools/call" and _tool_name(message) in self._tools
+
+    def native_name(self, message: Json) -> str:
+        return f"{PREFIX}{_tool_name(message)}"
 
     def reply(self, message: Json) -> Json:
         """The reply to any message that is no call. The request around a notification needs one, too."""
@@ -124,23 +86,18 @@ class ClientTools:
                 error = {"code": METHOD_NOT_FOUND, "message": f"{method} is not served here"}
                 return {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
 
+    def call_response(self, message: Json, answer: Answer) -> Json:
+        """The response to a call, with the client's result."""
+        content, is_error = blocks(answer)
+        return {"mcp_response": _reply(message, {"content": content, "isError": is_error})}
+
 
 def _tool_name(message: Json) -> str:
     return non_empty(obj(message.get("params")).get("name")) or ""
 
 
-def _call_result(message: Json, answer: Answer) -> Json:
-    content, is_error = blocks(answer)
-    return _reply(message, {"content": content, **({"isError": True} if is_error else {})})
-
-
 def _reply(message: Json, value: Json) -> Json:
     return {"jsonrpc": "2.0", "id": message.get("id", 0), "result": value}
-
-
-def read_call_id(message: Json) -> str | None:
-    """Claude's id of the call in its conversation."""
-    return non_empty(obj(obj(message.get("params")).get("_meta")).get("claudecode/toolUseId"))
 
 
 def _list_tool(name: str, tool: Tool) -> Json:

@@ -18,11 +18,11 @@ from gateway.events import (
     ReasoningMessageEnd,
     TextMessageContent,
     TextMessageEnd,
-    ToolCallArgs,
 )
 from gateway.wire.dialects.claude.content import result_content
-from gateway.wire.dialects.claude.tool_calls import ToolCall, ToolCalls
-from gateway.wire.fields import items, non_empty, obj, text
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
+from gateway.wire.fields import integer, items, non_empty, obj, text
+from gateway.wire.tool_calls import ToolCall
 
 TOOL_USE_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use")
 ABANDONED = "The model's answer broke off before this call was complete."
@@ -50,7 +50,7 @@ class StreamedBlock:
 class MessageStream:
     """The messages of one sender: the agent itself, or one subagent."""
 
-    def __init__(self, subagent: str | None, calls: ToolCalls) -> None:
+    def __init__(self, subagent: str | None, calls: ClaudeToolCalls) -> None:
         self.subagent = subagent
         self._calls = calls
         self._message_id = ""
@@ -59,8 +59,7 @@ class MessageStream:
         self._message_count = 0
         self.is_streaming = False
         """A message is incomplete."""
-        self.buffers_calls = False
-        """A run may end at any moment with an interrupt, so a call must not be split between two runs."""
+        self._buffers_calls = False
         self.open_text: int | None = None
         """Index of the open block if it is text: its deltas are passed on unchanged."""
 
@@ -70,12 +69,16 @@ class MessageStream:
         self._blocks.clear()
         self._streamed_ids.clear()
 
+    def buffer_calls(self, is_buffering: bool) -> None:
+        """While the run may end with an interrupt, a call is sent whole, so that it is not split between two runs."""
+        self._buffers_calls = is_buffering
+
     # -- stream events
 
     def read_event(self, event: Json, line: Json) -> list[Event] | None:
         """None: not understood."""
-        index = event.get("index")
-        at = index if isinstance(index, int) else -1
+        index = integer(event.get("index"))
+        at = -1 if index is None else index
         match event.get("type"):
             case "content_block_delta":
                 return self._read_delta(at, obj(event.get("delta")))
@@ -115,7 +118,7 @@ class MessageStream:
         if void:
             events.append(Custom("claude.retracted", {"ids": [block.id for block in void]}, self.subagent))
         for block in void:
-            events += block.call.answer(ABANDONED, FAILED_METADATA) if block.call else []
+            events += block.call.answer(ABANDONED, FAILED_METADATA, is_error=True) if block.call else []
         return events
 
     def _open_block(self, at: int, content: Json) -> list[Event] | None:
@@ -123,10 +126,10 @@ class MessageStream:
         name = f"{self._message_id}:{at}"
         match content.get("type"):
             case "text":
-                self._blocks[at] = StreamedBlock("text", self._calls.new_id(name))
+                self._blocks[at] = StreamedBlock("text", self._calls.ids.new(name))
                 return self._read_delta(at, {"type": "text_delta", "text": content.get("text")})
             case "thinking":
-                self._blocks[at] = StreamedBlock("thinking", self._calls.new_id(name))
+                self._blocks[at] = StreamedBlock("thinking", self._calls.ids.new(name))
                 return self._read_delta(at, {"type": "thinking_delta", "thinking": content.get("thinking")})
             case kind if kind in TOOL_USE_BLOCKS:
                 return self._open_call(at, non_empty(content.get("id")) or name, non_empty(content.get("name")))
@@ -134,13 +137,13 @@ class MessageStream:
                 return self._read_block(content, name, is_streamed=False)
 
     def _open_call(self, at: int, call_id: str, name: str | None) -> list[Event]:
-        call = self._calls.add(call_id, name, self.subagent)
-        if call is None:
+        if self._calls.get(call_id) is not None:
             self._blocks.pop(at, None)
             return []
-        buffer: list[str] | None = [] if self.buffers_calls else None
+        call = self._calls.add(call_id, name, self.subagent)
+        buffer: list[str] | None = [] if self._buffers_calls else None
         self._blocks[at] = StreamedBlock("call", call.id, call, is_reported=True, buffer=buffer)
-        return [] if self.buffers_calls else [call.start()]
+        return [] if self._buffers_calls else call.start()
 
     def _read_delta(self, at: int, delta: Json) -> list[Event] | None:
         block, kind = self._blocks.get(at), delta.get("type")
@@ -177,16 +180,14 @@ class MessageStream:
         if block.buffer is not None:
             block.buffer.append(delta)
             return []
-        return [ToolCallArgs(block.id, delta)] if delta else []
+        return [] if block.call is None else block.call.add_arguments(delta)
 
     def _close_block(self, block: StreamedBlock) -> list[Event]:
         if block.is_closed:
             return []
         block.is_closed = True
         if block.call is not None:
-            events: list[Event] = [] if block.buffer is None else [block.call.start()]
-            arguments = "".join(block.buffer or ())
-            return [*events, *([ToolCallArgs(block.id, arguments)] if arguments else []), *block.call.end()]
+            return [*block.call.add_arguments("".join(block.buffer or ())), *block.call.end()]
         if block.kind == "text":
             return [TextMessageEnd(block.id, self.subagent)] if block.is_reported else []
         events = [ReasoningMessageEnd(block.id, self.subagent)] if block.is_reported else []
@@ -211,13 +212,13 @@ class MessageStream:
             call_id, tool = non_empty(block.get("id")) or name, non_empty(block.get("name"))
             return self._calls.add_whole(call_id, tool, block.get("input"), self.subagent)
         if kind.endswith("_tool_result"):  # of a tool that the model provider runs
-            events = self.read_result(non_empty(block.get("tool_use_id")) or name, block.get("content"))
+            events = self.read_result(non_empty(block.get("tool_use_id")) or name, block)
             return [] if events is None and is_streamed else events
         if kind not in ("text", "thinking", "redacted_thinking"):
             return None
         if is_streamed:
             return []
-        block_id = self._calls.new_id(name)
+        block_id = self._calls.ids.new(name)
         if kind == "redacted_thinking":
             return self._encrypted_value(block_id, text(block.get("data")))
         content = text(block.get(kind))
@@ -233,13 +234,14 @@ class MessageStream:
     def _encrypted_value(self, message_id: str, value: str | None) -> list[Event]:
         return [ReasoningEncryptedValue("message", message_id, value, self.subagent)] if value else []
 
-    def read_result(self, call_id: str, content: Any, metadata: Json | None = None) -> list[Event] | None:
+    def read_result(self, call_id: str, block: Json, metadata: Json | None = None) -> list[Event] | None:
         """The result of a tool call. None: the call has a result already."""
         events = self._calls.add_whole(call_id, None, {}, self.subagent)
-        call = self._calls.find(call_id)
-        if call is None or call.is_answered:
+        call = self._calls.add(call_id)
+        if call.is_answered:
             return None
-        return [*events, *call.answer(result_content(content), metadata)]
+        is_error = block.get("is_error") is True
+        return [*events, *call.answer(result_content(block.get("content")), metadata, is_error)]
 
     def _read_message_id(self, message: Json) -> str:
         self._message_count += 1

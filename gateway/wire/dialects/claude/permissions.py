@@ -11,11 +11,13 @@ model. The tool gets the answers by the text of their questions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from gateway.events import Event, Interrupt, InterruptRequested
-from gateway.turn import Answer
-from gateway.wire.fields import items, json_text, non_empty, obj, present, text, unique_strings
+from gateway.events import Interrupt
+from gateway.turn import Answer, Approvals
+from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ONCE, Approval, Option
+from gateway.wire.elicitations import elicitation_interrupt, elicitation_result
+from gateway.wire.fields import if_small, items, non_empty, obj, present, text, unique_strings
 
 Json = dict[str, Any]
 
@@ -29,6 +31,12 @@ DENIED = "The user refused this."
 UNANSWERED = "The user gave no answer."
 DENIED_BY_POLICY = "This session refuses whatever needs permission, and no user can be asked."
 NO_USER = "No user can be asked in this session: decide yourself, and state what you assumed."
+FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "What the agent is told with a no."}
+EDITS_SCHEMA = {
+    "type": "object",
+    "title": "Changed arguments",
+    "description": "Run with these arguments instead: all of them, not only those that change.",
+}
 CONSENT_SCHEMA: Json = {
     "type": "object",
     "properties": {"accepted": {"type": "boolean", "title": "Opened"}},
@@ -49,12 +57,22 @@ class PermissionRequest:
         return non_empty(self.params.get("tool_name")) if self.params.get("subtype") == "can_use_tool" else None
 
     @property
-    def is_elicitation(self) -> bool:
-        return self.params.get("subtype") == "elicitation"
-
-    @property
     def input(self) -> Json:
         return obj(self.params.get("input"))
+
+    @property
+    def is_plan(self) -> bool:
+        return self.tool == EXIT_PLAN_TOOL
+
+    @property
+    def approval(self) -> Approval:
+        allow, deny = ("Yes, carry it out", "No, keep planning") if self.is_plan else ("Allow once", "Refuse")
+        lasting = [
+            Option(f"session-{number}", f"Allow, and for this session {_describe_rule(rule)}", ALLOW_ALWAYS, [rule])
+            for number, rule in enumerate(self.session_rules, 1)
+        ]
+        options = [Option("allow", allow, ALLOW_ONCE), *lasting, Option("deny", deny, REJECT_ONCE)]
+        return Approval(options, edits=None if self.is_plan else EDITS_SCHEMA, feedback=FEEDBACK_SCHEMA)
 
     @property
     def session_rules(self) -> list[Json]:
@@ -63,52 +81,6 @@ class PermissionRequest:
             return []
         suggestions = items(self.params.get("permission_suggestions"))
         return [{**rule, "destination": "session"} for rule in suggestions if _describe_rule(rule) is not None]
-
-
-class PermissionRequests:
-    """The requests that wait for the user, and the interrupts that the client has not seen yet."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, PermissionRequest] = {}
-        self._unreported: list[Interrupt] = []
-
-    def __contains__(self, interrupt_id: str) -> bool:
-        return interrupt_id in self._open
-
-    @property
-    def has_reported(self) -> bool:
-        """The client has seen an interrupt that is still open."""
-        return len(self._open) > len(self._unreported)
-
-    def add(self, request: PermissionRequest, interrupt: Interrupt) -> None:
-        self._open[interrupt.id] = request
-        self._unreported.append(interrupt)
-
-    def take_unreported(self) -> list[Event]:
-        interrupts = tuple(self._unreported)
-        self._unreported.clear()
-        return [InterruptRequested(interrupts)] if interrupts else []
-
-    def pop(self, interrupt_id: str) -> PermissionRequest | None:
-        return self._open.pop(interrupt_id, None)
-
-    def withdraw(self, request_id: str | None) -> str | None:
-        """Claude takes a request back. Returns the id of its interrupt if the client has seen it."""
-        for interrupt_id, request in self._open.items():
-            if request.request_id == request_id:
-                del self._open[interrupt_id]
-                others = [interrupt for interrupt in self._unreported if interrupt.id != interrupt_id]
-                was_reported = len(others) == len(self._unreported)
-                self._unreported = others
-                return interrupt_id if was_reported else None
-        return None
-
-    def clear(self) -> list[PermissionRequest]:
-        """Forget all requests; returns those that were open."""
-        requests = list(self._open.values())
-        self._open.clear()
-        self._unreported.clear()
-        return requests
 
 
 # -- interrupts
@@ -131,17 +103,16 @@ def to_interrupt(
 def _permission_interrupt(
     request: PermissionRequest, interrupt_id: str, tool_call_id: str | None, subagent: str | None
 ) -> Interrupt:
-    is_plan = request.tool == EXIT_PLAN_TOOL
-    options = _options(request)
-    shown_input = request.input if len(json_text(request.input)) <= MAX_INPUT_CHARS else {"tooLarge": True}
-    details = {"toolName": request.tool, "input": shown_input, "options": options}
+    is_plan, approval = request.is_plan, request.approval
+    shown_input = if_small(request.input, MAX_INPUT_CHARS, {"tooLarge": True})
+    details = {"toolName": request.tool, "input": shown_input, "options": approval.options_json()}
     details |= {_to_camel_case(field): request.params.get(field) for field in SHOWN_FIELDS}
     return Interrupt(
         id=interrupt_id,
         reason="confirmation" if is_plan or tool_call_id is None else "tool_call",
         message=_plan_message(request.input) if is_plan else _permission_message(request),
         tool_call_id=tool_call_id,
-        response_schema=_response_schema(options, can_edit=not is_plan),
+        response_schema=approval.response_schema(),
         metadata={"claude": present(details)},
         subagent=subagent,
     )
@@ -158,16 +129,6 @@ def _permission_message(request: PermissionRequest) -> str:
     title = text(params.get("title")) or f"The agent wants to use {name}."
     lines = [title, text(params.get("description")), text(params.get("decision_reason"))]
     return "\n".join(dict.fromkeys(line for line in lines if line))
-
-
-def _options(request: PermissionRequest) -> list[dict[str, str]]:
-    is_plan = request.tool == EXIT_PLAN_TOOL
-    allow, deny = ("Yes, carry it out", "No, keep planning") if is_plan else ("Allow once", "Refuse")
-    options = [{"optionId": "allow", "name": allow, "kind": "allow_once"}]
-    for number, rule in enumerate(request.session_rules, 1):
-        name = f"Allow, and for this session {_describe_rule(rule)}"
-        options.append({"optionId": f"session-{number}", "name": name, "kind": "allow_always"})
-    return [*options, {"optionId": "deny", "name": deny, "kind": "reject_once"}]
 
 
 def _describe_rule(rule: Json) -> str | None:
@@ -188,36 +149,16 @@ def _describe_tool_rule(rule: Json) -> str:
     return f"{tool}({content})" if tool and content else tool or ""
 
 
-def _response_schema(options: list[dict[str, str]], *, can_edit: bool) -> Json:
-    named = [{"const": option["optionId"], "title": option["name"]} for option in options]
-    choice = {"type": "string", "enum": [option["optionId"] for option in options], "oneOf": named}
-    approved = {"type": "boolean", "title": "Approve", "description": "A plain yes or no, instead of an option."}
-    feedback = {"type": "string", "title": "Feedback", "description": "What the agent is told with a no."}
-    properties: Json = {"optionId": choice, "approved": approved, "feedback": feedback}
-    if can_edit:
-        description = "Run with these arguments instead: all of them, not only those that change."
-        properties["editedArgs"] = {"type": "object", "title": "Changed arguments", "description": description}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "anyOf": [{"required": ["optionId"]}, {"required": ["approved"]}],
-    }
-    return schema if can_edit else schema | {"not": {"required": ["editedArgs"]}}
-
-
 def _elicitation_interrupt(params: Json, interrupt_id: str, subagent: str | None) -> Interrupt:
     """A form of an MCP server, or a URL that the user decides to open."""
-    message, url = text(params.get("message")) or "An MCP server asks for input.", text(params.get("url"))
-    schema = params.get("requested_schema")
+    url, schema = text(params.get("url")), params.get("requested_schema")
+    request = {
+        "message": text(params.get("message")) or "An MCP server asks for input.",
+        "url": url,
+        "requestedSchema": schema if isinstance(schema, dict) and not url else CONSENT_SCHEMA,
+    }
     details = {"server": text(params.get("mcp_server_name")), "mode": text(params.get("mode"))}
-    return Interrupt(
-        id=interrupt_id,
-        reason="input_required",
-        message=f"{message}\n{url}" if url else message,
-        response_schema=schema if isinstance(schema, dict) and not url else CONSENT_SCHEMA,
-        metadata={"claude": present(details)} | ({"url": url} if url else {}),
-        subagent=subagent,
-    )
+    return elicitation_interrupt(interrupt_id, request, subagent=subagent, metadata={"claude": present(details)})
 
 
 # -- the form of AskUserQuestion
@@ -264,60 +205,39 @@ def _form_answers(arguments: Json, payload: Json) -> dict[str, str]:
 
 def to_response(request: PermissionRequest, answer: Answer) -> Json:
     if request.tool is None:
-        return _elicitation_response(request.params, answer)
-    if answer.status != "resolved":
-        return deny(UNANSWERED)
-    payload = obj(answer.payload)
+        mode = "url" if non_empty(request.params.get("url")) else "form"
+        return elicitation_result({"mode": mode}, answer)
     if request.tool == ASK_USER_TOOL:
-        answers = _form_answers(request.input, payload)
-        return (
-            {"behavior": "allow", "updatedInput": {**request.input, "answers": answers}}
-            if answers
-            else deny(UNANSWERED)
-        )
-    rules = _granted_rules(request, payload)
-    arguments = payload.get("editedArgs", request.input)
-    is_edited_plan = request.tool == EXIT_PLAN_TOOL and "editedArgs" in payload
-    if rules is None or not isinstance(arguments, dict) or is_edited_plan:
-        feedback = non_empty(payload.get("feedback"))
-        return deny(f"{DENIED} {feedback}" if feedback else DENIED)
-    return {"behavior": "allow", "updatedInput": arguments, **({"updatedPermissions": rules} if rules else {})}
+        answers = _form_answers(request.input, obj(answer.payload)) if answer.status == "resolved" else {}
+        return _allow({**request.input, "answers": answers}) if answers else _deny(UNANSWERED)
+    decision = request.approval.decide(answer)
+    if decision.is_cancelled:
+        return _deny(UNANSWERED)
+    if not decision.is_allowed:
+        return _deny(f"{DENIED} {decision.feedback}" if decision.feedback else DENIED)
+    arguments = request.input if decision.edited_args is None else decision.edited_args
+    rules = decision.option.value if decision.option else None
+    return _allow(arguments) | ({"updatedPermissions": rules} if rules else {})
 
 
-def _granted_rules(request: PermissionRequest, payload: Json) -> list[Json] | None:
-    """What is allowed beyond this call. None: this call is not allowed either."""
-    by_option = {f"session-{number}": [rule] for number, rule in enumerate(request.session_rules, 1)}
-    if "optionId" in payload:
-        return ({"allow": []} | by_option).get(non_empty(payload["optionId"]) or "")
-    return [] if payload.get("approved") is True else None
-
-
-def policy_response(request: PermissionRequest, policy: Literal["auto", "deny"]) -> Json:
-    """The response that needs no user. No policy can fill in a form."""
+def policy_response(request: PermissionRequest, policy: Approvals) -> Json | None:
+    """The response that needs no user; None: the user must be asked. No policy can fill in a form."""
+    decision = request.approval.decide_by_policy(policy)
+    if decision is None:
+        return None
     if request.tool is None:
         return {"action": "decline"}
     if request.tool == ASK_USER_TOOL:
-        return deny(NO_USER)
-    return deny(DENIED_BY_POLICY) if policy == "deny" else {"behavior": "allow", "updatedInput": request.input}
+        return _deny(NO_USER)
+    return _allow(request.input) if decision.is_allowed else _deny(DENIED_BY_POLICY)
 
 
-def deny(message: str) -> Json:
+def _allow(arguments: Json) -> Json:
+    return {"behavior": "allow", "updatedInput": arguments}
+
+
+def _deny(message: str) -> Json:
     return {"behavior": "deny", "message": message}
-
-
-def withdrawn_response(request: PermissionRequest) -> Json:
-    """The response to a request that the user can no longer answer."""
-    return {"action": "cancel"} if request.tool is None else deny(UNANSWERED)
-
-
-def _elicitation_response(params: Json, answer: Answer) -> Json:
-    if answer.status != "resolved":
-        return {"action": "cancel"}
-    if non_empty(params.get("url")):
-        return {"action": "accept" if obj(answer.payload).get("accepted") is True else "decline"}
-    if not isinstance(answer.payload, dict):
-        return {"action": "decline"}
-    return {"action": "accept", "content": answer.payload}
 
 
 def _to_camel_case(name: str) -> str:

@@ -31,8 +31,8 @@ from gateway.wire.dialects.claude.result import (
 )
 from gateway.wire.dialects.claude.session_state import mode_layer, read_command_names, read_commands, turn_layer
 from gateway.wire.dialects.claude.subagents import Subagents
-from gateway.wire.dialects.claude.tool_calls import ToolCalls
-from gateway.wire.fields import items, json_text, non_empty, obj, text
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
+from gateway.wire.fields import if_small, items, non_empty, obj, text
 from gateway.wire.session_paths import COMMANDS, MODEL
 
 IGNORED = {
@@ -70,7 +70,7 @@ class ClaudeReader(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls = ToolCalls()
+        self._calls = ClaudeToolCalls(self.qualify_id)
         self._main = MessageStream(None, self._calls)
         self._subagents = Subagents(self._calls)
         self._usage = UsageTotals()
@@ -91,17 +91,17 @@ class ClaudeReader(Dialect):
         self._steering: dict[str, UserMessageAccepted] = {}
         """uuid → a message for the turn that Claude has not accepted yet."""
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
         self._subagents.start_process()
         self._main.end_turn()
         self._template.reset()
-        self._usage.start_process(is_new_session=begin.session_id is None)
+        self._usage.start_process(is_new_session=start.session_id is None)
         self._awaits_result = self._is_claude_busy = self._reports_idle = self._has_reported_plugins = False
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
-        self._calls.start_turn(prompt.id_prefix)
+        self._calls.begin_turn(keeps_open=True)
         self._awaits_result = True
         self._last_result = None
         self._model_error = None
@@ -185,14 +185,14 @@ class ClaudeReader(Dialect):
         for block in results:
             call_id = non_empty(block.get("tool_use_id")) or ""
             metadata = _result_metadata(block, line if len(results) == 1 else {})
-            result = stream.read_result(call_id, block.get("content"), metadata)
+            result = stream.read_result(call_id, block, metadata)
             if result is None:
                 return None
             events += [*self._subagents.end_call(call_id), *result]
         return events
 
     def _read_command_output(self, line: Line) -> Events:
-        output, message_id = text(line.get("content")), self._calls.new_id("output")
+        output, message_id = text(line.get("content")), self._calls.ids.new("output")
         return [TextMessageContent(output, message_id), TextMessageEnd(message_id)] if output else []
 
     def _read_task(self, line: Line) -> Events:
@@ -292,10 +292,9 @@ class ClaudeReader(Dialect):
         error_name, error_text = self._model_error or (None, "")
         failure = None if self.is_cancelled else read_failure(line, error_name)
         if failure is not None:
-            self.is_busy = False
-            return [*events, failure]
+            return [*events, *self.fail_turn(failure)]
         if error_text and not self.is_cancelled:
-            events.append(TextMessageContent(error_text, self._calls.new_id("error")))
+            events.append(TextMessageContent(error_text, self._calls.ids.new("error")))
         return [*events, *self.end_turn(read_stop_reason(line), line.get("structured_output"))]
 
     def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
@@ -308,8 +307,7 @@ class ClaudeReader(Dialect):
         self.failure = self.failure or fault
         if not self.is_busy:
             return events
-        self.is_busy = False
-        return [*events, TurnFailed(fault.detail, fault.code)]
+        return [*events, *self.fail_turn(TurnFailed(fault.detail, fault.code))]
 
 
 def _read_text_delta(line: Any, open_text: int) -> str | None:
@@ -348,8 +346,7 @@ def _result_metadata(block: Line, line: Line) -> dict[str, Any] | None:
     for meta in items(line.get("tool_result_meta")):
         if decision := obj(meta.get("permission_decision")):
             metadata["decision"] = decision
-    structured = line.get("tool_use_result")
-    if isinstance(structured, dict) and len(json_text(structured)) <= MAX_STRUCTURED_RESULT_CHARS:
+    if structured := if_small(obj(line.get("tool_use_result")), MAX_STRUCTURED_RESULT_CHARS):
         metadata["result"] = structured
     return {"claude": metadata} if metadata else None
 

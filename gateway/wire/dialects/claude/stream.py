@@ -18,29 +18,20 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from gateway.errors import AgentFault
-from gateway.events import ClientToolCall, Custom, Event, UserMessageAccepted
+from gateway.events import Event, UserMessageAccepted
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart
-from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER, ClientTools, read_call_id
+from gateway.wire.dialects.claude.client_tools import ClientTools
 from gateway.wire.dialects.claude.content import to_content
-from gateway.wire.dialects.claude.permissions import (
-    PermissionRequest,
-    PermissionRequests,
-    policy_response,
-    to_interrupt,
-    to_response,
-    withdrawn_response,
-)
+from gateway.wire.dialects.claude.host_requests import HostRequests
 from gateway.wire.dialects.claude.reader import ClaudeReader, Events, Line
 from gateway.wire.dialects.claude.session_state import handshake_layer, mode_layer, read_models, session_layer
 from gateway.wire.fields import non_empty, obj, text, unique_strings
+from gateway.wire.requests import RequestTable
 from gateway.wire.session_paths import MODEL
 
 UUID_NAMESPACE = UUID("3f0c7c0e-5d0b-5a55-9a7e-6d1f6c2d9b11")
-UNSUPPORTED = "This host does not offer that."
 TOOLS_REJECTED = "Claude Code did not take the application's own tools"
-UNSUPPORTED_REQUESTS = ("hook_callback", "mcp_message", "request_user_dialog")
-"""Requests that Claude sends only to a host that declared them, which the gateway does not."""
 SETTERS = {"set_model": ("set_model", "model"), "set_mode": ("set_permission_mode", "mode")}
 """Action → Claude's request, and its field."""
 
@@ -55,11 +46,10 @@ class ClaudeDialect(ClaudeReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._count = 0
-        self._requests: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        """Requests to Claude without a response: id → purpose and parameters."""
-        self._permissions = PermissionRequests()
+        self._requests = RequestTable[tuple[str, Mapping[str, Any]]](separator="-")
+        """Requests to Claude: purpose, and the parameters of an action."""
         self._client_tools = ClientTools()
+        self._host_requests = HostRequests(self, self._calls, self._main, self._subagents, self._client_tools)
         self._prompt_uuid = ""
         """uuid of the line whose result is awaited: the prompt, or a steering message."""
         self._reports_queue = False
@@ -67,13 +57,13 @@ class ClaudeDialect(ClaudeReader):
 
     # -- driven by the gateway
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
         self.is_ready = False
-        self._requests.clear()
+        self._requests.begin(start.tag)
         self._client_tools.start_process()
         self._reports_queue = False
-        self._forget_questions()
+        self._host_requests.clear()
         self._request("initialize", {"subtype": "initialize"})
 
     def prompt(self, prompt: Prompt) -> None:
@@ -84,7 +74,7 @@ class ClaudeDialect(ClaudeReader):
             self._queued.append(self.make_warning("CONTENT_DROPPED", message))
         if (request := self._client_tools.offer(prompt.tools)) is not None:
             self._request("offer", request)
-        self._calls.client_names = self._client_tools.names
+        self._calls.offer(self._client_tools.names)
         self._prompt_uuid = self._send_user(f"{prompt.id_prefix} {prompt.text}", content)
 
     def _send_user(self, uuid_name: str, content: list[dict[str, Any]]) -> str:
@@ -101,20 +91,12 @@ class ClaudeDialect(ClaudeReader):
         self._steering[uuid] = UserMessageAccepted(message_id, text)
         return True
 
-    def answer(self, question_id: str, answer: Answer) -> None:
-        if (request := self._permissions.pop(question_id)) is not None:
-            self._respond(request.request_id, to_response(request, answer))
-        if (response := self._client_tools.answer(question_id, answer)) is not None:
-            self._respond(*response)
-        self._update_buffering()
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        self._host_requests.answer(interrupt_id, answer)
 
     def cancel(self) -> bool:
         super().cancel()
-        for request in self._permissions.clear():
-            self._respond(request.request_id, withdrawn_response(request))
-        for response in self._client_tools.cancel_calls():
-            self._respond(*response)
-        self._update_buffering()
+        self._host_requests.cancel()
         if self.is_busy:
             self._request("interrupt", {"subtype": "interrupt", "cancel_queued": True})
         return True
@@ -125,9 +107,9 @@ class ClaudeDialect(ClaudeReader):
             return self._request(action, {"subtype": subtype, field: params.get(field)}, params)
         if self._models is None:
             return self._request("models", {"subtype": "list_models"})
-        ticket = self._ticket()
-        self.action_results[ticket] = ActionResult(self._models)
-        return ticket
+        action_id = self._requests.new_id()
+        self.action_results[action_id] = ActionResult(self._models)
+        return action_id
 
     # -- lines of this mode
 
@@ -135,16 +117,16 @@ class ClaudeDialect(ClaudeReader):
         events: Events
         match line.get("type"):
             case "control_request":
-                events = self._read_request(line)
+                events = self._host_requests.read(line)
             case "control_response":
                 events = self._read_response(obj(line.get("response")))
             case "control_cancel_request":
-                events = self._withdraw_request(non_empty(line.get("request_id")))
+                events = self._host_requests.withdraw(non_empty(line.get("request_id")))
             case "command_lifecycle":
                 events = self._read_queue_state(line)
             case _:
                 events = super()._read_line(line)
-        return events if events is None else [*events, *self._report_questions()]
+        return events if events is None else [*events, *self._host_requests.report()]
 
     def _answers_prompt(self, line: Line) -> bool:
         """Decided by the uuid; older versions only report the origin of a turn."""
@@ -152,105 +134,19 @@ class ClaudeDialect(ClaudeReader):
         return self._prompt_uuid in uuids if uuids else super()._answers_prompt(line)
 
     def _finish_turn(self) -> list[Event]:
-        self._forget_questions()
+        self._host_requests.clear()
         return super()._finish_turn()
-
-    # -- requests of Claude
-
-    def _read_request(self, line: Line) -> Events:
-        request_id, params = non_empty(line.get("request_id")), obj(line.get("request"))
-        if request_id is None:
-            return None
-        subtype = params.get("subtype")
-        if subtype == "mcp_message" and params.get("server_name") == SERVER and self._client_tools.is_registered:
-            return self._read_mcp(request_id, obj(params.get("message")))
-        request = PermissionRequest(request_id, params)
-        if request.tool in self._calls.client_names:  # the client decides whether its tool may run
-            self._respond(request_id, {"behavior": "allow", "updatedInput": request.input})
-            return []
-        if request.tool is None and not request.is_elicitation:
-            # An error approves nothing.
-            response = {"subtype": "error", "request_id": request_id, "error": UNSUPPORTED}
-            self.send({"type": "control_response", "response": response})
-            is_known = subtype in UNSUPPORTED_REQUESTS
-            return [Custom("claude.unsupported_request", {"subtype": subtype})] if is_known else None
-        if self.turn.approvals != "prompt":
-            self._respond(request_id, policy_response(request, self.turn.approvals))
-            return []
-        interrupt_id = self.qualify_id(f"ask:{request_id}")
-        return [] if interrupt_id in self._permissions else self._ask_user(interrupt_id, request)
-
-    def _read_mcp(self, request_id: str, message: dict[str, Any]) -> list[Event]:
-        params = obj(message.get("params"))
-        if message.get("method") == "notifications/cancelled":
-            self._client_tools.withdraw(params.get("requestId"))
-        if not self._client_tools.is_call(message) or not self.is_busy:
-            self._respond(request_id, {"mcp_response": self._client_tools.reply(message)})
-            return []
-        call_id = read_call_id(message) or request_id
-        events = self._calls.add_whole(call_id, f"{PREFIX}{params['name']}", params.get("arguments") or {}, None)
-        call = self._calls.find(call_id)
-        assert call is not None
-        self._client_tools.add_call(request_id, message, ClientToolCall(call.id, call.name, call.subagent))
-        return events
-
-    def _ask_user(self, interrupt_id: str, request: PermissionRequest) -> list[Event]:
-        params, events = request.params, list[Event]()
-        stream = self._main
-        if non_empty(params.get("agent_id")) is not None:
-            stream, events = self._subagents.find_stream(params)
-        call_id = non_empty(params.get("tool_use_id"))
-        if request.tool is not None and call_id is not None:
-            events += self._calls.add_whole(call_id, request.tool, request.input, stream.subagent)
-        interrupt = to_interrupt(request, interrupt_id, self._calls.find_id(call_id), stream.subagent)
-        self._permissions.add(request, interrupt)
-        return events
-
-    def _report_questions(self) -> list[Event]:
-        """Interrupts and client tool calls end the run, so they wait until the streaming message is complete."""
-        if self._main.is_streaming:
-            return []
-        events = [*self._permissions.take_unreported(), *self._client_tools.take_unreported()]
-        if events:
-            self._update_buffering()
-        return events
-
-    def _withdraw_request(self, request_id: str | None) -> list[Event]:
-        interrupt_id = self._permissions.withdraw(request_id)
-        self._update_buffering()
-        return [] if interrupt_id is None else [Custom("claude.question_withdrawn", {"id": interrupt_id})]
-
-    def _forget_questions(self) -> None:
-        """Claude no longer waits for an answer to anything."""
-        self._permissions.clear()
-        self._client_tools.cancel_calls()
-        self._update_buffering()
-
-    def _respond(self, request_id: str, response: dict[str, Any]) -> None:
-        payload = {"subtype": "success", "request_id": request_id, "response": response}
-        self.send({"type": "control_response", "response": payload})
-
-    def _update_buffering(self) -> None:
-        """While the client has an open question or call, the run may end and another begin at any moment."""
-        is_buffering = self._permissions.has_reported or self._client_tools.has_reported
-        self._main.buffers_calls = is_buffering
-        self._subagents.buffer_calls(is_buffering)
 
     # -- requests to Claude
 
-    def _ticket(self) -> str:
-        self._count += 1
-        return f"{self.session_start.tag}-{self._count}"
-
-    def _request(self, purpose: str, request: dict[str, Any], params: Mapping[str, Any] = NO_PARAMS) -> str:
-        ticket = self._ticket()
-        self._requests[ticket] = (purpose, params)
-        self.send({"type": "control_request", "request_id": ticket, "request": request})
-        return ticket
+    def _request(self, purpose: str, params: Mapping[str, Any], action_params: Mapping[str, Any] = NO_PARAMS) -> str:
+        request_id = self._requests.add((purpose, action_params))
+        self.send({"type": "control_request", "request_id": request_id, "request": params})
+        return request_id
 
     def _read_response(self, line: dict[str, Any]) -> Events:
-        ticket = non_empty(line.get("request_id")) or ""
-        purpose, params = self._requests.pop(ticket, (None, NO_PARAMS))
+        request_id = non_empty(line.get("request_id")) or ""
+        purpose, params = self._requests.pop(request_id) or (None, NO_PARAMS)
         response, error = obj(line.get("response")), None
         if line.get("subtype") != "success":
             reason = text(line.get("error")) or "Claude Code refused, and gave no reason"
@@ -268,7 +164,7 @@ class ClaudeDialect(ClaudeReader):
                 )
             case _:
                 value = self._read_action(purpose, params, response) if error is None else None
-                self.action_results[ticket] = ActionResult(value, error)
+                self.action_results[request_id] = ActionResult(value, error)
         return []
 
     def _read_handshake(self, response: dict[str, Any], error: AgentFault | None) -> None:

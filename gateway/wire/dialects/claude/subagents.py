@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.dialects.claude.messages import MessageStream
-from gateway.wire.dialects.claude.tool_calls import ToolCalls
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
 from gateway.wire.fields import items, non_empty, obj, present, text
 
 SUBAGENT_TASKS = ("local_agent", "local_workflow", "remote_agent")
@@ -45,7 +45,7 @@ class Subagent:
 class Subagents:
     """All subagents of one session, by their task ids."""
 
-    def __init__(self, calls: ToolCalls) -> None:
+    def __init__(self, calls: ClaudeToolCalls) -> None:
         self._calls = calls
         self._by_task: dict[str, Subagent] = {}
         self._task_by_call: dict[str, str] = {}
@@ -65,9 +65,9 @@ class Subagents:
             subagent.is_open = False
 
     def buffer_calls(self, is_buffering: bool) -> None:
-        """See `MessageStream.buffers_calls`."""
+        """See `MessageStream.buffer_calls`."""
         for subagent in self._by_task.values():
-            subagent.stream.buffers_calls = is_buffering
+            subagent.stream.buffer_calls(is_buffering)
 
     # -- lines of a subagent
 
@@ -109,7 +109,7 @@ class Subagents:
         subagent.is_open = True
         parent = self._by_task.get(subagent.parent_task or "")
         events = self._start(str(subagent.parent_task), parent) if parent is not None else []
-        subagent_id = self._calls.new_id(f"agent:{task}")
+        subagent_id = self._calls.ids.new(f"agent:{task}")
         subagent.stream.subagent = subagent_id
         parent_id = parent.stream.subagent if parent is not None else None
         call_id = self._calls.find_id(subagent.call_id)
