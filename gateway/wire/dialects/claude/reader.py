@@ -174,7 +174,7 @@ class ClaudeReader(Dialect):
         return None if events is None else [*started, *events]
 
     def _read_user(self, line: Line) -> Events:
-        """Tool results. Other content is what Claude Code tells its model, or output for a terminal."""
+        """Tool results. Other content is a note of Claude Code for its model, or output for a terminal."""
         content = obj(line.get("message")).get("content")
         if isinstance(content, str):
             return _read_terminal_output(line, content)

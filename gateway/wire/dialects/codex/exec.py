@@ -3,7 +3,7 @@
 In: lines of stdout, then the end of the process. Out: the same events as from the app server, as far as Codex reports
 them: it does not stream and asks nothing, and a command that the sandbox blocks may not appear. Item ids start again
 with every process. A cancelled run prints nothing more. `usage` counts the whole thread, so differences are reported;
-the first count of a thread from elsewhere cannot be told from earlier turns, and is left out.
+the first count of a thread from elsewhere includes earlier turns, and is left out.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class UsageTotals:
         self._total = _read_counts(total) or self._total
 
     def read(self, total: Any, last: Any, model: str | None, provider: str | None) -> TokenUsage | None:
-        """None: no new tokens, or they cannot be told from earlier ones."""
+        """None: no new tokens, or they cannot be separated from earlier ones."""
         counts, before = _read_counts(total), self._total
         self._total = counts or before
         if counts is None or before is None or counts.get("input_tokens", 0) < before.get("input_tokens", 0):
