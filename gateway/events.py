@@ -245,7 +245,7 @@ class Interrupt:
 class InterruptRequested:
     """The turn waits for answers to these. The run ends with an interrupt; the turn stays parked."""
 
-    questions: tuple[Interrupt, ...]
+    interrupts: tuple[Interrupt, ...]
 
 
 @dataclass(frozen=True, slots=True)

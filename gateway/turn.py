@@ -41,7 +41,6 @@ class Options:
     fork_session_id: str | None = None
     skills: tuple[str, ...] | None = None
     on_disconnect: OnDisconnect | None = None
-    webhook: str | None = None
     strict: bool = False
     merge: bool | None = None
     """Join adjacent deltas that arrived together; None: as the agent's definition says."""

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 
 import orjson
 
+from gateway.capability_paths import CWD
 from gateway.errors import AgentFault
 from gateway.events import Event, Raw, TurnEnded, Warning
 from gateway.turn import Answer, Approvals
-from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
 """Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""
