@@ -38,7 +38,7 @@ def test_a_message_past_the_limit_is_given_up_and_the_next_is_read() -> None:
     found = frames.feed(frame(b"x" * 1000)[:500])
     found += frames.feed(frame(b"x" * 1000)[500:] + frame(b"{}"))
     assert found == [b"{}"]
-    assert frames.lost == 1
+    assert frames.lost_count == 1
 
 
 def test_a_header_that_never_ends_is_not_kept_for_ever() -> None:

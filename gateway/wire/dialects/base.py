@@ -35,10 +35,10 @@ from typing import Any, ClassVar
 
 import orjson
 
+from gateway.capability_paths import CWD
 from gateway.errors import AgentFault
 from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
 from gateway.turn import Answer, Approvals
-from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
 """One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.

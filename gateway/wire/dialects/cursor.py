@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gateway.capability_paths import CWD, MODEL
 from gateway.events import (
     Event,
     ReasoningMessageContent,
@@ -29,7 +30,6 @@ from gateway.events import (
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
-from gateway.wire.session_paths import CWD, MODEL
 
 NOISE = frozenset(
     (

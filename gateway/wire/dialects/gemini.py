@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import MODEL
 from gateway.events import (
     Event,
     TextMessageContent,
@@ -27,7 +28,6 @@ from gateway.events import (
 )
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import count, json_text, non_empty, obj, present, text
-from gateway.wire.session_paths import MODEL
 
 TYPES = {
     "FatalAuthenticationError": "AUTH_REQUIRED",

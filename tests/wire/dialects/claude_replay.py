@@ -222,7 +222,7 @@ class Play:
         for event in events:
             self.runs.add(event)
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.questions}
+                self._questions |= {question.id: question for question in event.interrupts}
                 for number in list(self._early):
                     self._answer(number, self._early.pop(number))
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 from gateway.wire.fields import non_empty, obj
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import COMMANDS, MODEL
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted
 from gateway.jsonio import loads

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import COMMANDS, CWD, MCP_SERVERS, MODE, MODEL, MODELS, PERMISSION_MODE, SKILLS
+from gateway.capability_paths import MODES as MODES_OFFERED
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
 from gateway.wire.fields import items, non_empty, obj, present, text, unique_strings
 from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, MODES, PERMISSION, SERVERS, SKILLS

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
+from gateway.capability_paths import MODEL
 from gateway.errors import AgentFault
 from gateway.events import Event, UserMessageAccepted
 from gateway.turn import Answer

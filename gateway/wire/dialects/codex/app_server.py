@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
+from gateway.capability_paths import MODE, MODEL, MODELS, MODES
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer

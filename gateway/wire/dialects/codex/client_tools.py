@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import NO_RESULT, Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 
 Json = dict[str, Any]
 

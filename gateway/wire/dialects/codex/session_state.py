@@ -12,7 +12,6 @@ from typing import Any
 
 from gateway.events import UserMessageAccepted
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SANDBOX, SERVERS, SIZE, TITLE, USED
 
 
 @dataclass(slots=True)
@@ -105,8 +104,8 @@ def _permission_layer(policy: Any, sandbox: Any) -> dict[str, Any]:
 def usage_layer(usage: dict[str, Any]) -> dict[str, Any]:
     """How much of the context is used."""
     return {
-        USED: count(obj(usage.get("last")).get("totalTokens")),
-        SIZE: count(usage.get("modelContextWindow")),
+        USED_TOKENS: count(obj(usage.get("last")).get("totalTokens")),
+        CONTEXT_TOKENS: count(usage.get("modelContextWindow")),
     }
 
 

@@ -81,7 +81,7 @@ def _headers(lines: str) -> dict[str, str]:
 def client_tools(given: SessionStart) -> list[dict[str, Any]]:
     """The client's own. Whether one may run is for the client to say: nobody is asked for leave before."""
     return [
-        {"name": name, "description": described(tool), "parameters": schema(tool), "skipPermission": True}
+        {"name": name, "description": tool_description(tool), "parameters": input_schema(tool), "skipPermission": True}
         for name, tool in by_safe_name(given.tools).items()
     ]
 

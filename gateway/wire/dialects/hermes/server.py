@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import TITLE
 from gateway.events import Custom, Event, Warning
 from gateway.wire.dialects.base import NO_PARAMS, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.hermes.errors import broke
 from gateway.wire.dialects.hermes.pending_permissions import Questions
 from gateway.wire.dialects.hermes.session_state import facts_of
 from gateway.wire.fields import non_empty, text
-from gateway.wire.session_paths import TITLE
 
 NOISE = {
     "gateway.ready": "the greeting, with colours for a terminal",

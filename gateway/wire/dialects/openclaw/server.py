@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODEL
 from gateway.events import Custom, Event, InterruptRequested, Warning
 from gateway.turn import Answer
 from gateway.wire.dialects.base import NO_PARAMS, Prompt, SessionStart, parse_message
@@ -23,7 +24,6 @@ from gateway.wire.dialects.openclaw.sessions import CONNECT, MODES, Sessions
 from gateway.wire.dialects.openclaw.turn_events import Speech
 from gateway.wire.dialects.openclaw.usage import spent
 from gateway.wire.fields import items, non_empty, obj, text
-from gateway.wire.session_paths import MODEL
 
 NOISE = {
     "chat": "the same words as `agent`, a second time",

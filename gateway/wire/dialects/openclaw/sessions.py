@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import MODE, PERMISSION_MODE
+from gateway.capability_paths import MODES as OFFERED
 from gateway.errors import AgentFault
 from gateway.events import Event
 from gateway.wire.dialects.base import SessionStart
 from gateway.wire.dialects.openclaw.errors import rpc_fault, words_of
 from gateway.wire.dialects.openclaw.rpc_calls import Calls
 from gateway.wire.fields import non_empty, obj, present
-from gateway.wire.session_paths import MODE, PERMISSION
-from gateway.wire.session_paths import MODES as OFFERED
 
 CONNECT = "connect"
 PROTOCOL = 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from gateway.capability_paths import EFFORT, MODEL
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event
 from gateway.wire.dialects.base import NO_PARAMS, ActionResult, SessionStart
@@ -16,7 +17,6 @@ from gateway.wire.dialects.pi.errors import cleaned
 from gateway.wire.dialects.pi.models import listed, named, reference
 from gateway.wire.dialects.pi.reader import PiReader
 from gateway.wire.fields import non_empty, obj, present, text
-from gateway.wire.session_paths import EFFORT, MODEL
 
 Then = Callable[[dict[str, Any]], list[Event]]
 

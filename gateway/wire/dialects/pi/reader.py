@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from gateway.capability_paths import COMMANDS, EFFORT, TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
@@ -20,7 +21,6 @@ from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
 from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
 from gateway.wire.dialects.pi.usage import Ledger
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import COMMANDS, EFFORT, TITLE
 
 STOPS = {"length": "max_tokens", "aborted": "cancelled"}
 LINE_CHARS = 2_000
