@@ -153,7 +153,7 @@ class Dialect:
         self.is_cancelled = False
         """`cancel` was called during the current turn."""
         self.session_layer: dict[str, Any] = {}
-        """Dotted capability path → value: what this session has and is set to (`gateway.wire.session_paths`)."""
+        """Dotted capability path → value: what this session has and is set to (`gateway.capability_paths`)."""
         self.handshake_layer: dict[str, Any] = {}
         """Dotted capability path → value: what holds for every session of the agent."""
         self.session_start = SessionStart("")

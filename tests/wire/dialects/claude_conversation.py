@@ -125,7 +125,7 @@ def can_use_tool(tool: str = "Bash", call: str = "c1", number: str = "r1", **fie
 
 
 def interrupts_in(events: list[Event]) -> list[Interrupt]:
-    return [question for event in events if isinstance(event, InterruptRequested) for question in event.questions]
+    return [question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts]
 
 
 def respond(dialect: ClaudeDialect, line: Json, payload: Any, status: Any = "resolved") -> Json:

@@ -15,12 +15,13 @@ from typing import Any
 from gateway.events import ClientToolCall, ClientToolsCalled, Custom, Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
 from gateway.wire.dialects.base import Dialect
-from gateway.wire.dialects.claude.client_tools import SERVER, ClientTools
+from gateway.wire.dialects.claude.client_tools import ClientTools, call_response
 from gateway.wire.dialects.claude.messages import MessageStream
 from gateway.wire.dialects.claude.permissions import PermissionRequest, policy_response, to_interrupt, to_response
 from gateway.wire.dialects.claude.subagents import Subagents
 from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
 from gateway.wire.fields import non_empty, obj
+from gateway.wire.mcp_server import SERVER, agent_call_id
 
 UNSUPPORTED = "This host does not offer that."
 UNSUPPORTED_REQUESTS = ("hook_callback", "mcp_message", "request_user_dialog")
@@ -143,15 +144,16 @@ class HostRequests:
             # If the client has seen the call, its result is dropped.
             message_id = obj(message.get("params")).get("requestId")
             self._drop(lambda request: request.message_id is not None and request.message_id == message_id)
-        if not self._client_tools.is_call(message) or not self._dialect.is_busy:
-            self._respond(request_id, {"mcp_response": self._client_tools.reply(message)})
+        tool = self._client_tools.read_call(message)
+        if tool is None or not self._dialect.is_busy:
+            self._respond(request_id, self._client_tools.reply(message))
             return []
         params = obj(message.get("params"))
-        agent_id = non_empty(obj(params.get("_meta")).get("claudecode/toolUseId")) or request_id
-        events = self._calls.add_whole(agent_id, self._client_tools.native_name(message), obj(params.get("arguments")))
-        call = self._calls.add(agent_id)
+        native_id = agent_call_id(params) or request_id
+        events = self._calls.add_whole(native_id, tool, obj(params.get("arguments")))
+        call = self._calls.add(native_id)
         client_call = ClientToolCall(call.id, call.name, call.subagent)
-        respond = partial(self._client_tools.call_response, message)
+        respond = partial(call_response, message)
         self._open[call.id] = OpenRequest(request_id, client_call, respond, message.get("id"))
         return events
 

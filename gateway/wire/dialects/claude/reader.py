@@ -34,7 +34,6 @@ from gateway.wire.dialects.claude.session_state import mode_layer, read_command_
 from gateway.wire.dialects.claude.subagents import Subagents
 from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
 from gateway.wire.fields import if_small, items, non_empty, obj, text
-from gateway.wire.session_paths import COMMANDS, MODEL
 
 IGNORED = {
     "keep_alive": "a sign of life",

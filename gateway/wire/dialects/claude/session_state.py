@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.capability_paths import COMMANDS, CWD, MCP_SERVERS, MODE, MODEL, MODELS, PERMISSION_MODE, SKILLS
-from gateway.capability_paths import MODES as MODES_OFFERED
-from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
+from gateway.capability_paths import COMMANDS, CWD, MCP_SERVERS, MODE, MODEL, MODELS, MODES, PERMISSION_MODE, SKILLS
+from gateway.wire.dialects.claude.client_tools import PREFIX
 from gateway.wire.fields import items, non_empty, obj, present, text, unique_strings
-from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, MODES, PERMISSION, SERVERS, SKILLS
+from gateway.wire.mcp_server import SERVER
 
 SETTABLE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 """Modes that a session can be set to. `bypassPermissions` can only be chosen when the process starts."""
@@ -59,7 +58,7 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
             MODEL: non_empty(line.get("model")),
             **mode_layer(line.get("permissionMode")),
             CWD: non_empty(line.get("cwd")),
-            SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
+            MCP_SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
             SKILLS: unique_strings(line.get("skills")),
             "custom.claude.agents": unique_strings(line.get("agents")),
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
@@ -69,7 +68,7 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
 
 def mode_layer(mode: Any) -> dict[str, Any]:
     """Claude's modes are permission modes and nothing else."""
-    return {MODE: non_empty(mode), PERMISSION: non_empty(mode)}
+    return {MODE: non_empty(mode), PERMISSION_MODE: non_empty(mode)}
 
 
 def read_models(rows: Any) -> list[dict[str, Any]]:

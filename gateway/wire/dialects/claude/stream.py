@@ -29,7 +29,6 @@ from gateway.wire.dialects.claude.reader import ClaudeReader, Events, Line
 from gateway.wire.dialects.claude.session_state import handshake_layer, mode_layer, read_models, session_layer
 from gateway.wire.fields import non_empty, obj, text, unique_strings
 from gateway.wire.requests import RequestTable
-from gateway.wire.session_paths import MODEL
 
 UUID_NAMESPACE = UUID("3f0c7c0e-5d0b-5a55-9a7e-6d1f6c2d9b11")
 TOOLS_REJECTED = "Claude Code did not take the application's own tools"

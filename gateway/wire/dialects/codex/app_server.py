@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
-from gateway.capability_paths import MODE, MODEL, MODELS, MODES
+from gateway.capability_paths import EFFORT, MODE, MODEL, MODELS, MODES
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer
@@ -31,7 +31,6 @@ from gateway.wire.dialects.codex.session_state import TurnState, read_models, th
 from gateway.wire.dialects.codex.subagents import Threads
 from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.requests import RequestTable, tag_of
-from gateway.wire.session_paths import EFFORT, MODE, MODEL, MODELS, MODES
 
 TEXT_DELTA = "item/agentMessage/delta"
 OPEN_METHODS = ("thread/start", "thread/resume", "thread/fork")

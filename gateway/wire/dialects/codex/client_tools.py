@@ -43,7 +43,7 @@ class ClientTools:
     @property
     def params(self) -> Json:
         tools = [
-            {"type": "function", "name": name, "description": described(tool), "inputSchema": schema(tool)}
+            {"type": "function", "name": name, "description": tool_description(tool), "inputSchema": input_schema(tool)}
             for name, tool in self._tools.items()
         ]
         return {"dynamicTools": tools} if tools else {}
@@ -74,7 +74,7 @@ class ClientTools:
 
 
 def call_result(answer: Answer) -> Json:
-    content, is_error = blocks(answer)
+    content, is_error = result_blocks(answer)
     return {"contentItems": [_to_content_item(block) for block in content], "success": not is_error}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gateway.capability_paths import MODEL, PROVIDER, TITLE
 from gateway.events import Custom, Event
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.dialects.codex.client_tools import ClientTools
@@ -20,7 +21,6 @@ from gateway.wire.dialects.codex.subagents import Threads
 from gateway.wire.dialects.codex.tool_calls import read_changes
 from gateway.wire.dialects.codex.usage import UsageTotals
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import MODEL, PROVIDER, TITLE
 
 Params = dict[str, Any]
 Events = list[Event] | None

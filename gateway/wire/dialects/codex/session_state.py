@@ -10,6 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.capability_paths import (
+    CONTEXT_TOKENS,
+    CWD,
+    EFFORT,
+    MCP_SERVERS,
+    MODEL,
+    PERMISSION_MODE,
+    PROVIDER,
+    SANDBOX,
+    TITLE,
+    USED_TOKENS,
+)  # fmt: skip
 from gateway.events import UserMessageAccepted
 from gateway.wire.fields import count, items, non_empty, obj, present, text
 
@@ -98,7 +110,7 @@ def settings_layer(settings: dict[str, Any]) -> dict[str, Any]:
 def _permission_layer(policy: Any, sandbox: Any) -> dict[str, Any]:
     """A policy is a name, or an object of rules with its name as the only key."""
     name = next(iter(policy), None) if isinstance(policy, dict) else policy
-    return {PERMISSION: non_empty(name), SANDBOX: non_empty(obj(sandbox).get("type"))}
+    return {PERMISSION_MODE: non_empty(name), SANDBOX: non_empty(obj(sandbox).get("type"))}
 
 
 def usage_layer(usage: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +125,9 @@ def server_layer(layer: Mapping[str, Any], params: dict[str, Any]) -> dict[str, 
     """The status of one MCP server, added to the others in the layer."""
     if (name := non_empty(params.get("name"))) is None:
         return {}
-    others = [server for server in layer.get(SERVERS, ()) if server["name"] != name]
+    others = [server for server in layer.get(MCP_SERVERS, ()) if server["name"] != name]
     server = present({"name": name, "status": non_empty(params.get("status")), "error": text(params.get("error"))})
-    return {SERVERS: [*others, server]}
+    return {MCP_SERVERS: [*others, server]}
 
 
 def read_models(result: Any) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import TEXTUAL
-from gateway.wire.client_tools import by_safe_name, described, schema
+from gateway.wire.client_tools import by_safe_name, input_schema, tool_description
 from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.fields import non_empty, present, text
 

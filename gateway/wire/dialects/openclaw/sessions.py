@@ -88,7 +88,7 @@ class Sessions(Calls):
     def permits(self, mode: str | None) -> None:
         """Its modes are about nothing but permissions."""
         self.permission = mode
-        self.session_layer |= present({MODE: mode, PERMISSION: mode}) | {OFFERED: [{"id": one} for one in MODES]}
+        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {OFFERED: [{"id": one} for one in MODES]}
 
     def _resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
         key = non_empty(payload.get("key"))
