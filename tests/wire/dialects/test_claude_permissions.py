@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from gateway.events import Custom, Raw, ToolCallArgs, ToolCallEnd, ToolCallStart, TurnEnded
 from gateway.turn import Answer
+from gateway.wire.dialects import Prompt
 from gateway.wire.dialects.claude import ClaudeDialect
 from tests.wire.dialects.claude_conversation import (
     COMPLETE,
@@ -21,12 +22,13 @@ from tests.wire.dialects.claude_conversation import (
     interrupts_in,
     prompted,
     read,
+    ready,
     request,
     respond,
     responses_sent,
     result,
 )
-from tests.wire.dialects.claude_replay import sent
+from tests.wire.dialects.claude_replay import sent, text
 
 RULE = {
     "type": "addRules",
@@ -324,3 +326,18 @@ def test_a_new_process_knows_nothing_of_old_questions() -> None:
     sent(dialect)
     dialect.answer("t1:ask:r1", Answer("t1:ask:r1", "resolved", {"approved": True}))
     assert responses_sent(dialect) == []
+
+
+# -- calls of client tools
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 7, ""])
+def test_a_call_without_a_readable_name_is_refused(name: Any) -> None:
+    dialect = ready()
+    tool = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
+    dialect.prompt(Prompt(text("hello"), "t1", tools=(tool,)))
+    sent(dialect)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+    assert read(dialect, request("mcp_message", server_name="agui", message=message)) == []
+    [response] = responses_sent(dialect)
+    assert response["mcp_response"]["result"]["isError"] is True

@@ -24,8 +24,7 @@ class ClaudePrint(ClaudeReader):
         for kind in dropped + [str(block["type"]) for block in content if block["type"] != "text"]:
             message = f"Claude Code takes no {kind} on its command line: it was left out of the prompt"
             self._queued.append(self.make_warning("CONTENT_DROPPED", message))
-        texts = (block["text"] for block in content if block["type"] == "text")
-        self.outbox.append("\n\n".join(texts).encode("utf-8", "replace"))
+        self.send_text("\n\n".join(block["text"] for block in content if block["type"] == "text"))
 
     def _answers_prompt(self, line: Line) -> bool:
         return True

@@ -14,13 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
-
 from gateway.capability_paths import COMMANDS, MODEL
-from gateway.errors import AgentFault, NotJson
+from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted
-from gateway.jsonio import loads
-from gateway.wire.dialects.base import Dialect, Prompt, SessionStart
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
 from gateway.wire.dialects.claude.messages import MessageStream
 from gateway.wire.dialects.claude.result import (
@@ -123,10 +120,7 @@ class ClaudeReader(Dialect):
         return events
 
     def _read_one(self, message: bytes) -> list[Event]:
-        try:
-            line = orjson.loads(message)
-        except orjson.JSONDecodeError:
-            line = _parse_leniently(message)
+        line = parse_message(message)
         open_text = self._main.open_text
         if open_text is not None and (delta := _read_text_delta(line, open_text)) is not None:
             self._template.learn(message, line)
@@ -134,7 +128,9 @@ class ClaudeReader(Dialect):
         events = self._read_line(line) if type(line) is dict else None
         if self._main.open_text != open_text:
             self._template.reset()
-        return [self.to_raw(line)] if events is None else events
+        if events is None:
+            return [self.to_raw(message.decode("utf-8", "replace") if line is None else line)]
+        return events
 
     def _read_line(self, line: Line) -> Events:
         kind = line.get("type")
@@ -322,14 +318,6 @@ def _read_text_delta(line: Any, open_text: int) -> str | None:
         return content if is_delta and content else None
     except (KeyError, TypeError, IndexError):
         return None
-
-
-def _parse_leniently(message: bytes) -> Any:
-    """A line that orjson refuses, such as one with a lone surrogate, which JavaScript writes. Its text if no JSON."""
-    try:
-        return loads(message)
-    except NotJson:
-        return message.decode("utf-8", "replace")
 
 
 def _read_terminal_output(line: Line, content: str) -> list[Event]:

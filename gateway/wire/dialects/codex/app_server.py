@@ -14,13 +14,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-import orjson
-
 from gateway.capability_paths import EFFORT, MODE, MODEL, MODELS, MODES
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, TurnFailed, UserMessageAccepted
+from gateway.jsonio import loads
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Dialect, Prompt, SessionStart, parse_message
+from gateway.wire.dialects.base import (
+    MESSAGE_MAX_DEPTH,
+    NO_PARAMS,
+    ActionResult,
+    Dialect,
+    Prompt,
+    SessionStart,
+    parse_message,
+)
 from gateway.wire.dialects.codex.client_tools import ClientTools
 from gateway.wire.dialects.codex.errors import is_session_not_found, read_rpc_error
 from gateway.wire.dialects.codex.notifications import Notifications
@@ -306,8 +313,8 @@ def _parse_all(messages: Sequence[bytes]) -> list[Any]:
     """Many messages are parsed as one list, at half the cost. If the count differs, some line was no JSON."""
     if len(messages) >= MIN_BATCH:
         try:
-            values: list[Any] = orjson.loads(b"[%b]" % b",".join(messages))
-        except orjson.JSONDecodeError:
+            values: list[Any] = loads(b"[%b]" % b",".join(messages), MESSAGE_MAX_DEPTH)
+        except NotJson:
             values = []
         if len(values) == len(messages):
             return values

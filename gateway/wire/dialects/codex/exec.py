@@ -50,7 +50,7 @@ class CodexExec(Dialect):
         self.start_turn(prompt)
         self._items.start_turn(prompt.id_prefix)
         self._error = None
-        self.outbox.append(prompt_text(prompt).encode("utf-8", "replace"))
+        self.send_text(prompt_text(prompt))
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         return [event for message in messages for event in self._read_line(message)]
