@@ -125,12 +125,9 @@ class MessageStream:
         self.open_text = None
         name = f"{self._message_id}:{at}"
         match content.get("type"):
-            case "text":
-                self._blocks[at] = StreamedBlock("text", self._calls.ids.new(name))
-                return self._read_delta(at, {"type": "text_delta", "text": content.get("text")})
-            case "thinking":
-                self._blocks[at] = StreamedBlock("thinking", self._calls.ids.new(name))
-                return self._read_delta(at, {"type": "thinking_delta", "thinking": content.get("thinking")})
+            case "text" | "thinking" as kind:
+                self._blocks[at] = StreamedBlock(kind, self._calls.ids.new(name))
+                return self._read_delta(at, {"type": f"{kind}_delta", kind: content.get(kind)})
             case kind if kind in TOOL_USE_BLOCKS:
                 return self._open_call(at, non_empty(content.get("id")) or name, non_empty(content.get("name")))
             case _:
@@ -153,10 +150,11 @@ class MessageStream:
             return None
         match kind, block.kind:
             case "text_delta", "text":
-                return self._add_text(at, block, text(delta.get("text")))
+                events = self._add_content(block, delta.get("text"))
+                self.open_text = at if events else self.open_text
+                return events
             case "thinking_delta", "thinking":
-                thinking = text(delta.get("thinking"))
-                return [ReasoningMessageContent(thinking, self._first_id(block), self.subagent)] if thinking else []
+                return self._add_content(block, delta.get("thinking"))
             case "signature_delta", "thinking":
                 block.signature += text(delta.get("signature")) or ""
                 return []
@@ -164,11 +162,11 @@ class MessageStream:
                 return self._add_arguments(block, text(delta.get("partial_json")) or "")
         return None
 
-    def _add_text(self, at: int, block: StreamedBlock, delta: str | None) -> list[Event]:
-        if not delta:
+    def _add_content(self, block: StreamedBlock, content: Any) -> list[Event]:
+        if not isinstance(content, str) or not content:
             return []
-        self.open_text = at
-        return [TextMessageContent(delta, self._first_id(block), self.subagent)]
+        make_event = TextMessageContent if block.kind == "text" else ReasoningMessageContent
+        return [make_event(content, self._first_id(block), self.subagent)]
 
     def _first_id(self, block: StreamedBlock) -> str | None:
         """The message id for the first delta only: deltas without an id are cheaper to pass on."""
@@ -190,8 +188,10 @@ class MessageStream:
             return [*block.call.add_arguments("".join(block.buffer or ())), *block.call.end()]
         if block.kind == "text":
             return [TextMessageEnd(block.id, self.subagent)] if block.is_reported else []
-        events = [ReasoningMessageEnd(block.id, self.subagent)] if block.is_reported else []
-        return [*events, *self._encrypted_value(block.id, block.signature)]
+        events: list[Event] = [ReasoningMessageEnd(block.id, self.subagent)] if block.is_reported else []
+        if block.signature:
+            events.append(ReasoningEncryptedValue("message", block.id, block.signature, self.subagent))
+        return events
 
     # -- whole messages
 
@@ -218,21 +218,9 @@ class MessageStream:
             return None
         if is_streamed:
             return []
-        block_id = self._calls.ids.new(name)
-        if kind == "redacted_thinking":
-            return self._encrypted_value(block_id, text(block.get("data")))
-        content = text(block.get(kind))
-        if kind == "text":
-            ended = TextMessageEnd(block_id, self.subagent)
-            return [TextMessageContent(content, block_id, self.subagent), ended] if content else []
-        reasoning: list[Event] = []
-        if content:
-            reasoning.append(ReasoningMessageContent(content, block_id, self.subagent))
-            reasoning.append(ReasoningMessageEnd(block_id, self.subagent))
-        return [*reasoning, *self._encrypted_value(block_id, text(block.get("signature")))]
-
-    def _encrypted_value(self, message_id: str, value: str | None) -> list[Event]:
-        return [ReasoningEncryptedValue("message", message_id, value, self.subagent)] if value else []
+        signature = block.get("data") if kind == "redacted_thinking" else block.get("signature")
+        whole = StreamedBlock(kind, self._calls.ids.new(name), signature=text(signature) or "")
+        return [*self._add_content(whole, block.get(kind)), *self._close_block(whole)]
 
     def read_result(self, call_id: str, block: Json, metadata: Json | None = None) -> list[Event] | None:
         """The result of a tool call. None: the call has a result already."""

@@ -191,12 +191,6 @@ class ClaudeReader(Dialect):
         output, message_id = text(line.get("content")), self._calls.ids.new("output")
         return [TextMessageContent(output, message_id), TextMessageEnd(message_id)] if output else []
 
-    def _read_task(self, line: Line) -> Events:
-        return self._subagents.read_task(line)
-
-    def _read_background(self, line: Line) -> Events:
-        return self._subagents.read_background(line)
-
     # -- the session
 
     def _read_init(self, line: Line) -> Events:
@@ -350,6 +344,6 @@ LINE_READERS: dict[str, Callable[[ClaudeReader, Line], Events]] = {
     "system/compact_boundary": ClaudeReader._read_compaction,
     "system/local_command_output": ClaudeReader._read_command_output,
     "system/session_state_changed": ClaudeReader._read_state,
-    "system/background_tasks_changed": ClaudeReader._read_background,
-    **{f"system/{subtype}": ClaudeReader._read_task for subtype in TASK_LINES},
+    "system/background_tasks_changed": lambda reader, line: reader._subagents.read_background(line),
+    **{f"system/{name}": lambda reader, line: reader._subagents.read_task(line) for name in TASK_LINES},
 }

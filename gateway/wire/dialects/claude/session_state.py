@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.capability_paths import COMMANDS, CWD, MCP_SERVERS, MODE, MODEL, MODELS, MODES, PERMISSION_MODE, SKILLS
+from gateway import capability_paths as paths
 from gateway.wire.dialects.claude.client_tools import PREFIX
 from gateway.wire.fields import items, non_empty, obj, present, text, unique_strings
 from gateway.wire.mcp_server import SERVER
@@ -24,8 +24,8 @@ def handshake_layer(response: dict[str, Any]) -> dict[str, Any]:
         {
             "identity.version": non_empty(response.get("claude_code_version")),
             "multiAgent.subagents": _read_descriptions(response.get("agents")),
-            MODELS: [_summarize_model(model) for model in read_models(response.get("models"))],
-            MODES: [{"id": mode} for mode in SETTABLE_MODES],
+            paths.MODELS: [_summarize_model(model) for model in read_models(response.get("models"))],
+            paths.MODES: [{"id": mode} for mode in SETTABLE_MODES],
             "custom.claude.provider": non_empty(account.get("apiProvider")),
             "custom.claude.keySource": non_empty(account.get("apiKeySource")),
         }
@@ -37,7 +37,7 @@ def session_layer(response: dict[str, Any]) -> dict[str, Any]:
     return present(
         {
             **mode_layer(response.get("current_permission_mode")),
-            COMMANDS: read_commands(response.get("commands")),
+            paths.COMMANDS: read_commands(response.get("commands")),
             "custom.claude.outputStyle": non_empty(response.get("output_style")),
         }
     )
@@ -55,11 +55,11 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
         {
             "identity.version": non_empty(line.get("claude_code_version")),
             "tools.items": [{"name": name, "description": ""} for name in tools],
-            MODEL: non_empty(line.get("model")),
+            paths.MODEL: non_empty(line.get("model")),
             **mode_layer(line.get("permissionMode")),
-            CWD: non_empty(line.get("cwd")),
-            MCP_SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
-            SKILLS: unique_strings(line.get("skills")),
+            paths.CWD: non_empty(line.get("cwd")),
+            paths.MCP_SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
+            paths.SKILLS: unique_strings(line.get("skills")),
             "custom.claude.agents": unique_strings(line.get("agents")),
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
         }
@@ -68,7 +68,7 @@ def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
 
 def mode_layer(mode: Any) -> dict[str, Any]:
     """Claude's modes are permission modes and nothing else."""
-    return {MODE: non_empty(mode), PERMISSION_MODE: non_empty(mode)}
+    return {paths.MODE: non_empty(mode), paths.PERMISSION_MODE: non_empty(mode)}
 
 
 def read_models(rows: Any) -> list[dict[str, Any]]:

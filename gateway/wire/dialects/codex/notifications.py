@@ -131,9 +131,6 @@ class Notifications:
         events = self._read_item(params, ThreadItems.start_item)
         return events if accepted is None or events is None else [*events, accepted]
 
-    def _read_completed(self, params: Params) -> Events:
-        return self._read_item(params, ThreadItems.complete_item)
-
     def _read_delta(self, params: Params, add: Callable[[ThreadItems, str, str], Events], key: str = "delta") -> Events:
         item_id, delta = non_empty(params.get("itemId")), text(params.get(key))
         if item_id is None or delta is None:
@@ -145,19 +142,10 @@ class Notifications:
     def _read_text(self, params: Params) -> Events:
         return self._read_delta(params, lambda items, item_id, delta: [items.add_text(item_id, delta)])
 
-    def _read_summary(self, params: Params) -> Events:
-        part = f"s{count(params.get('summaryIndex')) or 0}"
+    def _read_reasoning(self, params: Params, key: str) -> Events:
+        """`key`: the index of a part of the summary, or of the reasoning itself."""
+        part = f"{key[0]}{count(params.get(key)) or 0}"
         return self._read_delta(params, lambda items, item_id, delta: [items.add_reasoning(item_id, part, delta)])
-
-    def _read_reasoning(self, params: Params) -> Events:
-        part = f"c{count(params.get('contentIndex')) or 0}"
-        return self._read_delta(params, lambda items, item_id, delta: [items.add_reasoning(item_id, part, delta)])
-
-    def _read_output(self, params: Params) -> Events:
-        return self._read_delta(params, ThreadItems.add_output)
-
-    def _read_progress(self, params: Params) -> Events:
-        return self._read_delta(params, ThreadItems.add_progress, "message")
 
     def _read_patch(self, params: Params) -> Events:
         """The patch grows while the model writes it; the result of the call has the final one."""
@@ -283,12 +271,12 @@ def _step_status(step: Params) -> str | None:
 NOTIFICATION_READERS: dict[str, Callable[[Notifications, Params], Events]] = {
     "item/agentMessage/delta": Notifications._read_text,
     "item/plan/delta": Notifications._read_text,
-    "item/reasoning/summaryTextDelta": Notifications._read_summary,
-    "item/reasoning/textDelta": Notifications._read_reasoning,
+    "item/reasoning/summaryTextDelta": lambda self, params: self._read_reasoning(params, "summaryIndex"),
+    "item/reasoning/textDelta": lambda self, params: self._read_reasoning(params, "contentIndex"),
     "item/started": Notifications._read_started,
-    "item/completed": Notifications._read_completed,
-    "item/commandExecution/outputDelta": Notifications._read_output,
-    "item/mcpToolCall/progress": Notifications._read_progress,
+    "item/completed": lambda self, params: self._read_item(params, ThreadItems.complete_item),
+    "item/commandExecution/outputDelta": lambda self, params: self._read_delta(params, ThreadItems.add_output),
+    "item/mcpToolCall/progress": lambda self, params: self._read_delta(params, ThreadItems.add_progress, "message"),
     "item/fileChange/patchUpdated": Notifications._read_patch,
     "turn/plan/updated": Notifications._read_plan,
     "turn/diff/updated": Notifications._read_diff,

@@ -10,18 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.capability_paths import (
-    CONTEXT_TOKENS,
-    CWD,
-    EFFORT,
-    MCP_SERVERS,
-    MODEL,
-    PERMISSION_MODE,
-    PROVIDER,
-    SANDBOX,
-    TITLE,
-    USED_TOKENS,
-)  # fmt: skip
+from gateway import capability_paths as paths
 from gateway.events import UserMessageAccepted
 from gateway.wire.fields import count, items, non_empty, obj, present, text
 
@@ -87,20 +76,20 @@ def update_layer(layer: dict[str, Any], values: Mapping[str, Any]) -> None:
 def thread_layer(result: dict[str, Any]) -> dict[str, Any]:
     """The response to `thread/start`, `thread/resume` or `thread/fork`."""
     layer = {
-        MODEL: non_empty(result.get("model")),
-        CWD: non_empty(result.get("cwd")),
-        TITLE: non_empty(obj(result.get("thread")).get("name")),
-        PROVIDER: non_empty(result.get("modelProvider")),
-        EFFORT: non_empty(result.get("reasoningEffort")),
+        paths.MODEL: non_empty(result.get("model")),
+        paths.CWD: non_empty(result.get("cwd")),
+        paths.TITLE: non_empty(obj(result.get("thread")).get("name")),
+        paths.PROVIDER: non_empty(result.get("modelProvider")),
+        paths.EFFORT: non_empty(result.get("reasoningEffort")),
     }
     return layer | _permission_layer(result.get("approvalPolicy"), result.get("sandbox"))
 
 
 def settings_layer(settings: dict[str, Any]) -> dict[str, Any]:
     layer = {
-        MODEL: non_empty(settings.get("model")),
-        PROVIDER: non_empty(settings.get("modelProvider")),
-        EFFORT: non_empty(settings.get("effort")),
+        paths.MODEL: non_empty(settings.get("model")),
+        paths.PROVIDER: non_empty(settings.get("modelProvider")),
+        paths.EFFORT: non_empty(settings.get("effort")),
         "custom.codex.summary": non_empty(settings.get("summary")),
         "custom.codex.collaboration": non_empty(obj(settings.get("collaborationMode")).get("mode")),
     }
@@ -110,14 +99,14 @@ def settings_layer(settings: dict[str, Any]) -> dict[str, Any]:
 def _permission_layer(policy: Any, sandbox: Any) -> dict[str, Any]:
     """A policy is a name, or an object of rules with its name as the only key."""
     name = next(iter(policy), None) if isinstance(policy, dict) else policy
-    return {PERMISSION_MODE: non_empty(name), SANDBOX: non_empty(obj(sandbox).get("type"))}
+    return {paths.PERMISSION_MODE: non_empty(name), paths.SANDBOX: non_empty(obj(sandbox).get("type"))}
 
 
 def usage_layer(usage: dict[str, Any]) -> dict[str, Any]:
     """How much of the context is used."""
     return {
-        USED_TOKENS: count(obj(usage.get("last")).get("totalTokens")),
-        CONTEXT_TOKENS: count(usage.get("modelContextWindow")),
+        paths.USED_TOKENS: count(obj(usage.get("last")).get("totalTokens")),
+        paths.CONTEXT_TOKENS: count(usage.get("modelContextWindow")),
     }
 
 
@@ -125,9 +114,9 @@ def server_layer(layer: Mapping[str, Any], params: dict[str, Any]) -> dict[str, 
     """The status of one MCP server, added to the others in the layer."""
     if (name := non_empty(params.get("name"))) is None:
         return {}
-    others = [server for server in layer.get(MCP_SERVERS, ()) if server["name"] != name]
+    others = [server for server in layer.get(paths.MCP_SERVERS, ()) if server["name"] != name]
     server = present({"name": name, "status": non_empty(params.get("status")), "error": text(params.get("error"))})
-    return {MCP_SERVERS: [*others, server]}
+    return {paths.MCP_SERVERS: [*others, server]}
 
 
 def read_models(result: Any) -> list[dict[str, Any]]:

@@ -111,19 +111,8 @@ def read_metadata(item: Item) -> dict[str, Any]:
     return {"codex": present({"id": item.get("id"), "type": item.get("type"), "status": read_status(item)} | known)}
 
 
-# -- commands and files
-
-
-def _command_arguments(item: Item) -> dict[str, Any]:
-    return present({"command": text(item.get("command")), "cwd": text(item.get("cwd"))})
-
-
-def _command_output(item: Item) -> Content:
-    return text(item.get("aggregatedOutput")) or ""
-
-
 def read_changes(item: Item) -> list[dict[str, Any]]:
-    """`kind` is an object in the app server's items, a string in those of `exec`."""
+    """The changes of a patch. `kind` is an object in the app server's items, a string in those of `exec`."""
     changes = []
     for change in items(item.get("changes")):
         kind = change.get("kind")
@@ -141,46 +130,69 @@ def describe_changes(item: Item) -> list[str]:
     return [f"{change.get('kind', 'change')} {change.get('path', '')}".strip() for change in read_changes(item)]
 
 
-def _patch_result(item: Item) -> Content:
-    return "\n".join(describe_changes(item)) if read_status(item) == "completed" else ""
+# -- names
 
 
-# -- MCP and client tools
+def _fixed(name: str) -> Callable[[Item], str]:
+    return lambda item: name
 
 
-def _dotted_name(namespace: str, default: str) -> Callable[[Item], str]:
-    def read_name(item: Item) -> str:
-        return ".".join(name for key in (namespace, "tool") if (name := non_empty(item.get(key)))) or default
-
-    return read_name
+def _joined(*fields: str, default: str) -> Callable[[Item], str]:
+    return lambda item: ".".join(name for field in fields if (name := non_empty(item.get(field)))) or default
 
 
-def _mcp_result(item: Item) -> Content:
-    result = obj(item.get("result"))
-    blocks = [{"type": "content", "content": without_meta(block)} for block in items(result.get("content"))]
-    structured = result.get("structuredContent")
-    content = outcome(blocks, without_meta(structured), _NO_TERMINALS).content
-    return content or text(obj(item.get("error")).get("message")) or ""
+def _collab_name(item: Item) -> str:
+    camel_case = non_empty(item.get("tool")) or "agents"
+    return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), camel_case)
 
 
-def _dynamic_result(item: Item) -> Content:
-    return _join_parts(item.get("contentItems"))
+# -- arguments
 
 
-def _function_name(item: Item) -> str:
-    return non_empty(item.get("name")) or "function"
+def _fields(*names: str) -> Callable[[Item], dict[str, Any]]:
+    return lambda item: present({name: item.get(name) for name in names})
 
 
-def _function_result(item: Item) -> Content:
-    output = item.get("output")
-    return output if isinstance(output, str) else _join_parts(output)
+def _texts(*names: str) -> Callable[[Item], dict[str, Any]]:
+    return lambda item: present({name: text(item.get(name)) for name in names})
 
 
-def _to_part(content: Item) -> dict[str, Any] | None:
-    """A content item of OpenAI's API, in either spelling."""
-    match content:
-        case {"type": "inputText" | "input_text", "text": str(content_text)}:
-            return {"type": "text", "text": content_text}
+def _tool_arguments(item: Item) -> dict[str, Any]:
+    arguments = item.get("arguments")
+    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
+
+
+def _collab_arguments(item: Item) -> dict[str, Any]:
+    fields = _texts("prompt", "model", "reasoningEffort")(item)
+    return fields | present({"agents": strings(item.get("receiverThreadIds"))})
+
+
+def _search_arguments(item: Item) -> dict[str, Any]:
+    return present({"query": text(item.get("query")), "action": item.get("action") or None})
+
+
+# -- results
+
+
+def _content(field: str) -> Callable[[Item], Content]:
+    """A field with text, or with content items of OpenAI's API."""
+    return lambda item: _to_content(item.get(field))
+
+
+def _to_content(value: Any) -> Content:
+    if isinstance(value, str):
+        return value
+    parts = [part for content_item in items(value) if (part := _to_part(content_item)) is not None]
+    if any(part["type"] != "text" for part in parts):
+        return parts
+    return "\n".join(part["text"] for part in parts)
+
+
+def _to_part(content_item: Item) -> dict[str, Any] | None:
+    """Codex writes content items in either spelling."""
+    match content_item:
+        case {"type": "inputText" | "input_text", "text": str(content)}:
+            return {"type": "text", "text": content}
         case {"type": "inputImage", "imageUrl": str(url)} | {"type": "input_image", "image_url": str(url)}:
             return _to_media_part("image", url)
         case {"type": "inputAudio", "audioUrl": str(url)} | {"type": "input_audio", "audio_url": str(url)}:
@@ -195,45 +207,21 @@ def _to_media_part(kind: str, url: str) -> dict[str, Any]:
     return {"type": kind, "source": {"type": "url", "value": url}}
 
 
-def _join_parts(content_items: Any) -> Content:
-    """Content parts, or a string if there is only text."""
-    parts = [part for content in items(content_items) if (part := _to_part(content)) is not None]
-    if any(part["type"] != "text" for part in parts):
-        return parts
-    return "\n".join(part["text"] for part in parts)
+def _patch_result(item: Item) -> Content:
+    return "\n".join(describe_changes(item)) if read_status(item) == "completed" else ""
 
 
-def _tool_arguments(item: Item) -> dict[str, Any]:
-    arguments = item.get("arguments")
-    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
-
-
-# -- built-in tools
-
-
-def _to_snake_case(name: str) -> str:
-    return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name)
-
-
-def _collab_name(item: Item) -> str:
-    return _to_snake_case(non_empty(item.get("tool")) or "agents")
-
-
-def _collab_arguments(item: Item) -> dict[str, Any]:
-    fields = {key: text(item.get(key)) for key in ("prompt", "model", "reasoningEffort")}
-    return present(fields | {"agents": strings(item.get("receiverThreadIds"))})
+def _mcp_result(item: Item) -> Content:
+    result = obj(item.get("result"))
+    blocks = [{"type": "content", "content": without_meta(block)} for block in items(result.get("content"))]
+    content = outcome(blocks, without_meta(result.get("structuredContent")), _NO_TERMINALS).content
+    return content or text(obj(item.get("error")).get("message")) or ""
 
 
 def _collab_result(item: Item) -> Content:
-    states = {
-        thread_id: present({key: text(obj(state).get(key)) for key in ("status", "message")})
-        for thread_id, state in obj(item.get("agentsStates")).items()
-    }
-    return json_text(states) if states else ""
-
-
-def _search_arguments(item: Item) -> dict[str, Any]:
-    return present({"query": text(item.get("query")), "action": item.get("action") or None})
+    states = obj(item.get("agentsStates"))
+    fields = {thread_id: _texts("status", "message")(obj(state)) for thread_id, state in states.items()}
+    return json_text(fields) if fields else ""
 
 
 def _search_result(item: Item) -> Content:
@@ -242,32 +230,25 @@ def _search_result(item: Item) -> Content:
 
 
 def _image_result(item: Item) -> Content:
-    data, failure = non_empty(item.get("result")), non_empty(obj(item.get("failure")).get("message"))
-    if data is not None:
+    if (data := non_empty(item.get("result"))) is not None:
         return [{"type": "image", "source": {"type": "data", "mimeType": "image/png", "value": data}}]
-    return failure or non_empty(item.get("savedPath")) or ""
+    return non_empty(obj(item.get("failure")).get("message")) or non_empty(item.get("savedPath")) or ""
 
 
 def _no_result(item: Item) -> Content:
     return ""
 
 
-def _fixed(name: str) -> Callable[[Item], str]:
-    return lambda item: name
-
-
-def _fields(*names: str) -> Callable[[Item], dict[str, Any]]:
-    return lambda item: present({name: item.get(name) for name in names})
-
-
 TOOL_KINDS: dict[str, ToolKind] = {
-    "commandExecution": ToolKind(_fixed("shell"), _command_arguments, _command_output),
+    "commandExecution": ToolKind(_fixed("shell"), _texts("command", "cwd"), _content("aggregatedOutput")),
     "fileChange": ToolKind(_fixed("apply_patch"), lambda item: {"changes": read_changes(item)}, _patch_result),
-    "mcpToolCall": ToolKind(_dotted_name("server", "mcp"), _tool_arguments, _mcp_result),
-    "dynamicToolCall": ToolKind(_dotted_name("namespace", "tool"), _tool_arguments, _dynamic_result),
-    "functionCallOutput": ToolKind(_function_name, _fields("namespace"), _function_result),
+    "mcpToolCall": ToolKind(_joined("server", "tool", default="mcp"), _tool_arguments, _mcp_result),
+    "dynamicToolCall": ToolKind(
+        _joined("namespace", "tool", default="tool"), _tool_arguments, _content("contentItems")
+    ),
+    "functionCallOutput": ToolKind(_joined("name", default="function"), _fields("namespace"), _content("output")),
     "collabAgentToolCall": ToolKind(_collab_name, _collab_arguments, _collab_result),
-    "webSearch": ToolKind(_fixed("web_search"), _search_arguments, _search_result, True),
+    "webSearch": ToolKind(_fixed("web_search"), _search_arguments, _search_result, has_late_arguments=True),
     "imageView": ToolKind(_fixed("view_image"), _fields("path"), _no_result),
     "imageGeneration": ToolKind(
         _fixed("image_generation"), _fields("revisedPrompt"), _image_result, has_late_arguments=True
