@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from gateway.capability_paths import EFFORT, MODE, MODEL, MODELS, MODES
+from gateway.capability_paths import EFFORT, MODE, MODEL, MODES
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.jsonio import loads
@@ -31,10 +31,16 @@ from gateway.wire.dialects.base import (
 from gateway.wire.dialects.codex.client_tools import ClientTools
 from gateway.wire.dialects.codex.errors import is_session_not_found, read_rpc_error
 from gateway.wire.dialects.codex.notifications import Notifications
-from gateway.wire.dialects.codex.requests import INITIALIZE, mode_params, read_modes, text_input, thread_params
-from gateway.wire.dialects.codex.requests import turn_params as prompt_params
+from gateway.wire.dialects.codex.requests import (
+    INITIALIZE,
+    mode_params,
+    read_modes,
+    text_input,
+    thread_params,
+    turn_params,
+)
 from gateway.wire.dialects.codex.server_requests import ServerRequests
-from gateway.wire.dialects.codex.session_state import TurnState, read_models, thread_layer, update_layer
+from gateway.wire.dialects.codex.session_state import TurnState, models_layer, read_models, thread_layer, update_layer
 from gateway.wire.dialects.codex.subagents import Threads
 from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.requests import RequestTable, tag_of
@@ -94,7 +100,7 @@ class Codex(Dialect):
         self._threads.start_turn(prompt.id_prefix)
         self._codex_turn.reset()
         self._client_tools.offer(prompt.tools)
-        params = prompt_params(prompt)
+        params = turn_params(prompt)
         if prompt.mode is not None:
             params |= self._mode_params(prompt.mode, prompt.model, params.get("effort"))
         self._request("turn/start", {"threadId": self.session_id, **params})
@@ -142,9 +148,8 @@ class Codex(Dialect):
             self._request("thread/unsubscribe", {"threadId": self.session_id})
 
     def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
-        fault = AgentFault("the agent's process has ended", code="AGENT_DIED")
-        open_requests = self._requests.drain()
-        self.action_results |= {key: ActionResult(error=fault) for key, sent in open_requests if sent.action}
+        died = ActionResult(error=AgentFault("the agent's process has ended", code="AGENT_DIED"))
+        self.action_results |= {request_id: died for request_id, sent in self._requests.drain() if sent.action}
         self._server_requests.clear()
         events = self._threads.end_turn(is_cancelled=self.is_cancelled) if self.is_busy else []
         return [*events, *super().on_process_exit(exit_code, stderr)]
@@ -299,8 +304,7 @@ class Codex(Dialect):
         match action:
             case "models":
                 models = read_models(result)
-                keys = ("id", "name", "description")
-                self.session_layer[MODELS] = [{key: model[key] for key in keys if key in model} for model in models]
+                self.session_layer |= models_layer(models)
                 return models
             case "fork":
                 return non_empty(obj(obj(result).get("thread")).get("id"))

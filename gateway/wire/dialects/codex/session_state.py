@@ -137,3 +137,8 @@ def read_models(result: Any) -> list[dict[str, Any]]:
         }
         models.append(present(fields))
     return models
+
+
+def models_layer(models: list[dict[str, Any]]) -> dict[str, Any]:
+    keys = ("id", "name", "description")
+    return {paths.MODELS: [{key: model[key] for key in keys if key in model} for model in models]}
