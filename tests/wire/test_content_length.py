@@ -38,14 +38,14 @@ def test_a_message_past_the_limit_is_given_up_and_the_next_is_read() -> None:
     found = frames.feed(frame(b"x" * 1000)[:500])
     found += frames.feed(frame(b"x" * 1000)[500:] + frame(b"{}"))
     assert found == [b"{}"]
-    assert frames.lost == 1
+    assert frames.lost_count == 1
 
 
 def test_a_header_that_never_ends_is_not_kept_for_ever() -> None:
     frames = Frames(LIMIT)
     for _ in range(100):
         assert frames.feed(b"content-length: " + b"9" * 1000) == []
-    assert len(frames._held) < 40_000
+    assert len(frames._buffer) < 40_000
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

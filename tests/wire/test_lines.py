@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.lines import SHOWN, Lines, TooLong
+from gateway.wire.lines import START_BYTES, Lines, TooLong
 
 PIECES = st.sampled_from([b"a", b"bc", b"\n", b"\n\n", b"\r\n", b"\r", b" ", b"\t\n", b"x" * 7, b'{"k":1}\n'])
 STREAMS = st.lists(PIECES, max_size=30).map(b"".join)
@@ -66,7 +66,7 @@ def test_a_line_of_just_the_limit_passes() -> None:
 def test_a_line_past_the_limit_is_given_up_and_the_next_is_read(size: int) -> None:
     data = b"before\n" + b"0123456789" * 100 + b"\nafter\n"
     parts = [data[at : at + size] for at in range(0, len(data), size)]
-    assert read(50, *parts) == [b"before", TooLong(1000, (b"0123456789" * 100)[:SHOWN]), b"after"]
+    assert read(50, *parts) == [b"before", TooLong(1000, (b"0123456789" * 100)[:START_BYTES]), b"after"]
 
 
 def test_a_line_past_the_limit_is_told_even_without_its_end() -> None:
@@ -78,7 +78,7 @@ def test_what_is_given_up_is_not_kept() -> None:
     for _ in range(1000):
         lines.feed(b"x" * 1000)
     assert len(lines._held) == 0
-    assert lines.feed(b"\n") == [TooLong(1_000_000, b"x" * SHOWN)]
+    assert lines.feed(b"\n") == [TooLong(1_000_000, b"x" * START_BYTES)]
 
 
 def test_small_pieces_cost_no_more_than_their_bytes() -> None:
