@@ -74,7 +74,8 @@ def _to_bytes(text: bytes | str) -> bytes:
 
 
 def _is_deeper(text: bytes, levels: int) -> bool:
-    """Whether this valid JSON is nested deeper. Reads the text's brackets: a walk through the value takes twice as long."""
+    """Whether this valid JSON is nested deeper. Reads the text's brackets: a walk through the value takes twice as
+    long."""
     if b"\\" in text:
         text = text.replace(rb"\\", b"").replace(rb"\"", b"")
     marks = text.translate(_BRACES_AS_BRACKETS, _OTHER_BYTES).replace(b'""', b"")

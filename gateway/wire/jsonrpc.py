@@ -1,8 +1,8 @@
 """JSON-RPC 2.0 (https://www.jsonrpc.org/specification) in both directions over lines.
 
 In: lines of bytes. Out: the peer's requests, notifications and responses. The gateway's own requests are remembered
-until they are answered, so that a response comes with its method. A line that is no JSON-RPC becomes `Noise`. Never: the
-methods of any one protocol.
+until they are answered, so that a response comes with its method. A line that is no JSON-RPC becomes `Noise`. Never:
+the methods of any one protocol.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _is_request_id(value: Any) -> bool:
 
 
 def _parse_lines(lines: list[bytes | TooLong]) -> list[Any]:
-    """Each line's value, or `UNPARSED`. Many lines are parsed as one list, in one call, at half the cost. If that fails,
-    or gives another number of values, some line is no JSON, and each is parsed by itself."""
+    """Each line's value, or `UNPARSED`. Many lines are parsed as one list, in one call, at half the cost. If that
+    fails, or gives another number of values, some line is no JSON, and each is parsed by itself."""
     if len(lines) >= MIN_BATCH_LINES and not any(isinstance(line, TooLong) for line in lines):
         try:
             values: list[Any] = orjson.loads(b"[%b]" % b",".join(lines))  # type: ignore[arg-type]  # checked above
