@@ -4,8 +4,8 @@ import { fill, h, icon } from "../lib/dom.js";
 import { diffView, patchView } from "../render/diff.js";
 import { formFromSchema } from "../render/form.js";
 import { argumentsView } from "./arguments.js";
-import { diffsOf, parsed } from "./calls.js";
-import { editSchema, readQuestion, timeLeft } from "./questions.js";
+import { diffsOf, parsed } from "./tool_calls.js";
+import { editSchema, readQuestion, timeLeft } from "./interrupts.js";
 
 let cards = 0;
 

@@ -1,9 +1,9 @@
 // Small things between what is said: notices, the bill of a run, shared state, steps, events that only some know.
 
 import { fill, h, icon } from "../../lib/dom.js";
-import { remedy } from "../../pages/parts.js";
+import { remedy } from "../../pages/agent_parts.js";
 import { Tree } from "../../render/tree.js";
-import { tokens } from "../facts.js";
+import { tokens } from "../capabilities.js";
 
 export function noticeView(item, { session, say }) {
   const { said } = item;

@@ -1,6 +1,6 @@
 // The matrix's cells: what stands in each, and which rows and columns a wish leaves. Pure.
 
-import { brief, same } from "../render/leaves.js";
+import { brief, same } from "../render/paths.js";
 
 /** What a cell shows: [sign, kind]. Unknown is blank. */
 export function sign(cell) {

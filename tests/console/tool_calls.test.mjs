@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-import { diffsOf, inShort, statusOf } from "../../gateway/console/chat/calls.js";
+import { diffsOf, inShort, statusOf } from "../../gateway/console/chat/tool_calls.js";
 import { curl } from "../../gateway/console/chat/curl.js";
-import { OWN_TOOLS, isOwn, ownPending, question } from "../../gateway/console/chat/owntools.js";
-import { patched } from "../../gateway/console/chat/patch.js";
+import { OWN_TOOLS, isOwn, ownPending, question } from "../../gateway/console/chat/client_tools.js";
+import { patched } from "../../gateway/console/chat/json_patch.js";
 
 const calm = { interrupts: [], pending: [], live: false };
 const call = (more) => ({ id: "c", meta: {}, args: "", open: false, ...more });

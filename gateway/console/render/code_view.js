@@ -2,7 +2,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { copyButton } from "./copy.js";
-import { tint } from "./tint.js";
+import { tint } from "./highlight.js";
 
 const PART = 6000; // characters, and on to the line's end
 

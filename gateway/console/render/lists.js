@@ -2,9 +2,9 @@
 
 import { fill, h } from "../lib/dom.js";
 import { cells } from "./blocks.js";
-import { reconcile } from "./blockviews.js";
-import { Folded, MOST } from "./folded.js";
-import { inlineNodes } from "./spans.js";
+import { reconcile } from "./block_views.js";
+import { Folded, MOST } from "./collapsed.js";
+import { inlineNodes } from "./inline_view.js";
 
 /** Parts by their places: `make()` gives {node, show(part, live)}. Those beyond MOST are folded away, as `raw(part)`. */
 class Parts {

@@ -4,7 +4,7 @@ import { back, Unreachable } from "../lib/api.js";
 import { h, icon } from "../lib/dom.js";
 import { copyButton } from "../render/copy.js";
 import { inlineNodes } from "../render/markdown.js";
-import { STATUSES } from "./facets.js";
+import { STATUSES } from "./highlights.js";
 
 const KINDS = { ready: "good", "needs-auth": "warn", broken: "bad" };
 const DRIVERS = { acp: "ACP", cli: "command line", remote: "remote AG-UI", python: "Python" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { editSchema, readQuestion, timeLeft } from "../../gateway/console/chat/questions.js";
+import { editSchema, readQuestion, timeLeft } from "../../gateway/console/chat/interrupts.js";
 
 const approval = { type: "object", properties: { approved: { type: "boolean" }, editedArgs: { type: "object", properties: { path: { type: "string" } } } }, required: ["approved"] };
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { deliveries, forks, modalities, openers, partType, pickers, reasons, session, takesTools, tokens } from "../../gateway/console/chat/facts.js";
+import { deliveries, forks, modalities, openers, partType, pickers, reasons, session, takesTools, tokens } from "../../gateway/console/chat/capabilities.js";
 
 const MODES = { current: "ask", available: [{ id: "ask", name: "Ask" }, { id: "auto", name: "Auto" }] };
 

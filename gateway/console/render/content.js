@@ -3,7 +3,7 @@
 
 import { h, icon } from "../lib/dom.js";
 import { markdown } from "./markdown.js";
-import { safeImage, safeLink, safeMedia } from "./safe.js";
+import { safeImage, safeLink, safeMedia } from "./url_policy.js";
 
 const SIGNS = { image: "image", audio: "mic", video: "video", document: "file" };
 

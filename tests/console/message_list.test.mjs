@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { openPage, written } from "./page.mjs";
-import { List } from "../../gateway/console/chat/list.js";
+import { List } from "../../gateway/console/chat/message_list.js";
 import { Model } from "../../gateway/console/chat/model.js";
 import { Markdown } from "../../gateway/console/render/markdown.js";
 

@@ -2,7 +2,7 @@
 // (another page offered it) as a field for whatever it would have given back.
 
 import { h, icon } from "../lib/dom.js";
-import { isOwn, question } from "./owntools.js";
+import { isOwn, question } from "./client_tools.js";
 
 export function callCard(id, session, settled) {
   const call = session.model.find("tool", id) ?? { name: "tool", args: "" };

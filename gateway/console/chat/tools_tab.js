@@ -1,8 +1,8 @@
 // What the agent can call and whom it can send: its tools, the page's own, its helpers, its commands.
 
 import { fill, h } from "../lib/dom.js";
-import { session as facts, subagents, takesTools, tools } from "./facts.js";
-import { OWN_TOOLS } from "./owntools.js";
+import { session as facts, subagents, takesTools, tools } from "./capabilities.js";
+import { OWN_TOOLS } from "./client_tools.js";
 
 export function toolsTab(session) {
   const node = h("div", { class: "pad stack" });

@@ -2,9 +2,9 @@
 // What an agent writes can become elements of this list and text.
 
 import { fill, h } from "../lib/dom.js";
-import { Code } from "./codeview.js";
-import { List, Table } from "./many.js";
-import { inlineNodes } from "./spans.js";
+import { Code } from "./code_view.js";
+import { List, Table } from "./lists.js";
+import { inlineNodes } from "./inline_view.js";
 
 const PIECE = 12_000; // characters of a paragraph that are read as one
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.sessionStorage = { getItem: () => null, setItem() {}, removeItem() {} };
-const { Journal } = await import("../../gateway/console/chat/journal.js");
+const { Journal } = await import("../../gateway/console/chat/event_log.js");
 const { Model } = await import("../../gateway/console/chat/model.js");
-const { readPast, retell } = await import("../../gateway/console/chat/past.js");
+const { readPast, retell } = await import("../../gateway/console/chat/replay.js");
 
 const said = (id, content = id) => ({ id, role: "user", content });
 const answer = (id, content = id) => ({ id, role: "assistant", content });
