@@ -110,7 +110,7 @@ def test_another_block_is_learned_again() -> None:
     read(dialect, block_stop(0), block_start(1, "text"))
     late = dialect.read([line("x")] * 5)  # of the block that is over
     assert [type(event).__name__ for event in late] == ["Raw"] * 5
-    events = dialect.read([line(letter, index=1) for letter in "abcdef"])
+    events = dialect.read([line(char, index=1) for char in "abcdef"])
     assert [event.text for event in events if isinstance(event, TextMessageContent)] == list("abcdef")
 
 

@@ -328,6 +328,22 @@ def test_a_new_process_knows_nothing_of_old_questions() -> None:
     assert responses_sent(dialect) == []
 
 
+def test_a_request_that_is_nested_too_deep_to_be_answered_is_raw() -> None:
+    """Its arguments would be repeated in the answer, and no line can hold them."""
+    dialect = prompted("auto")
+    deep = b"[" * 300 + b"]" * 300
+    line = b'{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",'
+    [event] = dialect.read([line + b'"input":{"a":' + deep + b"}}}"])
+    assert isinstance(event, Raw)
+    assert sent(dialect) == []
+
+
+@pytest.mark.parametrize("approved", [False, "yes", None])
+def test_an_option_that_the_same_answer_takes_back_is_not_a_yes(approved: Any) -> None:
+    payload = {"optionId": "allow", "approved": approved}
+    assert respond(prompted(), can_use_tool(), payload)["behavior"] == "deny"
+
+
 # -- calls of client tools
 
 

@@ -1,4 +1,4 @@
-"""How a turn with Claude Code begins, and what is said in it."""
+"""Turns with Claude Code: the handshake, the prompt, messages and tool calls."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_thinking_that_is_not_shown_is_still_handed_back() -> None:
     assert events == [ReasoningEncryptedValue("message", "t1:m1:0", "secret")]
 
 
-def test_a_call_that_no_delta_told_of_is_line_reason_the_whole_message() -> None:
+def test_a_call_without_deltas_is_sent_by_the_whole_message() -> None:
     block = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
     whole = streamed(block)
     started = [ToolCallStart("t1:c1", "Bash"), ToolCallArgs("t1:c1", '{"command":"ls"}'), ToolCallEnd("t1:c1")]

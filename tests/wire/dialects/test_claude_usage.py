@@ -1,4 +1,4 @@
-"""What Claude Code counts, what can be set between turns, and its way of one prompt."""
+"""Usage and cost of Claude Code, actions between turns, and its print mode."""
 
 from __future__ import annotations
 

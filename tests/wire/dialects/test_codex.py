@@ -1,4 +1,4 @@
-"""Recordings of `codex app-server`: whatever it sent becomes a stream that clients take, and nothing is lost."""
+"""Recordings of `codex app-server`: each becomes a stream that clients accept, and nothing is lost."""
 
 from __future__ import annotations
 

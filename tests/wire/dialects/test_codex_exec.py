@@ -1,4 +1,4 @@
-"""What `codex exec --json` prints, played; and the rules of its dialect."""
+"""Recordings of `codex exec --json`, and the rules of its dialect."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_the_gateway_sends_a_signal_to_cancel() -> None:
     assert prompted().cancel() is False
 
 
-def test_an_end_without_a_word_is_line_reason_the_last_line_of_stderr() -> None:
+def test_an_end_without_output_is_explained_by_the_last_line_of_stderr() -> None:
     dialect = prompted()
     stderr = "Reading prompt from stdin...\n\x1b[31mError: something broke\x1b[0m\n"
     assert dialect.on_process_exit(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]

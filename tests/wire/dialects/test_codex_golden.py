@@ -1,4 +1,4 @@
-"""Representative recordings of Codex and what a client sees of them, as files to be read by eye.
+"""Representative recordings of Codex and what a client sees of them, as readable files.
 
 `python -m tests.wire.dialects.test_codex_golden` writes the files again; review the difference.
 """

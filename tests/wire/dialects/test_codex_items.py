@@ -1,4 +1,4 @@
-"""What becomes of Codex's items: messages, thoughts, calls, subagents."""
+"""Items of Codex as events: messages, reasoning, tool calls, subagents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Codex asks, who answers, and with what: nobody's yes is never a yes."""
+"""Requests of Codex for approval and input, and their results: only a clear yes is one."""
 
 from __future__ import annotations
 
@@ -270,3 +270,20 @@ def test_a_subagent_asks_in_its_own_name() -> None:
     item(dialect, "completed", type="collabAgentToolCall", tool="spawnAgent", receiverThreadIds=["ch"], prompt="look")
     [start, event] = ask(dialect, COMMAND, threadId="ch")
     assert event.interrupts[0].subagent == start.id
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_request_that_is_nested_too_deep_to_be_answered_is_raw(size: int) -> None:
+    """Its permissions would be repeated in the result, and no line can hold them."""
+    dialect = prompted(approvals="auto")
+    deep = b"[" * 300 + b"]" * 300
+    params = b'{"threadId":"th","permissions":{"a":' + deep + b"}}"
+    line = b'{"id":7,"method":"%b","params":%b}' % (PERMISSIONS.encode(), params)
+    events = dialect.read([line] * size)
+    assert [type(event) for event in events] == [Raw] * size
+    assert sent(dialect) == []
+
+
+@pytest.mark.parametrize("approved", [False, "yes", None])
+def test_an_option_that_the_same_answer_takes_back_is_not_a_yes(approved: Any) -> None:
+    assert result(COMMAND, {"optionId": "accept", "approved": approved}) == {"decision": "decline"}

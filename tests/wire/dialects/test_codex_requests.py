@@ -1,4 +1,4 @@
-"""How a session of Codex is opened, prompted, and asked to do things between turns; and whose a message is."""
+"""Requests to Codex: opening a session, prompts, actions between turns; and the owner of a message."""
 
 from __future__ import annotations
 

@@ -63,6 +63,10 @@ class MessageStream:
         self.open_text: int | None = None
         """Index of the open block if it is text: its deltas are passed on unchanged."""
 
+    def set_subagent(self, subagent: str) -> None:
+        """The subagent starts again, under another id."""
+        self.subagent = subagent
+
     def end_turn(self) -> None:
         self.is_streaming = False
         self.open_text = None

@@ -110,7 +110,7 @@ class Subagents:
         parent = self._by_task.get(subagent.parent_task or "")
         events = self._start(str(subagent.parent_task), parent) if parent is not None else []
         subagent_id = self._calls.ids.new(f"agent:{task}")
-        subagent.stream.subagent = subagent_id
+        subagent.stream.set_subagent(subagent_id)
         parent_id = parent.stream.subagent if parent is not None else None
         call_id = self._calls.find_id(subagent.call_id)
         return [*events, SubagentStarted(subagent_id, subagent.name, subagent.description, parent_id, call_id)]
