@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from gateway.background import Tasks
-from gateway.capability_paths import STEERING, unflatten
+from gateway.capability_paths import unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added
