@@ -182,47 +182,49 @@ def test_omp_goes_on_with_words_that_came_too_late_and_is_stopped_again() -> Non
 # -- Copilot
 
 
-def copilots() -> tuple[copilot_server.Server, Json]:
-    server = copilot_server.in_turn()
+def steered_copilot() -> tuple[copilot_server.Server, Json]:
+    server = copilot_server.server_in_turn()
     assert server.dialect.steer("m1", "mind the gap")
-    return server, server.request("session.send")
+    return server, server.take_request("session.send")
 
 
-def test_copilot_has_heard_what_comes_back_under_the_name_it_gave() -> None:
-    server, request = copilots()
+def test_copilot_has_accepted_a_message_that_it_reports_under_its_id() -> None:
+    server, request = steered_copilot()
     assert request["params"]["mode"] == "immediate"
-    assert server.tell("session.idle") == [], "the words are on their way"
+    assert server.emit("session.idle") == [], "the message is not answered yet"
     assert server.reply(request, {"messageId": "w"}) == []
-    assert server.tell("user.message", messageId="w", content=WORDS.text) == [WORDS]
-    assert server.tell("session.idle") == [TurnEnded()]
+    assert server.emit("user.message", messageId="w", content=WORDS.text) == [WORDS]
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
-def test_copilot_may_be_faster_than_its_answer() -> None:
-    server, request = copilots()
-    server.tell("user.message", messageId="w", content=WORDS.text)
+def test_copilot_may_report_the_message_before_it_answers() -> None:
+    server, request = steered_copilot()
+    server.emit("user.message", messageId="w", content=WORDS.text)
     assert server.reply(request, {"messageId": "w"}) == [WORDS]
 
 
 @pytest.mark.parametrize("removed", [True, False])
-def test_copilots_words_are_taken_back_before_it_is_stopped(removed: bool) -> None:
-    server, request = copilots()
+def test_messages_are_withdrawn_from_copilot_before_the_abort(removed: bool) -> None:
+    server, request = steered_copilot()
     server.dialect.cancel()
-    assert server.asked() == []
+    assert server.take_requests() == []
     server.reply(request, {"messageId": "w"})
-    withdraw = server.request("session.queue.withdrawMessage")
+    withdraw = server.take_request("session.queue.withdrawMessage")
     assert withdraw["params"]["expectedPrompt"] == WORDS.text
     server.reply(withdraw, {"removed": removed, "interrupted": False})
-    assert [one["method"] for one in server.asked()] == ["session.abort"]
+    assert [request["method"] for request in server.take_requests()] == ["session.abort"]
     if not removed:
-        assert server.tell("session.idle") == []
-        assert server.tell("user.message", messageId="w") == [WORDS]
-        assert [one["method"] for one in server.asked()] == ["session.abort"], "it has gone on with them"
-    assert server.tell("session.idle") == [TurnEnded("cancelled")]
+        assert server.emit("session.idle") == []
+        assert server.emit("user.message", messageId="w") == [WORDS]
+        assert [request["method"] for request in server.take_requests()] == ["session.abort"], (
+            "it has continued with the message"
+        )
+    assert server.emit("session.idle") == [TurnEnded("cancelled")]
 
 
-def test_words_that_copilot_refuses_keep_no_turn_open() -> None:
-    server, request = copilots()
-    assert server.tell("session.idle") == []
+def test_a_message_that_copilot_refuses_keeps_no_turn_open() -> None:
+    server, request = steered_copilot()
+    assert server.emit("session.idle") == []
     assert server.reply(request, error={"code": -32603, "message": "no"}) == [TurnEnded()]
 
 
