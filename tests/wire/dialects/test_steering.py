@@ -231,43 +231,50 @@ def test_a_message_that_copilot_refuses_keeps_no_turn_open() -> None:
 # -- opencode
 
 
-def opencodes() -> opencode_server.Server:
-    server = opencode_server.working(model="p/m")
+def steered_opencode() -> opencode_server.Server:
+    server = opencode_server.working_server(model="p/m")
     assert server.dialect.steer("m1", "mind the gap")
-    [call] = server.sent()
-    assert call["body"]["model"] == {"providerID": "p", "modelID": "m"}, "as the turn's own"
-    server.read({"id": call["id"], "status": 204, "body": None})
+    [call] = server.take_calls()
+    assert call["body"]["model"] == {"providerID": "p", "modelID": "m"}, "the options of the turn"
+    server.send_messages({"id": call["id"], "status": 204, "body": None})
     return server
 
 
-def test_opencode_has_heard_what_it_answers_to() -> None:
-    server = opencodes()
-    assert server.part("prt_9", "text", "msg_2", text=WORDS.text) == []
-    assert server.done() == []
-    assert server.idle() == [], "it goes on with them"
-    assert server.writes("msg_3", parentID="msg_2") == [WORDS]
-    assert server.done("msg_3", parentID="msg_2") == []
-    assert server.idle() == [TurnEnded()]
+def test_opencode_has_accepted_a_message_that_it_answers() -> None:
+    server = steered_opencode()
+    assert server.update_part("prt_9", "text", "msg_2", text=WORDS.text) == []
+    assert server.complete_message() == []
+    assert server.report_idle() == [], "it continues with the message"
+    assert server.update_message("msg_3", parentID="msg_2") == [WORDS]
+    assert server.complete_message("msg_3", parentID="msg_2") == []
+    assert server.report_idle() == [TurnEnded()]
 
 
-@pytest.mark.parametrize(("status", "heard"), [(200, []), (400, [WORDS])])
-def test_what_opencode_was_stopped_before_is_deleted_or_else_it_knows_it(status: int, heard: list[Event]) -> None:
-    server = opencodes()
+@pytest.mark.parametrize(("status", "accepted"), [(200, []), (400, [WORDS])])
+def test_a_message_that_opencode_has_not_read_is_deleted_or_counts_as_accepted(
+    status: int, accepted: list[Event]
+) -> None:
+    server = steered_opencode()
     server.dialect.cancel()
-    assert server.sent() == [], "the words would be answered after it"
-    server.part("prt_9", "text", "msg_2", text=WORDS.text)
-    assert [call["path"].partition("?")[0] for call in server.sent()] == [f"/session/{opencode_server.SESSION}/abort"]
-    server.done(error={"name": "MessageAbortedError", "data": {}})
-    assert server.idle() == []
-    [call] = server.sent()
+    assert server.take_calls() == [], "the agent would answer the message after the abort"
+    server.update_part("prt_9", "text", "msg_2", text=WORDS.text)
+    assert [call["path"].partition("?")[0] for call in server.take_calls()] == [
+        f"/session/{opencode_server.SESSION}/abort"
+    ]
+    server.complete_message(error={"name": "MessageAbortedError", "data": {}})
+    assert server.report_idle() == []
+    [call] = server.take_calls()
     assert call["method"] == "DELETE" and "/message/msg_2?" in call["path"]
-    assert server.read({"id": call["id"], "status": status, "body": True}) == [*heard, TurnEnded("cancelled")]
+    assert server.send_messages({"id": call["id"], "status": status, "body": True}) == [
+        *accepted,
+        TurnEnded("cancelled"),
+    ]
 
 
-def test_words_that_opencode_refuses_keep_no_turn_open() -> None:
-    server = opencode_server.working()
+def test_a_message_that_opencode_refuses_keeps_no_turn_open() -> None:
+    server = opencode_server.working_server()
     server.dialect.steer("m1", "mind the gap")
-    [call] = server.sent()
-    server.done()
-    assert server.idle() == []
-    assert server.read({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]
+    [call] = server.take_calls()
+    server.complete_message()
+    assert server.report_idle() == []
+    assert server.send_messages({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]
