@@ -53,7 +53,7 @@ class Requests:
             return []
         method, read_result = request
         if "error" in message:
-            return read_result({}, to_agent_fault(message["error"], method))
+            return read_result({}, to_agent_fault(message.get("error"), method))
         return read_result(obj(message.get("result")), None)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from gateway.wire.acp.content import TEXTUAL
 from gateway.wire.client_tools import by_safe_name, input_schema, tool_description
 from gateway.wire.dialects.base import Block, Prompt, SessionStart
-from gateway.wire.fields import non_empty, present, text
+from gateway.wire.fields import named_values, non_empty, present, text
 
 ENV_PREFIX = "COPILOT_PROVIDER_"
 TEXT_VARIABLES = {
@@ -97,18 +97,10 @@ def _to_mcp_servers(start: SessionStart) -> dict[str, dict[str, Any]]:
 
 def _to_mcp_server(server: Mapping[str, Any]) -> dict[str, Any]:
     if "command" in server:
-        env = _to_mapping(server.get("env")) or None
+        env = named_values(server.get("env")) or None
         return present({"type": "stdio", "command": server["command"], "args": server.get("args"), "env": env})
-    headers = _to_mapping(server.get("headers")) or None
+    headers = named_values(server.get("headers")) or None
     return present({"type": text(server.get("type")) or "http", "url": server.get("url"), "headers": headers})
-
-
-def _to_mapping(pairs: Any) -> dict[str, Any]:
-    """`[{"name", "value"}]` or an object → an object."""
-    if isinstance(pairs, Mapping):
-        return dict(pairs)
-    entries = pairs if isinstance(pairs, list | tuple) else ()
-    return {entry["name"]: entry.get("value") for entry in entries if isinstance(entry, Mapping) and "name" in entry}
 
 
 def to_attachments(prompt: Prompt) -> list[dict[str, Any]]:

@@ -100,12 +100,13 @@ class PendingPermissions:
             self._calls.send("POST", *reply, self._read_confirmation)
             return session.start()
         source = obj(request.get("tool"))
-        tool = session.parts.find_tool(source.get("messageID"), source.get("callID"))
+        message_id = text(source.get("messageID")) or ""
+        tool = session.parts.find_tool(message_id, source.get("callID"))
         interrupt_id = self._dialect.qualify_id(request_id)
         pending = PendingPermission(interrupt_id, request_id, request, is_permission, session, tool)
         self._open[interrupt_id] = pending
         if pending.needs_arguments:  # a later event has them; in case none comes, the gateway asks the server
-            path = session_path(session.session_id, f"/message/{quote(source['messageID'], safe='')}")
+            path = session_path(session.session_id, f"/message/{quote(message_id, safe='')}")
             self._calls.send("GET", path, None, partial(self._read_message, self._dialect.turn.id_prefix, pending))
         self.release()
         return session.start()

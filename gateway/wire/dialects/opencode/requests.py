@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from gateway.events import Event
 from gateway.wire.dialects.base import Block, Dialect, Prompt, SessionStart
-from gateway.wire.fields import count, flag, items, non_empty, number, obj, present, text
+from gateway.wire.fields import count, flag, items, named_values, non_empty, number, obj, present, text
 from gateway.wire.requests import RequestTable, tag_of
 
 ReadAnswer = Callable[[dict[str, Any]], list[Event]]
@@ -73,10 +73,10 @@ def mcp_body(server: Mapping[str, Any]) -> dict[str, Any]:
         config: dict[str, Any] = {
             "type": "local",
             "command": [server["command"], *(server.get("args") or ())],
-            "environment": _to_mapping(server.get("env")),
+            "environment": named_values(server.get("env")),
         }
     else:
-        config = {"type": "remote", "url": server.get("url"), "headers": _to_mapping(server.get("headers"))}
+        config = {"type": "remote", "url": server.get("url"), "headers": named_values(server.get("headers"))}
     return {"name": server.get("name"), "config": {key: value for key, value in config.items() if value}}
 
 
@@ -159,14 +159,6 @@ def _to_parts(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 def _to_file(mime: str, data: str, name: str) -> dict[str, Any]:
     return {"type": "file", "mime": mime, "filename": name, "url": f"data:{mime};base64,{data}"}
-
-
-def _to_mapping(pairs: Any) -> dict[str, str]:
-    """`[{"name", "value"}]` or an object → an object."""
-    if isinstance(pairs, Mapping):
-        return {str(name): str(value) for name, value in pairs.items()}
-    entries = items(list(pairs)) if isinstance(pairs, list | tuple) else []
-    return {str(entry["name"]): str(entry["value"]) for entry in entries if "name" in entry and "value" in entry}
 
 
 def _price(value: Any) -> float | None:

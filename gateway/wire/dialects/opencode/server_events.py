@@ -79,13 +79,13 @@ class ServerEvents:
 
     def read(self, kind: str, event: dict[str, Any]) -> list[Event] | None:
         """None: the event is unknown."""
+        properties = event.get("properties")
+        if kind == "message.part.delta":  # most events
+            return self._read_delta(obj(properties))
         if kind.partition(".")[0] in IGNORED_EVENTS:
             return []
-        properties = event.get("properties")
         if not isinstance(properties, dict):
             return None
-        if kind == "message.part.delta":  # most events
-            return self._read_delta(properties)
         if (read_session := SESSION_READERS.get(kind)) is not None:
             return read_session(self, properties)
         read_turn = TURN_READERS.get(kind)
@@ -181,7 +181,7 @@ class ServerEvents:
         session.parts.set_model(message_id, non_empty(info.get("providerID")), non_empty(info.get("modelID")))
         session.record_error(info.get("error"))
         if session.is_main and info.get("structured") is not None:
-            self.structured_output = info["structured"]
+            self.structured_output = info.get("structured")
         return [*accepted, *self._finish_idle(session)]
 
     def _read_part(self, session: TurnSession, properties: dict[str, Any]) -> list[Event] | None:
