@@ -1,8 +1,8 @@
 """Tool calls of one session → start, arguments, end, live output, result.
 
 In: the data of `assistant.tool_call_delta`, of a message's `toolRequests`, and of the `tool.*` events, whichever names
-a call first. Out: events; each call ends once and has one result. The ids come from model providers, and some restart
-anew in every answer: an id that comes again after its result is another call. Free text in place of arguments
+a call first. Out: events; each call ends once and has one result. The ids come from model providers, and some repeat
+in every answer: an id that comes again after its result is another call. Free text in place of arguments
 (`apply_patch`) becomes `{"input": …}`, because AG-UI's arguments are JSON.
 """
 
