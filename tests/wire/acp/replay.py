@@ -131,7 +131,7 @@ class Play:
         elif method == "session/prompt" and params.get("sessionId") in self.talks:
             talk = self.talks[params["sessionId"]]
             talk.prompts.append(number)
-            if not talk.reader.in_turn:
+            if not talk.reader.is_in_turn:
                 self._begin(talk)
 
     def _came(self, message: Any) -> None:
@@ -168,13 +168,13 @@ class Play:
         if session_id is None:
             return
         talk = self._talk(session_id)
-        if talk.reader.replaying:
+        if talk.reader.is_replaying:
             talk.histories.append(talk.reader.end_replay())
         if answer.error is None:
             self._told(talk, answer.result or {})
 
     def _told(self, talk: Talk, result: dict[str, Any]) -> None:
-        talk.reader.facts.read_result(result)
+        talk.reader.state.read_result(result)
         kept = {key: result[key] for key in ("configOptions", "availableCommands") if key in result}
         talk.opened = talk.opened | kept
 
@@ -183,9 +183,9 @@ class Play:
         if parent is None and session_id not in self.talks and "session/fork" in self._unanswered.values():
             self._talk(session_id).reader.begin_replay()  # opencode tells a fork's past before its answer
         talk = parent or self._talk(session_id)
-        before, replaying = deepcopy(talk.reader.facts), talk.reader.replaying
+        before, replaying = deepcopy(talk.reader.state), talk.reader.is_replaying
         events = talk.reader.read(update, session_id)
-        changed = talk.reader.facts != before
+        changed = talk.reader.state != before
         self.seen.append(Seen(session_id, update, events, changed, replaying, parent is not None, talk.opened))
         self._tell(talk, events)
         if any(isinstance(event, TurnEnded | TurnFailed) for event in events):  # version 2: the turn ends by an update
@@ -236,7 +236,7 @@ class Play:
 
     def _let_go(self, talk: Talk) -> None:
         """The process is gone. A turn that never ended fails; what nobody has taken yet makes a last run."""
-        if talk.reader.in_turn:
+        if talk.reader.is_in_turn:
             self._tell(talk, talk.reader.end_turn("cancelled"))
         elif talk.outside:
             self._run(talk)
@@ -250,7 +250,7 @@ class Play:
         session_id = params["sessionId"]
         parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
         talk = parent or self._talk(session_id)
-        ask = talk.reader.permission if method == "session/request_permission" else talk.reader.elicitation
+        ask = talk.reader.read_permission if method == "session/request_permission" else talk.reader.read_elicitation
         events, question = ask(number, params)
         self._tell(talk, [*events, *talk.reader.park(), InterruptRequested((question,))])
         self._waiting[number] = (talk, params)
@@ -263,7 +263,7 @@ class Play:
         talk, params = self._waiting.pop(number)
         talk.questions.discard(number)
         if "outcome" in result:
-            talk.reader.permission_given(params, selected_option_name(params, result))
+            talk.reader.set_permission_outcome(params, selected_option_name(params, result))
         if talk.outbound is None and not talk.questions:
             self._run(talk)
 

@@ -79,9 +79,9 @@ def play(updates: list[tuple[Any, str | None]], permissions: list[Any]) -> None:
     for number, (update, whose) in enumerate(updates):
         events += reader.read(update, whose)
         if number < len(permissions):
-            events += reader.permission(number, permissions[number])[0]
-            events += reader.elicitation(number, permissions[number])[0]
-            reader.permission_given(permissions[number], "Yes")
+            events += reader.read_permission(number, permissions[number])[0]
+            events += reader.read_elicitation(number, permissions[number])[0]
+            reader.set_permission_outcome(permissions[number], "Yes")
     events += reader.park()
     events += reader.end_turn("end_turn")
     outbound, order = Outbound("t", "r", "m"), Order()

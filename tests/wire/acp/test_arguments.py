@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.acp.arguments import Arguments, closing
+from gateway.wire.acp.arguments import Arguments, close_json
 from tests.agui.streams import OBJECTS, VALUES, steady
 
 
@@ -72,14 +72,14 @@ ESCAPES = ("\\", "\\\\", "\\u", "\\u00")
     ["{", '{"a":', '{"a":1,', "[", '["a', '["",', '{"a":{"b":[1', *('{"a":"x' + end for end in ESCAPES)],
 )
 def test_whatever_was_cut_off_can_be_closed(text: str) -> None:
-    json.loads(text + closing(text))
+    json.loads(text + close_json(text))
 
 
 @steady
 @given(VALUES)
 def test_every_json_text_without_its_closing_marks_can_be_closed(value: Any) -> None:
     text = json.dumps({"value": value}, separators=(",", ":")).rstrip('}]"')
-    json.loads(text + closing(text))
+    json.loads(text + close_json(text))
 
 
 @steady

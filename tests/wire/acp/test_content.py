@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.wire.acp.content import inline, to_block, to_part
+from gateway.wire.acp.content import inline_text, to_block, to_part
 from gateway.wire.prompt_content import PromptContent
 
 ALL = PromptContent(image=True, audio=True, embedded_context=True)
@@ -41,7 +41,7 @@ def data(kind: str, mime: str) -> dict[str, Any]:
     ],
 )
 def test_a_block_inside_a_text(block: Any, words: str | None) -> None:
-    assert inline(block) == words
+    assert inline_text(block) == words
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.acp.errors import DATA_CHARS, ERROR_TEXTS, agent_fault, ends_cancelled
+from gateway.wire.acp.errors import DATA_MAX_CHARS, ERROR_TEXTS, agent_fault, is_cancellation
 from gateway.wire.jsonrpc import Fault
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import NAMES, entries
@@ -82,17 +82,17 @@ def test_a_sign_in_that_is_needed_says_how() -> None:
 
 
 def test_large_or_private_data_is_left_out() -> None:
-    assert agent_fault(Fault(1, "x", {"a": "y" * DATA_CHARS}), "m").extra["agentData"] is None
+    assert agent_fault(Fault(1, "x", {"a": "y" * DATA_MAX_CHARS}), "m").extra["agentData"] is None
     assert agent_fault(Fault(1, "x", {"a": 1, "_meta": {"key": "s"}}), "m").extra["agentData"] == {"a": 1}
 
 
 def test_an_exception_after_a_cancel_is_the_cancels_end() -> None:
     """hermes-agent, while a tool runs."""
     for method, fault in errors("hermes-agent/cancel_tool"):
-        assert ends_cancelled(fault, method, asked=True)
-        assert not ends_cancelled(fault, method, asked=False)
-    assert ends_cancelled(Fault(-32800, "cancelled"), "session/prompt", asked=False)
-    assert not ends_cancelled(Fault(-32603, "no"), "session/load", asked=True)
+        assert is_cancellation(fault, method, requested=True)
+        assert not is_cancellation(fault, method, requested=False)
+    assert is_cancellation(Fault(-32800, "cancelled"), "session/prompt", requested=False)
+    assert not is_cancellation(Fault(-32603, "no"), "session/load", requested=True)
 
 
 @pytest.mark.parametrize(

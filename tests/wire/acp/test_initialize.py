@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
 from gateway.wire.acp.initialize import (
     AuthMethod,
+    ClientCapabilities,
     Handshake,
     acp_view,
     agui_layer,
+    initialize_params,
     read_handshake,
 )
 from tests.agui.streams import VALUES, steady
@@ -75,7 +76,7 @@ def test_version_2_has_the_same_shape_afterwards() -> None:
     )
     assert (told.resume, told.list, told.close, told.load) == (True, True, True, False)
     assert (told.image, told.audio, told.embedded_context) == (True, False, True)
-    assert (told.probe_mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
+    assert (told.mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
     assert told.system_prompt_override
 
 

@@ -53,7 +53,7 @@ def ending(reason: str, *, cancelled: bool = False) -> Row:
 def asking(method: str, params: dict[str, Any]) -> Row:
     def play(reader: SessionReader) -> Told:
         scene = reader.read(call(rawInput={}))
-        ask = reader.permission if method == "permission" else reader.elicitation
+        ask = reader.read_permission if method == "permission" else reader.read_elicitation
         events, question = ask(1, params)
         return [*scene, *events, *reader.park()], [InterruptRequested((question,))]
 

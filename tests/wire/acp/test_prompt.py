@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.turn import Turn
-from gateway.wire.acp.prompt import RETOLD_CHARS, new_messages, prompt_blocks
+from gateway.wire.acp.prompt import RETOLD_MAX_CHARS, new_messages, prompt_blocks
 from gateway.wire.prompt_content import PromptContent
 
 ALL = PromptContent(image=True, audio=True, embedded_context=True)
@@ -141,8 +141,8 @@ def test_a_first_message_needs_no_story() -> None:
 
 
 def test_a_long_story_keeps_its_end() -> None:
-    asked = turn(user("1", "x" * (2 * RETOLD_CHARS)), user("2", "the end"), user("3", "now"))
+    asked = turn(user("1", "x" * (2 * RETOLD_MAX_CHARS)), user("2", "the end"), user("3", "now"))
     story = blocks(asked, retell=True)[0]["text"]
-    assert len(story) < RETOLD_CHARS + 200
+    assert len(story) < RETOLD_MAX_CHARS + 200
     assert "is left out]" in story
     assert "user: the end" in story

@@ -24,7 +24,7 @@ def test_a_turn_ends_for_the_reason_given(reason: str) -> None:
     session = reader()
     read(session, message("hi"))
     assert session.end_turn(reason) == [TurnEnded(reason)]
-    assert not session.in_turn
+    assert not session.is_in_turn
 
 
 def test_a_turn_that_we_cancelled_was_cancelled_whatever_the_agent_says() -> None:
@@ -124,14 +124,14 @@ def test_version_2_ends_a_turn_by_going_idle() -> None:
     assert read(session, state("running"), message("hi", "m"))[1:] == []
     assert read(session, state("requires_action"), state("running")) == []
     assert read(session, state("idle", stopReason="end_turn")) == [TurnEnded("end_turn")]
-    assert session.facts.state == "idle"
+    assert session.state.state == "idle"
     assert read(session, state("idle", stopReason="end_turn")) == []
 
 
 def test_an_idle_state_from_before_the_turn_does_not_end_it() -> None:
     session = reader()
     assert read(session, state("idle")) == []
-    assert session.in_turn
+    assert session.is_in_turn
     read(session, state("running"), message("hi", "m"))
     assert read(session, state("idle")) == [TurnEnded("end_turn")]
 
@@ -160,14 +160,14 @@ def test_a_question_settles_its_call_and_links_to_it() -> None:
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     read(session, call("c", rawInput={}))
     told = {"toolCallId": "c", "title": "ls", "rawInput": {"command": "ls"}}
-    events, question = session.permission("q-1", {"sessionId": "s", "toolCall": told, "options": options})
+    events, question = session.read_permission("q-1", {"sessionId": "s", "toolCall": told, "options": options})
     assert [type(event).__name__ for event in events] == ["ToolCallArgs", "ToolCallArgs", "ToolCallEnd"]
     assert (question.id, question.tool_call_id, question.message) == ("t1:ask:q-1", "t1:c", "ls")
     assert session.park() == []
 
 
 def test_a_question_may_be_the_first_that_is_seen_of_a_call() -> None:
-    events, question = reader().permission(0, {"toolCall": {"toolCallId": "c", "kind": "edit"}, "options": []})
+    events, question = reader().read_permission(0, {"toolCall": {"toolCallId": "c", "kind": "edit"}, "options": []})
     assert [type(event).__name__ for event in events] == ["ToolCallStart", "ToolCallArgs", "ToolCallEnd"]
     assert question.tool_call_id == "t1:c"
 
@@ -176,14 +176,14 @@ def test_a_form_is_linked_to_a_call_that_is_known() -> None:
     session = reader()
     read(session, call("c"))
     params = {"mode": "form", "message": "Which?", "requestedSchema": {"type": "object"}, "toolCallId": "c"}
-    assert session.elicitation(1, params)[1].tool_call_id == "t1:c"
-    assert session.elicitation(2, {**params, "toolCallId": "unseen"})[1].tool_call_id is None
+    assert session.read_elicitation(1, params)[1].tool_call_id == "t1:c"
+    assert session.read_elicitation(2, {**params, "toolCallId": "unseen"})[1].tool_call_id is None
 
 
 def test_a_replay_is_history() -> None:
     session = SessionReader()
     session.begin_replay()
-    assert session.replaying
+    assert session.is_replaying
     events = read(
         session,
         message("hi ", "u1", "user_message_chunk"),
@@ -209,7 +209,7 @@ def test_a_replay_is_history() -> None:
         ("h2:c:result", "tool", "The agent ended its turn without a result for this call."),
     ]
     assert history[2]["toolCalls"][0]["function"] == {"name": "execute", "arguments": '{"a":1}'}
-    assert session.facts.title == "A talk"
+    assert session.state.title == "A talk"
     assert session.end_replay() == []
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gateway.errors import NotCapable
 from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
-from gateway.wire.acp.session_state import SessionState, layer
+from gateway.wire.acp.session_state import SessionState, session_layer
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import played
 
 
 def facts(agent: str, scenario: str = "init") -> SessionState:
     """Of the first session of a recording."""
-    return next(iter(played(f"{agent}/{scenario}").talks.values())).reader.facts
+    return next(iter(played(f"{agent}/{scenario}").talks.values())).reader.state
 
 
 MODES = {
@@ -75,7 +75,7 @@ def test_version_2_has_the_same_shape_afterwards() -> None:
 
 
 def test_the_layer_lists_what_there_is() -> None:
-    told = layer(facts("claude-agent-acp", "text"))
+    told = session_layer(facts("claude-agent-acp", "text"))
     assert told["custom.session.modes.current"] == "default"
     assert told["custom.session.modes.available"][0] == {
         "id": "default",
@@ -89,13 +89,13 @@ def test_the_layer_lists_what_there_is() -> None:
 
 
 def test_models_by_the_older_api_are_listed() -> None:
-    told = layer(facts("gemini-cli"))
+    told = session_layer(facts("gemini-cli"))
     assert told["custom.session.models.current"] == "gemini-2.5-flash"
     assert len(told["custom.session.models.available"]) == 6
 
 
 def test_nothing_known_is_nothing_claimed() -> None:
-    assert layer(SessionState()) == {}
+    assert session_layer(SessionState()) == {}
 
 
 def test_vendors_data_is_not_kept() -> None:
@@ -122,10 +122,10 @@ MODEL_API = {"currentModelId": "a", "availableModels": [{"modelId": "a", "name":
 def test_a_new_mode_is_seen_in_the_option_that_shows_it() -> None:
     told = having(configOptions=[option()], modes=MODE_API)
     assert told.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("session.mode", {"mode": "b"})
-    shown = layer(told)
+    shown = session_layer(told)
     assert (shown["custom.session.modes.current"], shown["custom.session.config"][0]["value"]) == ("b", "b")
     told.read_update({"sessionUpdate": "config_option_update", "configOptions": [option(value="a")]})
-    assert layer(told)["custom.session.modes.current"] == "a"
+    assert session_layer(told)["custom.session.modes.current"] == "a"
 
 
 def test_a_fact_is_told_when_it_changes() -> None:
@@ -230,9 +230,12 @@ def test_a_wish_that_cannot_be_met_says_what_there_is(ask: Any, words: str) -> N
 
 def test_what_was_set_by_an_api_that_answers_nothing_is_noted() -> None:
     told = having(modes=MODE_API, models=MODEL_API)
-    told.chose_mode("c")
-    told.chose_model("z")
-    assert (layer(told)["custom.session.modes.current"], layer(told)["custom.session.models.current"]) == ("c", "z")
+    told.set_mode("c")
+    told.set_model("z")
+    assert (
+        session_layer(told)["custom.session.modes.current"],
+        session_layer(told)["custom.session.models.current"],
+    ) == ("c", "z")
 
 
 KEYS = st.sampled_from(["modes", "models", "configOptions", "availableCommands", "availableModes", "options", "id"])
@@ -242,4 +245,4 @@ SHAPES = st.recursive(VALUES, lambda inner: st.dictionaries(KEYS, inner | st.lis
 @steady
 @given(SHAPES)
 def test_any_answer_is_read(result: Any) -> None:
-    layer(having(**result) if isinstance(result, dict) else SessionState())
+    session_layer(having(**result) if isinstance(result, dict) else SessionState())

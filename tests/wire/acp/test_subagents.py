@@ -114,7 +114,7 @@ def test_a_childs_own_state_moves_it_too() -> None:
     for state in ("running", "running", "idle", "idle"):
         events += read(session, {"sessionUpdate": "state_update", "state": state}, session_id="kid")
     assert events == [SubagentStarted("t1/1", "helper"), SubagentFinished("t1/1")]
-    assert session.in_turn
+    assert session.is_in_turn
 
 
 def test_a_childs_facts_are_told_in_its_name_and_not_kept() -> None:
@@ -122,7 +122,7 @@ def test_a_childs_facts_are_told_in_its_name_and_not_kept() -> None:
     read(session, child(**RUNNING))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
     assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
-    assert session.facts.usage == {}
+    assert session.state.usage == {}
     read(session, child(**IDLE))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
     assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
@@ -155,7 +155,7 @@ def test_a_childs_question_is_asked_in_its_name() -> None:
     session = reader()
     read(session, child(**RUNNING))
     params = {"sessionId": "kid", "toolCall": {"toolCallId": "c", "title": "Run"}, "options": []}
-    events, question = session.permission(7, params)
+    events, question = session.read_permission(7, params)
     assert (question.subagent, question.tool_call_id) == ("t1/1", "t1/1:c")
     assert isinstance(events[0], ToolCallStart)
     assert InterruptRequested((question,)).interrupts[0].id == "t1:ask:7"

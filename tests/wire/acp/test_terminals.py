@@ -113,7 +113,7 @@ def test_a_terminal_without_an_id_is_handed_on() -> None:
 def test_the_gateways_own_terminal_is_shown_and_gives_the_result() -> None:
     session = reader()
     read(session, call(status="in_progress", content=SHOWS))
-    events = [*session.terminal("x", "hi\n", command="echo hi"), *session.terminal("x", exitCode=0)]
+    events = [*session.show_terminal("x", "hi\n", command="echo hi"), *session.show_terminal("x", exitCode=0)]
     about = {"terminalId": "x", "toolCallId": "t1:c", "command": "echo hi"}
     assert events == [
         ActivitySnapshot("t1:terminal:x", "terminal", {**about, "output": []}),
@@ -129,8 +129,8 @@ def test_of_a_long_output_the_result_has_the_end() -> None:
     session = reader()
     read(session, call(status="in_progress", content=SHOWS))
     for _ in range(30):
-        session.terminal("x", "y" * 20_000)
-    session.terminal("x", "the end")
+        session.show_terminal("x", "y" * 20_000)
+    session.show_terminal("x", "the end")
     (result,) = read(session, change(status="completed"))
     assert isinstance(result, ToolCallResult)
     assert isinstance(result.content, str)

@@ -16,7 +16,7 @@ from gateway.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from gateway.wire.acp.results import DIFF_LINES, DIFFS_CHARS
+from gateway.wire.acp.results import DIFF_MAX_LINES, DIFFS_MAX_CHARS
 from tests.wire.acp.session_helper import call, change, printed, read, reader
 
 IMAGE = {"type": "content", "content": {"type": "image", "data": "AA==", "mimeType": "image/png"}}
@@ -49,7 +49,12 @@ def test_a_call_from_start_to_result() -> None:
         ToolCallStart("t1:c", "Bash", metadata={"acp": {**shown, "status": "pending"}}),
         ToolCallArgs("t1:c", '{"command":"ls"}'),
         ToolCallEnd("t1:c", {"acp": {**shown, "status": "in_progress"}}),
-        ToolCallResult("t1:c", "a.txt", metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}}),
+        ToolCallResult(
+            "t1:c",
+            "a.txt",
+            metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}},
+            is_error=False,
+        ),
     ]
 
 
@@ -187,13 +192,13 @@ def test_what_an_agent_says_of_a_diff_stands_before_it() -> None:
 
 
 def test_a_long_diff_is_cut_and_a_huge_one_is_counted() -> None:
-    long = {"type": "diff", "path": "/a", "oldText": "", "newText": "x\n" * (2 * DIFF_LINES)}
+    long = {"type": "diff", "path": "/a", "oldText": "", "newText": "x\n" * (2 * DIFF_MAX_LINES)}
     text = result(call(status="completed", content=[long])).content
     assert isinstance(text, str)
-    assert text.splitlines()[-1] == f"[{DIFF_LINES + 3} more lines]"
-    huge = {"type": "diff", "path": "/a", "oldText": "a\n" * 3000, "newText": "b\n" * DIFFS_CHARS}
+    assert text.splitlines()[-1] == f"[{DIFF_MAX_LINES + 3} more lines]"
+    huge = {"type": "diff", "path": "/a", "oldText": "a\n" * 3000, "newText": "b\n" * DIFFS_MAX_CHARS}
     found = result(call(status="completed", content=[huge]))
-    assert found.content == f"/a: 3000 lines became {DIFFS_CHARS}"
+    assert found.content == f"/a: 3000 lines became {DIFFS_MAX_CHARS}"
     assert acp(found)["diffs"] == [{"path": "/a", "tooLarge": True}]
 
 
@@ -248,8 +253,8 @@ def test_calls_still_open_at_the_end_are_closed() -> None:
 def test_a_cancelled_call_says_so_and_what_the_user_had_said() -> None:
     session = reader()
     params = {"toolCall": {"toolCallId": "c"}, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]}
-    session.permission(1, params)
-    session.permission_given(params, "Yes")
+    session.read_permission(1, params)
+    session.set_permission_outcome(params, "Yes")
     (event,) = [event for event in session.end_turn("cancelled") if isinstance(event, ToolCallResult)]
     assert event.content == "The turn was cancelled before this call had a result. Permission: Yes."
     assert acp(event)["status"] == "cancelled"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import TokenUsage
-from gateway.wire.acp.usage import UsageBook
+from gateway.wire.acp.usage import UsageCounter
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import played
 
@@ -19,7 +19,7 @@ def usage(given: int, made: int, total: int | None = None, **more: int) -> dict[
 
 
 def counts(told: Any) -> tuple[int | None, int | None, int | None]:
-    used = UsageBook().read(told)
+    used = UsageCounter().read(told)
     assert used is not None
     return used.input_tokens, used.output_tokens, used.total_tokens
 
@@ -43,33 +43,33 @@ def test_the_total_tells_whether_the_parts_stand_inside_or_beside(told: Any, exp
 
 
 def test_the_parts_are_kept() -> None:
-    used = UsageBook().read(usage(11, 20, 31, thoughtTokens=5, cachedReadTokens=3, cachedWriteTokens=2))
+    used = UsageCounter().read(usage(11, 20, 31, thoughtTokens=5, cachedReadTokens=3, cachedWriteTokens=2))
     assert used == TokenUsage(None, None, 11, 20, 31, 5, 3, 2)
 
 
 def test_a_book_over_the_session_tells_what_the_turn_added() -> None:
-    book = UsageBook("session")
+    book = UsageCounter("session")
     assert book.read(usage(11, 20, 31, cachedReadTokens=1)) == TokenUsage(None, None, 11, 20, 31, None, 1)
     assert book.read(usage(33, 60, 93, cachedReadTokens=5)) == TokenUsage(None, None, 22, 40, 62, None, 4)
     assert book.read(usage(33, 60, 93, cachedReadTokens=5)) is None
 
 
 def test_a_smaller_count_is_a_new_beginning() -> None:
-    book = UsageBook("session")
+    book = UsageCounter("session")
     book.read(usage(33, 60, 93))
     assert book.read(usage(11, 20, 31)) == TokenUsage(None, None, 11, 20, 31)
 
 
 def test_nothing_counted_is_nothing_told() -> None:
-    assert UsageBook().read(usage(0, 0, 0)) is None
-    assert UsageBook().read(None) is None
-    assert UsageBook().read({"inputTokens": "many"}) is None
+    assert UsageCounter().read(usage(0, 0, 0)) is None
+    assert UsageCounter().read(None) is None
+    assert UsageCounter().read({"inputTokens": "many"}) is None
 
 
 def test_geminis_own_place_is_read() -> None:
     count = {"input_tokens": 22, "output_tokens": 40}
     quota = {"token_count": count, "model_usage": [{"model": "gemini-2.5-flash", "token_count": count}]}
-    assert UsageBook().read(None, {"quota": quota}) == TokenUsage(None, "gemini-2.5-flash", 22, 40, 62)
+    assert UsageCounter().read(None, {"quota": quota}) == TokenUsage(None, "gemini-2.5-flash", 22, 40, 62)
 
 
 def test_agents_that_count_the_session_are_told_by_the_turn() -> None:
@@ -86,7 +86,7 @@ KEYS = st.sampled_from(["inputTokens", "outputTokens", "totalTokens", "thoughtTo
 @steady
 @given(st.lists(st.dictionaries(KEYS, VALUES | st.integers(0, 99)), max_size=4), st.sampled_from(["turn", "session"]))
 def test_any_report_is_read_and_its_parts_fit_the_whole(reports: list[Any], covers: Any) -> None:
-    book = UsageBook(covers)
+    book = UsageCounter(covers)
     for report in reports:
         used = book.read(report, report)
         if used is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.fields import json_text, non_empty, obj, text
 
 Parts = list[dict[str, Any]]
@@ -31,7 +31,7 @@ def to_content(blocks: Sequence[dict[str, Any]]) -> tuple[Parts, list[str]]:
 
 
 def _made(block: dict[str, Any]) -> dict[str, Any] | None:
-    if (words := inline(block)) is not None:
+    if (words := inline_text(block)) is not None:
         return {"type": "text", "text": words}
     match block:
         case {"type": "image", "data": str(data), "mimeType": str(mime)} if mime in IMAGES:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.dialects.base import Begin, Block, Prompt
 from gateway.wire.dialects.codex.ignored_notifications import NOISE
 from gateway.wire.fields import non_empty, obj, text
@@ -118,7 +118,7 @@ def _with_files(prompt: Prompt) -> list[tuple[Block, str | None]]:
 
 
 def _words(block: Block, file: str | None) -> str:
-    words = inline(block)
+    words = inline_text(block)
     if words is not None:
         return words
     kind = non_empty(block.get("type")) or "file"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.wire.acp.results import outcome
+from gateway.wire.acp.results import read_result
 from gateway.wire.acp.terminals import Terminals
 from gateway.wire.fields import count, items, json_text, non_empty, obj, present, text, without_meta
 
@@ -110,7 +110,7 @@ def _mcp_result(item: Item) -> Content:
     given = obj(item.get("result"))
     blocks = [{"type": "content", "content": without_meta(block)} for block in items(given.get("content"))]
     structured = given.get("structuredContent")
-    content = outcome(blocks, without_meta(structured), _NO_TERMINALS).content
+    content = read_result(blocks, without_meta(structured), _NO_TERMINALS).content
     return content or text(obj(item.get("error")).get("message")) or ""
 
 

@@ -23,7 +23,7 @@ from gateway.events import (
     TurnFailed,
     Warning,
 )
-from gateway.wire.acp.usage import accounted
+from gateway.wire.acp.usage import parse_usage
 from gateway.wire.dialects.copilot.errors import session_error
 from gateway.wire.dialects.copilot.ignored_events import NOISE
 from gateway.wire.dialects.copilot.session_state import FACTS
@@ -179,7 +179,7 @@ class Story:
         """`inputTokens` has the cache in it, whatever the provider: 7 beside 1500 cached ones come as 1507."""
         names = {"cachedReadTokens": "cacheReadTokens", "cachedWriteTokens": "cacheWriteTokens"}
         names |= {"inputTokens": "inputTokens", "outputTokens": "outputTokens", "thoughtTokens": "reasoningTokens"}
-        used = accounted({name: data.get(theirs) for name, theirs in names.items()})
+        used = parse_usage({name: data.get(theirs) for name, theirs in names.items()})
         found: list[Event] = []
         if used is not None:
             provider = non_empty(data.get("modelProvider"))
