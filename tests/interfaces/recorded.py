@@ -39,8 +39,8 @@ def _dialects() -> Iterator[Recorded]:
 
 def _acp() -> Iterator[Recorded]:
     for name in NAMES:
-        for talk in played(name).talks.values():
-            yield Recorded(ACP, name, {}, session_layer(talk.reader.state))
+        for session in played(name).sessions.values():
+            yield Recorded(ACP, name, {}, session_layer(session.reader.state))
 
 
 def tellers(path: str) -> list[str]:

@@ -113,21 +113,21 @@ def test_a_growing_input_streams() -> None:
     ]
 
 
-def test_an_input_that_was_told_wrong_is_told_right_beside() -> None:
+def test_the_true_input_is_in_metadata_if_wrong_deltas_were_sent() -> None:
     session = reader()
     read(session, call(rawInput={"a": "x"}), change(rawInput={"a": "xy"}), change(rawInput={"a": "z"}))
     (end,) = [event for event in read(session, change(status="in_progress")) if isinstance(event, ToolCallEnd)]
     assert acp(end)["rawInput"] == {"a": "z"}
 
 
-def test_an_input_that_changes_after_it_was_settled_is_told_with_the_result() -> None:
+def test_an_input_that_changes_after_its_end_is_in_the_results_metadata() -> None:
     session = reader()
     read(session, call(status="in_progress", rawInput={"a": 1}))
     (event,) = read(session, change(status="completed", rawInput={"a": 2}))
     assert acp(event)["rawInput"] == {"a": 2}
 
 
-def test_a_change_of_what_shows_is_told_once() -> None:
+def test_a_change_of_display_fields_is_reported_once() -> None:
     session = reader()
     read(session, call(status="in_progress"))
     (event,) = read(session, change(title="Run it now"), change(title="Run it now"), change(_meta={"secret": "k"}))
@@ -185,7 +185,7 @@ def test_a_diff_is_short_in_the_text_and_whole_beside() -> None:
     assert acp(found)["diffs"] == [{"path": "/a.txt", "oldText": "one\ntwo\n", "newText": "one\n2\n"}]
 
 
-def test_what_an_agent_says_of_a_diff_stands_before_it() -> None:
+def test_an_agents_text_on_a_diff_stands_before_it() -> None:
     found = result(call(status="completed", content=[{**DIFF, "oldText": None}], rawOutput="File created."))
     assert isinstance(found.content, str)
     assert found.content.startswith("File created.\n\n--- /dev/null\n+++ /a.txt\n")
@@ -227,12 +227,12 @@ def test_a_large_raw_output_is_not_repeated() -> None:
     assert "rawOutput" not in acp(result(call(status="completed", rawOutput="x" * 10_000)))
 
 
-def test_a_result_may_be_empty_but_a_failure_says_so() -> None:
+def test_a_result_may_be_empty_but_a_failure_is_named() -> None:
     assert result(call(status="completed")).content == ""
     assert result(call(status="failed")).content == "The agent reports: failed."
 
 
-def test_a_reason_that_comes_after_the_failure_is_told() -> None:
+def test_a_reason_that_comes_after_the_failure_is_reported() -> None:
     session = reader()
     read(session, call(status="failed"))
     (event,) = read(session, change(status="failed", rawOutput="rejected"), change(status="failed"))
@@ -250,7 +250,7 @@ def test_calls_still_open_at_the_end_are_closed() -> None:
     assert (acp(events[2])["status"], acp(events[2])["lastStatus"]) == ("unknown", "pending")
 
 
-def test_a_cancelled_call_says_so_and_what_the_user_had_said() -> None:
+def test_a_cancelled_call_has_a_result_with_the_users_decision() -> None:
     session = reader()
     params = {"toolCall": {"toolCallId": "c"}, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]}
     session.read_permission(1, params)
@@ -266,7 +266,7 @@ def test_a_call_made_by_another_names_it() -> None:
     assert acp(start)["parentToolCallId"] == "t1:task"
 
 
-def test_parked_calls_are_settled() -> None:
+def test_parked_calls_end() -> None:
     session = reader()
     read(session, call("a", rawInput={"x": 1}))
     assert kinds(session.park()) == ["ToolCallArgs", "ToolCallEnd"]
