@@ -20,12 +20,12 @@ def heard(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int |
     """All events of the turn, to its end: by the agent's word, or by its death."""
     events: list[Event] = []
     for batch in batches:
-        if not dialect.busy:
+        if not dialect.is_busy:
             break
         events += dialect.read(batch)
-    if dialect.busy:
-        events += dialect.closed(exit_code, "its last words")
-        if dialect.busy:
+    if dialect.is_busy:
+        events += dialect.on_process_exit(exit_code, "its last words")
+        if dialect.is_busy:
             events.append(TurnFailed("the agent is gone", "AGENT_DIED"))
     return events
 
