@@ -182,90 +182,99 @@ def test_omp_goes_on_with_words_that_came_too_late_and_is_stopped_again() -> Non
 # -- Copilot
 
 
-def copilots() -> tuple[copilot_server.Server, Json]:
-    server = copilot_server.in_turn()
+def steered_copilot() -> tuple[copilot_server.Server, Json]:
+    server = copilot_server.server_in_turn()
     assert server.dialect.steer("m1", "mind the gap")
-    return server, server.request("session.send")
+    return server, server.take_request("session.send")
 
 
-def test_copilot_has_heard_what_comes_back_under_the_name_it_gave() -> None:
-    server, request = copilots()
+def test_copilot_has_accepted_a_message_that_it_reports_under_its_id() -> None:
+    server, request = steered_copilot()
     assert request["params"]["mode"] == "immediate"
-    assert server.tell("session.idle") == [], "the words are on their way"
+    assert server.emit("session.idle") == [], "the message is not answered yet"
     assert server.reply(request, {"messageId": "w"}) == []
-    assert server.tell("user.message", messageId="w", content=WORDS.text) == [WORDS]
-    assert server.tell("session.idle") == [TurnEnded()]
+    assert server.emit("user.message", messageId="w", content=WORDS.text) == [WORDS]
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
-def test_copilot_may_be_faster_than_its_answer() -> None:
-    server, request = copilots()
-    server.tell("user.message", messageId="w", content=WORDS.text)
+def test_copilot_may_report_the_message_before_it_answers() -> None:
+    server, request = steered_copilot()
+    server.emit("user.message", messageId="w", content=WORDS.text)
     assert server.reply(request, {"messageId": "w"}) == [WORDS]
 
 
 @pytest.mark.parametrize("removed", [True, False])
-def test_copilots_words_are_taken_back_before_it_is_stopped(removed: bool) -> None:
-    server, request = copilots()
+def test_messages_are_withdrawn_from_copilot_before_the_abort(removed: bool) -> None:
+    server, request = steered_copilot()
     server.dialect.cancel()
-    assert server.asked() == []
+    assert server.take_requests() == []
     server.reply(request, {"messageId": "w"})
-    withdraw = server.request("session.queue.withdrawMessage")
+    withdraw = server.take_request("session.queue.withdrawMessage")
     assert withdraw["params"]["expectedPrompt"] == WORDS.text
     server.reply(withdraw, {"removed": removed, "interrupted": False})
-    assert [one["method"] for one in server.asked()] == ["session.abort"]
+    assert [request["method"] for request in server.take_requests()] == ["session.abort"]
     if not removed:
-        assert server.tell("session.idle") == []
-        assert server.tell("user.message", messageId="w") == [WORDS]
-        assert [one["method"] for one in server.asked()] == ["session.abort"], "it has gone on with them"
-    assert server.tell("session.idle") == [TurnEnded("cancelled")]
+        assert server.emit("session.idle") == []
+        assert server.emit("user.message", messageId="w") == [WORDS]
+        assert [request["method"] for request in server.take_requests()] == ["session.abort"], (
+            "it has continued with the message"
+        )
+    assert server.emit("session.idle") == [TurnEnded("cancelled")]
 
 
-def test_words_that_copilot_refuses_keep_no_turn_open() -> None:
-    server, request = copilots()
-    assert server.tell("session.idle") == []
+def test_a_message_that_copilot_refuses_keeps_no_turn_open() -> None:
+    server, request = steered_copilot()
+    assert server.emit("session.idle") == []
     assert server.reply(request, error={"code": -32603, "message": "no"}) == [TurnEnded()]
 
 
 # -- opencode
 
 
-def opencodes() -> opencode_server.Server:
-    server = opencode_server.working(model="p/m")
+def steered_opencode() -> opencode_server.Server:
+    server = opencode_server.working_server(model="p/m")
     assert server.dialect.steer("m1", "mind the gap")
-    [call] = server.sent()
-    assert call["body"]["model"] == {"providerID": "p", "modelID": "m"}, "as the turn's own"
-    server.read({"id": call["id"], "status": 204, "body": None})
+    [call] = server.take_calls()
+    assert call["body"]["model"] == {"providerID": "p", "modelID": "m"}, "the options of the turn"
+    server.send_messages({"id": call["id"], "status": 204, "body": None})
     return server
 
 
-def test_opencode_has_heard_what_it_answers_to() -> None:
-    server = opencodes()
-    assert server.part("prt_9", "text", "msg_2", text=WORDS.text) == []
-    assert server.done() == []
-    assert server.idle() == [], "it goes on with them"
-    assert server.writes("msg_3", parentID="msg_2") == [WORDS]
-    assert server.done("msg_3", parentID="msg_2") == []
-    assert server.idle() == [TurnEnded()]
+def test_opencode_has_accepted_a_message_that_it_answers() -> None:
+    server = steered_opencode()
+    assert server.update_part("prt_9", "text", "msg_2", text=WORDS.text) == []
+    assert server.complete_message() == []
+    assert server.report_idle() == [], "it continues with the message"
+    assert server.update_message("msg_3", parentID="msg_2") == [WORDS]
+    assert server.complete_message("msg_3", parentID="msg_2") == []
+    assert server.report_idle() == [TurnEnded()]
 
 
-@pytest.mark.parametrize(("status", "heard"), [(200, []), (400, [WORDS])])
-def test_what_opencode_was_stopped_before_is_deleted_or_else_it_knows_it(status: int, heard: list[Event]) -> None:
-    server = opencodes()
+@pytest.mark.parametrize(("status", "accepted"), [(200, []), (400, [WORDS])])
+def test_a_message_that_opencode_has_not_read_is_deleted_or_counts_as_accepted(
+    status: int, accepted: list[Event]
+) -> None:
+    server = steered_opencode()
     server.dialect.cancel()
-    assert server.sent() == [], "the words would be answered after it"
-    server.part("prt_9", "text", "msg_2", text=WORDS.text)
-    assert [call["path"].partition("?")[0] for call in server.sent()] == [f"/session/{opencode_server.SESSION}/abort"]
-    server.done(error={"name": "MessageAbortedError", "data": {}})
-    assert server.idle() == []
-    [call] = server.sent()
+    assert server.take_calls() == [], "the agent would answer the message after the abort"
+    server.update_part("prt_9", "text", "msg_2", text=WORDS.text)
+    assert [call["path"].partition("?")[0] for call in server.take_calls()] == [
+        f"/session/{opencode_server.SESSION}/abort"
+    ]
+    server.complete_message(error={"name": "MessageAbortedError", "data": {}})
+    assert server.report_idle() == []
+    [call] = server.take_calls()
     assert call["method"] == "DELETE" and "/message/msg_2?" in call["path"]
-    assert server.read({"id": call["id"], "status": status, "body": True}) == [*heard, TurnEnded("cancelled")]
+    assert server.send_messages({"id": call["id"], "status": status, "body": True}) == [
+        *accepted,
+        TurnEnded("cancelled"),
+    ]
 
 
-def test_words_that_opencode_refuses_keep_no_turn_open() -> None:
-    server = opencode_server.working()
+def test_a_message_that_opencode_refuses_keeps_no_turn_open() -> None:
+    server = opencode_server.working_server()
     server.dialect.steer("m1", "mind the gap")
-    [call] = server.sent()
-    server.done()
-    assert server.idle() == []
-    assert server.read({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]
+    [call] = server.take_calls()
+    server.complete_message()
+    assert server.report_idle() == []
+    assert server.send_messages({"id": call["id"], "status": 400, "body": {"message": "no"}}) == [TurnEnded()]
