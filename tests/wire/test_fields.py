@@ -20,7 +20,6 @@ from gateway.wire.fields import (
     items,
     json_text,
     named_values,
-    named_values,
     non_empty,
     number,
     obj,
