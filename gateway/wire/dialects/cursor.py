@@ -27,7 +27,7 @@ from gateway.events import (
     ToolCallStart,
     TurnFailed,
 )
-from gateway.wire.acp.usage import accounted
+from gateway.wire.acp.usage import parse_usage
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
@@ -281,7 +281,7 @@ def _used(line: Data, model: Any) -> list[Event]:
     usage = obj(line.get("usage"))
     told = {"cachedReadTokens": "cacheReadTokens", "cachedWriteTokens": "cacheWriteTokens"}
     told |= {key: key for key in ("inputTokens", "outputTokens")}
-    used = accounted({ours: usage.get(theirs) for ours, theirs in told.items()})
+    used = parse_usage({ours: usage.get(theirs) for ours, theirs in told.items()})
     return [] if used is None else [replace(used, model=non_empty(model))]
 
 
