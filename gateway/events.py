@@ -106,6 +106,8 @@ class ToolCallResult:
     message_id: str | None = None
     subagent: str | None = None
     metadata: dict[str, Any] | None = None
+    is_error: bool | None = None
+    """Whether the tool failed; None: the agent did not say. AG-UI has no field for it, so it travels in metadata."""
 
 
 @dataclass(frozen=True, slots=True)

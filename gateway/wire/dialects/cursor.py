@@ -47,6 +47,8 @@ NOT_SIGNED_IN = re.compile(r"not (logged|signed) in|authenticat|unauthori[sz]ed|
 SESSION_NOT_RESUMED = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
 LIMIT = re.compile(r"usage limit|rate limit|plan\b.{0,40}\b(limit|only)|named models unavailable|quota", re.I | re.S)
 WORDS_CHARS = 1_000
+NO_FAILURES = ("success", "unknown")
+"""Outcomes of a call that are no failure; any other is one."""
 
 Data = dict[str, Any]
 
@@ -209,7 +211,9 @@ class CursorDialect(Dialect):
         self._calls[call] = True
         outcome, words, about = _outcome(_tool(line)[1].get("result"))
         metadata = {"cursor": present({"outcome": outcome, **about})}
-        return [*found, *self._close(), ToolCallResult(self.qualify_id(call), words, metadata=metadata)]
+        failed = outcome not in NO_FAILURES
+        result = ToolCallResult(self.qualify_id(call), words, metadata=metadata, is_error=failed)
+        return [*found, *self._close(), result]
 
     # -- the end
 

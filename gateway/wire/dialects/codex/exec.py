@@ -107,7 +107,7 @@ class CodexExec(Dialect):
             {"content": one.get("text"), "status": "completed" if one.get("completed") is True else "pending"}
             for one in items(item.get("items"))
         ]
-        return self._lane.plans.entries({"entries": entries})
+        return self._lane.plans.show_entries(entries)
 
     def _failing(self, words: str) -> list[Event]:
         """Tried again; or the end, which `turn.failed` tells once more."""

@@ -26,8 +26,7 @@ from gateway.events import (
     ToolCallStart,
 )
 from gateway.turn import CANCELLED, UNREPORTED
-from gateway.wire.acp.plans import Plans
-from gateway.wire.acp.terminals import Output
+from gateway.wire.activities import LiveOutput, Plans
 from gateway.wire.dialects.codex.tool_calls import KINDS, Item, arguments, call_name, patch_lines, result, shown, status
 from gateway.wire.fields import count, non_empty, present, text
 
@@ -52,7 +51,7 @@ class Call:
     answered: bool = False
     item: Item | None = None
     """As it was told last; None when its result is."""
-    live: Output | None = None
+    live: LiveOutput | None = None
 
 
 class Lane:
@@ -237,7 +236,7 @@ class Lane:
         if call.live is None:
             cwd = text(call.item.get("cwd")) if call.item is not None else None
             about = present({"terminalId": item_id, "toolCallId": call.id, "cwd": cwd})
-            call.live = Output(f"{self._prefix}:terminal:{item_id}", "terminal", self.subagent, about)
+            call.live = LiveOutput(f"{self._prefix}:terminal:{item_id}", "terminal", self.subagent, about)
         return call.live.append(delta)
 
     def _printed(self, call: Call, item: Item) -> list[Event]:
@@ -246,12 +245,12 @@ class Lane:
             return []
         whole = text(item.get("aggregatedOutput")) or ""
         found = call.live.replace(whole) if whole.endswith(call.live.text) else []
-        return [*found, *call.live.know(exitCode=count(item.get("exitCode")))]
+        return [*found, *call.live.set_fields(exitCode=count(item.get("exitCode")))]
 
     def progress(self, item_id: str, message: str) -> list[Event] | None:
         call = self._calls.get(item_id)
         if call is None:
             return None
         if call.live is None:
-            call.live = Output(f"{call.id}:output", "tool_output", self.subagent, {"toolCallId": call.id})
+            call.live = LiveOutput(f"{call.id}:output", "tool_output", self.subagent, {"toolCallId": call.id})
         return call.live.append(f"{message}\n")

@@ -179,7 +179,7 @@ class Hearing(Dialect):
             return None
         lane, found = self.lane_of(params.get("threadId"))
         entries = [{"content": step.get("step"), "status": _status(step)} for step in items(params["plan"])]
-        return [*found, *lane.plans.entries({"entries": entries})]
+        return [*found, *lane.plans.show_entries(entries)]
 
     def _changed(self, params: Params) -> Found:
         """The whole difference so far, told again and again."""

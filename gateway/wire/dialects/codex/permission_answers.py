@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.acp.permissions import elicitation_result
 from gateway.wire.dialects.codex.permission_options import ELICITATION, INPUT, PERMISSIONS, PERSIST, Option, Pending
+from gateway.wire.elicitations import elicitation_result
 from gateway.wire.fields import obj, text
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.events import Interrupt
-from gateway.wire.acp.permissions import elicitation_question
 from gateway.wire.dialects.codex.permission_options import COMMAND, FILES, INPUT, PERMISSIONS, Option, Pending
+from gateway.wire.elicitations import elicitation_interrupt
 from gateway.wire.fields import items, non_empty, obj, present, text
 
 SHOWN = (
@@ -37,7 +37,7 @@ def question(
         return replace(asked, message="\n".join([asked.message or "", *files]))
     if pending.method == INPUT:
         return _form(pending, question_id, tool_call_id, subagent)
-    asked = elicitation_question(question_id, pending.params, tool_call_id, subagent=subagent)
+    asked = elicitation_interrupt(question_id, pending.params, tool_call_id, subagent=subagent)
     about = {"serverName": text(pending.params.get("serverName")), "mode": text(pending.params.get("mode"))}
     url = text(pending.params.get("url"))
     return replace(asked, metadata={"codex": present(about)} | ({"url": url} if url else {}))

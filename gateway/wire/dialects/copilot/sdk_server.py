@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
-from gateway.wire.acp.plans import Plans
+from gateway.wire.activities import Plans
 from gateway.wire.client_tools import by_safe_name, result_text
 from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.copilot.errors import answer_fault
@@ -308,7 +308,7 @@ class CopilotDialect(Steering):
         for row in items(result.get("rows")):
             status = text(row.get("status")) or "pending"
             entries.append({"content": text(row.get("title")) or "", "status": DONE.get(status, status)})
-        return [] if fault is not None else self._plans.entries({"entries": entries})
+        return [] if fault is not None else self._plans.show_entries(entries)
 
     # -- questions
 

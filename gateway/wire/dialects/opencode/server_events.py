@@ -209,7 +209,7 @@ class Reading(Steering):
         return [] if known is None else known.begin(call.id)
 
     def _todo(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        return [*lane.begin(), *lane.plans.entries({"entries": properties.get("todos")})]
+        return [*lane.begin(), *lane.plans.show_entries(properties.get("todos"))]
 
     def _compacted(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
         return [*lane.begin(), Custom("opencode.compacted", {}, subagent=lane.subagent)]
