@@ -52,7 +52,7 @@ class Talk:
         """Up to the first prompt; and what comes then."""
         for number, entry in enumerate(self._told):
             self._take(number, entry)
-            if self.dialect.is_busy and self.dialect.submitted:
+            if self.dialect.is_busy and any(request["method"] == "prompt.submit" for request in self.sent):
                 rest = self._told[number + 1 :]
                 return [orjson.dumps(self._under_our_id(entry["line"])) for entry in rest if entry["dir"] == "out"]
         raise AssertionError("there is no prompt in it")
