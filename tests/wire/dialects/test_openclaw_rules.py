@@ -311,4 +311,4 @@ def test_an_action_that_fails_says_why() -> None:
     live.refuses("missing scope")
     error = live.dialect.action_results[ticket].error
     assert error is not None and "missing scope" in error.detail
-    assert live.dialect.permission == "guarded"
+    assert live.dialect.session_layer["custom.session.permissions.mode"] == "guarded"
