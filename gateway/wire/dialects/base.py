@@ -33,16 +33,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import orjson
-
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
+from gateway.jsonio import dumps, loads
 from gateway.turn import Answer, Approvals
 from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
 """One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.
 https://agentclientprotocol.com/protocol/content"""
+
+MESSAGE_MAX_DEPTH = 150
+"""Levels of objects and lists in a message. An AG-UI event around a part of it must stay below `jsonio.MAX_DEPTH`."""
 
 NO_PARAMS: Mapping[str, Any] = {}
 
@@ -237,7 +239,11 @@ class Dialect:
 
     def send(self, message: Any) -> None:
         """Put a JSON message in `outbox`."""
-        self.outbox.append(orjson.dumps(message))
+        self.outbox.append(dumps(message))
+
+    def send_text(self, message: str) -> None:
+        """Put a plain text in `outbox`, for agents that read their prompt from stdin."""
+        self.outbox.append(message.encode("utf-8", "replace"))
 
     def qualify_id(self, native_id: str) -> str:
         """An agent's id, made unique in the thread: many agents count from one in every turn."""
@@ -271,8 +277,9 @@ class Dialect:
 
 
 def parse_message(message: bytes) -> Any:
-    """The message as JSON; None if it is not JSON: many agents print other lines now and then."""
+    """The message as JSON; None if it is not JSON, or nested so deep that the gateway could not pass it on. Many agents
+    print other lines now and then."""
     try:
-        return orjson.loads(message)
-    except orjson.JSONDecodeError:
+        return loads(message, MESSAGE_MAX_DEPTH)
+    except NotJson:
         return None

@@ -157,7 +157,7 @@ class Hermes(Dialect):
 
     def _on_open(self, session: OpenSession) -> None:
         self._live_id = session.live_id
-        self._session_marker = f'"{session.live_id}"'.encode()
+        self._session_marker = f'"{session.live_id}"'.encode("utf-8", "replace")
         self.session_id = session.stored_id
         self.has_lost_history = session.is_replacement
         self.session_layer |= read_session_info(session.info)

@@ -39,7 +39,7 @@ class OpenClawExec(Dialect):
         self.start_turn(prompt)
         self._is_refused = prompt.approvals != "auto"
         if not self._is_refused:
-            self.outbox.append(prompt.text.encode())
+            self.send_text(prompt.text)
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         if self._is_refused:

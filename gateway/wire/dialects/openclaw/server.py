@@ -160,7 +160,7 @@ class OpenClaw(Dialect):
         if entry is not None:
             self._note_mode(non_empty(entry.get("permissionMode")))
         self.session_id = key
-        self._session_marker = f'"{key}"'.encode()
+        self._session_marker = f'"{key}"'.encode("utf-8", "replace")
         self.is_ready = True
 
     def _on_lost(self) -> None:
