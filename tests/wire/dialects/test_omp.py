@@ -24,7 +24,7 @@ from gateway.events import (
 from gateway.turn import Answer
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc
-from gateway.wire.dialects.pi.omp import remote_proxy
+from gateway.wire.dialects.pi.omp import is_of_other_directory
 from tests.wire.dialects.pi_replay import READY, STATE, Json, line, opened, reply, sent
 from tests.wire.dialects.test_pi_turns import WORDS, answer, read
 
@@ -98,7 +98,7 @@ def test_an_older_protocol_is_not_asked_for_chunks() -> None:
     ],
 )
 def test_a_sessions_folder_says_whose_it_is(file: str, cwd: str, other: bool) -> None:
-    assert remote_proxy(file, cwd) is other
+    assert is_of_other_directory(file, cwd) is other
 
 
 def test_a_session_of_another_directory_does_not_come_back() -> None:

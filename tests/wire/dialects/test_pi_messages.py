@@ -56,7 +56,7 @@ def test_a_block_ends_when_it_is_told_to_unless_the_next_has_begun() -> None:
         TextMessageContent("a", "t1:m1.1"),
     ]
     assert read(pi, update("thinking_end", 0, content="hm")) == [], "the text is open by now"
-    assert read(pi, update("text_end", 1, content="a")) == [TextMessageEnd()]
+    assert read(pi, update("text_end", 1, content="a")) == [TextMessageEnd("t1:m1.1")]
 
 
 def test_a_block_that_goes_on_after_a_call_is_a_second_message() -> None:
@@ -212,7 +212,7 @@ def test_a_result_comes_once_although_it_is_told_twice() -> None:
 def test_a_result_that_only_the_message_tells_is_told() -> None:
     message = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "a"}], "isError": True}
     assert ran({"type": "message_end", "message": message}) == [
-        ToolCallResult("t1:c1", "a", metadata={"pi": {"isError": True}})
+        ToolCallResult("t1:c1", "a", metadata={"pi": {"isError": True}}, is_error=True)
     ]
 
 

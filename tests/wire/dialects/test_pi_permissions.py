@@ -138,7 +138,11 @@ def test_a_dialog_that_closes_by_itself_says_when() -> None:
 @pytest.mark.parametrize(
     ("request_", "auto", "deny"),
     [
-        (GATE, {"value": '{"approved":true}'}, {"value": f'{{"approved":false,"reason":"{permissions.FORBIDDEN}"}}'}),
+        (
+            GATE,
+            {"value": '{"approved":true}'},
+            {"value": f'{{"approved":false,"reason":"{permissions.REFUSED_BY_POLICY}"}}'},
+        ),
         (APPROVAL, {"value": "Approve"}, {"value": "Deny"}),
         (CONFIRM, {"confirmed": True}, {"confirmed": False}),
         (SELECT, {"cancelled": True}, {"cancelled": True}),
@@ -203,6 +207,6 @@ YES: tuple[Json, ...] = ({"confirmed": True}, {"value": "Approve"})
 @given(st.sampled_from(DIALOGS), VALUES)
 def test_no_answer_but_a_plain_yes_is_sent_as_one(request_: Json, payload: Any) -> None:
     plain = isinstance(payload, dict) and payload.get("approved") is True or payload == "Approve"
-    told = permissions.response(request_, Answer("x", "resolved", payload))
+    told = permissions.Dialog(request_).to_response(Answer("x", "resolved", payload))
     said = {key: value for key, value in told.items() if key not in ("type", "id")}
     assert plain or (said not in YES and '"approved":true' not in str(said.get("value")))

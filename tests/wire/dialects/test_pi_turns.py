@@ -455,8 +455,8 @@ def test_a_model_that_is_not_there_cannot_be_set() -> None:
         pi.start_action("models"),
         pi.start_action("set_model", {"model": "lab/otter-2"}),
     ]
-    for command in sent(pi):
-        good = command["id"].endswith("2")
+    for number, command in enumerate(sent(pi)):
+        good = number == 0
         pi.read([reply(command, MODELS) if good else reply(command, success=False, error="busy")])
     told = [pi.action_results[ticket].error for ticket in tickets]
     assert [error.code for error in told if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR", "AGENT_ERROR"]
