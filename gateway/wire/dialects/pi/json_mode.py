@@ -56,7 +56,7 @@ class PiJson(Dialect):
                 self._events.read_agent_end()
                 return self._events.finish_turn() if line.get("isTerminal") is True else []
             case "agent_settled":
-                self._events.read_agent_settled(line)
+                self._events.read_conclusion(line)
                 return self._events.finish_turn()
             case _:
                 return self._events.read(line)

@@ -31,8 +31,8 @@ IGNORED_EVENTS = frozenset(("start", "done", "error", "text_start", "thinking_st
 
 
 class MessageReader:
-    """Reads the messages of one speaker. `qualify_id` makes an id of the agent's unique in the thread. `subagent` is
-    the subagent's id at the client; None: the agent itself."""
+    """Reads the messages of the agent or one subagent. `qualify_id` makes an id of the agent's unique in the thread.
+    `subagent` is the subagent's id at the client; None: the agent itself."""
 
     def __init__(
         self,

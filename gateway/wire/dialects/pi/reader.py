@@ -137,7 +137,7 @@ class EventReader:
         """A run that the agent started itself has ended; the prompt waits for it."""
         self.loop.is_running = False
 
-    def read_agent_settled(self, line: Json) -> None:
+    def read_conclusion(self, line: Json) -> None:
         self.loop.is_aborted = line.get("aborted") is True
 
     def read_retry_end(self, line: Json) -> list[Event]:

@@ -222,7 +222,7 @@ RPC_READERS: dict[str, Reader] = {
     "extension_ui_request": PiRpc._read_dialog,
     "agent_start": lambda dialect, line: dialect._turns.read_agent_start(line),
     "agent_end": lambda dialect, line: dialect._turns.read_agent_end(line),
-    "agent_settled": lambda dialect, line: dialect._turns.read_agent_settled(line),
+    "agent_settled": lambda dialect, line: dialect._turns.read_conclusion(line),
     "auto_retry_end": lambda dialect, line: dialect._turns.read_retry_end(line),
     "compaction_end": lambda dialect, line: dialect._turns.read_compaction_end(line),
 }

@@ -121,8 +121,8 @@ class SteeringQueue:
 
 
 class OmpSteeringQueue(SteeringQueue):
-    """omp gives no message back: with one that came too late it starts another run of its loop, even when it was told
-    to stop. So omp is asked for its state until it holds none."""
+    """omp gives no message back: with one that came too late it starts another run of its loop, even after an abort. So
+    omp is asked for its state until it holds none."""
 
     def __init__(
         self,

@@ -106,11 +106,11 @@ class TurnLifecycle:
             self._check_end(line)
         return []
 
-    def read_agent_settled(self, line: Json) -> list[Event]:
+    def read_conclusion(self, line: Json) -> list[Event]:
         self._reports_end = True
         if not self.is_accepted:
             return []
-        self._events.read_agent_settled(line)
+        self._events.read_conclusion(line)
         return self.finish_turn()
 
     def read_retry_end(self, line: Json) -> list[Event]:
