@@ -150,7 +150,7 @@ def test_a_plain_answer_means_the_options_that_a_dialect_names() -> None:
     assert strict.decide(resolved({"approved": True})) == Decision()
 
 
-def test_an_agent_may_take_a_plain_yes_that_no_option_says() -> None:
+def test_an_agent_may_take_a_plain_yes_that_names_no_option() -> None:
     approval = Approval((UNKNOWN,), plain_allow=(), allows_without_option=True)
     assert approval.decide(resolved({"approved": True})) == Decision(is_allowed=True)
 

@@ -58,7 +58,7 @@ def test_other_types_read_as_nothing() -> None:
     )
 
 
-def test_what_is_absent_or_empty_is_left_out_but_zero_and_no_are_said() -> None:
+def test_what_is_absent_or_empty_is_left_out_but_zero_and_false_stay() -> None:
     assert present({"a": None, "b": [], "c": "", "d": 0, "e": False, "f": {}}) == {"d": 0, "e": False, "f": {}}
 
 

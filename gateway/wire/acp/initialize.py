@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.capability_paths import ACP, STEERING
 from gateway.wire.fields import has_marker, items, non_empty, obj, present
+from gateway.wire.prompt_content import PromptContent
 
 __all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
 
@@ -63,6 +65,11 @@ class Handshake:
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: dict[str, Any] = field(default_factory=dict)
     """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
+
+    @property
+    def prompt_content(self) -> PromptContent:
+        """The kinds of content that `session/prompt` may carry."""
+        return PromptContent(self.image, self.audio, self.embedded_context, self.title or self.name)
 
 
 def read_handshake(result: Any) -> Handshake:
@@ -164,17 +171,17 @@ def agui_layer(handshake: Handshake) -> dict[str, Any]:
         "multimodal.input.file": handshake.embedded_context,
     }
     if handshake.steering:
-        layer["custom.gateway.steering"] = True
+        layer[STEERING] = True
     for key, value in acp_view(handshake).items():
         if isinstance(value, dict):
-            layer |= {f"custom.acp.{key}.{name}": told for name, told in value.items()}
+            layer |= {f"{ACP}.{key}.{name}": told for name, told in value.items()}
         else:
-            layer[f"custom.acp.{key}"] = value
+            layer[f"{ACP}.{key}"] = value
     methods = [
         present({"id": m.id, "name": m.name, "type": m.type, "description": m.description})
         for m in handshake.auth_methods
     ]
-    return layer | {"custom.acp.authMethods": methods}
+    return layer | {f"{ACP}.authMethods": methods}
 
 
 def acp_view(handshake: Handshake) -> dict[str, Any]:

@@ -33,11 +33,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gateway.capability_paths import CWD
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
 from gateway.jsonio import dumps, loads
 from gateway.turn import Answer, Approvals
-from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
 """One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.
@@ -155,7 +155,7 @@ class Dialect:
         self.is_cancelled = False
         """`cancel` was called during the current turn."""
         self.session_layer: dict[str, Any] = {}
-        """Dotted capability path → value: what this session has and is set to (`gateway.wire.session_paths`)."""
+        """Dotted capability path → value: what this session has and is set to (`gateway.capability_paths`)."""
         self.handshake_layer: dict[str, Any] = {}
         """Dotted capability path → value: what holds for every session of the agent."""
         self.session_start = SessionStart("")

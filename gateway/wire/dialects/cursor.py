@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gateway.capability_paths import CWD, MODEL
 from gateway.events import Event, TurnFailed
 from gateway.wire.acp.usage import accounted
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import integer, items, json_text, non_empty, obj, parse_json, present, text
-from gateway.wire.session_paths import CWD, MODEL
 from gateway.wire.text_parts import Part, TextParts
 from gateway.wire.tool_calls import ToolCall, ToolCalls
 

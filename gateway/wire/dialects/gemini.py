@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODEL
 from gateway.events import Event, TokenUsage, TurnFailed
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.errors import unwrap_provider_json
 from gateway.wire.fields import count, non_empty, obj, present, text
-from gateway.wire.session_paths import MODEL
 from gateway.wire.text_parts import Part, TextParts
 from gateway.wire.tool_calls import ToolCall, ToolCalls
 

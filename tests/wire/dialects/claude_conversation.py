@@ -125,7 +125,7 @@ def may_use(tool: str = "Bash", call: str = "c1", number: str = "r1", **fields: 
 
 
 def asked(events: list[Event]) -> list[Interrupt]:
-    return [question for event in events if isinstance(event, InterruptRequested) for question in event.questions]
+    return [question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts]
 
 
 def answer_to(dialect: ClaudeDialect, line: Json, payload: Any, status: Any = "resolved") -> Json:

@@ -83,7 +83,7 @@ class Runs:
             return
         self.streams[-1] += self._out.feed([event])
         if isinstance(event, InterruptRequested):
-            asked = self._out.interrupts([interrupt(question) for question in event.questions])
+            asked = self._out.interrupts([interrupt(question) for question in event.interrupts])
             self._suspended = self._out.suspended()
             self._end(self._out.finished(asked))
         elif isinstance(event, TurnFailed):
@@ -222,7 +222,7 @@ class Play:
         for event in events:
             self.runs.tell(event)
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.questions}
+                self._questions |= {question.id: question for question in event.interrupts}
                 for number in list(self._early):
                     self._answer(number, self._early.pop(number))
 

@@ -65,7 +65,7 @@ class Talk:
         self.events += events
         for event in events:
             if isinstance(event, InterruptRequested):
-                self.questions |= {question.id: question for question in event.questions}
+                self.questions |= {question.id: question for question in event.interrupts}
             if self.out is None:
                 self.late.append(event)
                 continue

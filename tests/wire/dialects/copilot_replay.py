@@ -199,9 +199,9 @@ class Play:
                 continue
             self.runs[-1] += self._out.feed([event])
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.questions}
+                self._questions |= {question.id: question for question in event.interrupts}
                 self._suspended = self._out.suspended()
-                self._finish(self._out.finished([interrupt(question) for question in event.questions]))
+                self._finish(self._out.finished([interrupt(question) for question in event.interrupts]))
             elif isinstance(event, TurnEnded):
                 self._finish(self._out.finished(cancelled=event.stop_reason == "cancelled"))
             elif isinstance(event, TurnFailed):

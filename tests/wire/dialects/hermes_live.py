@@ -64,7 +64,7 @@ class Live:
             for event in self.event(f"{kind}.request", **(payload or ASKED))
             if isinstance(event, InterruptRequested)
         ]
-        [question] = asked.questions
+        [question] = asked.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

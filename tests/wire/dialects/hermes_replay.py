@@ -70,7 +70,7 @@ class Talk:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         return events
 

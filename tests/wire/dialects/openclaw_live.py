@@ -72,7 +72,7 @@ class Live:
 
     def question(self, **more: Any) -> Interrupt:
         [asked] = [event for event in self.asks(**more) if isinstance(event, InterruptRequested)]
-        [question] = asked.questions
+        [question] = asked.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

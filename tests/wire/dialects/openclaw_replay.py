@@ -83,7 +83,7 @@ class Talk:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
         for question in [
-            question for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]:
             self._asked[question.id.rpartition(":")[2]] = question.id
 

@@ -72,7 +72,7 @@ class Served:
         events = self.dialect.read(batch)
         (self.events if busy else self.late).extend(events)
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         self._sent()
 

@@ -151,7 +151,7 @@ class Play:
         events = self.dialect.read([message])
         self.events += events
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         self._sent()
 

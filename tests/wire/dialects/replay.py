@@ -38,10 +38,10 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
     for event in events:
         stream += out.feed([event])
         if isinstance(event, InterruptRequested):
-            for question in event.questions if dialect is not None else ():
+            for question in event.interrupts if dialect is not None else ():
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
-            interrupts = [{"id": question.id, "reason": question.reason} for question in event.questions]
+            interrupts = [{"id": question.id, "reason": question.reason} for question in event.interrupts]
             asked = out.interrupts(interrupts)
             suspended = out.suspended()
             runs.append(accepted(stream + out.finished(asked)))

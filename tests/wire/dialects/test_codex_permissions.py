@@ -58,7 +58,7 @@ def asked(method: str, **more: Any) -> tuple[Codex, Interrupt]:
     dialect = prompted()
     [*_, event] = ask(dialect, method, **more)
     assert isinstance(event, InterruptRequested)
-    [question] = event.questions
+    [question] = event.interrupts
     assert question.response_schema is not None
     jsonschema.Draft202012Validator.check_schema(question.response_schema)
     return dialect, question
@@ -170,7 +170,7 @@ def test_a_question_that_somebody_else_has_settled_is_closed() -> None:
 
 def test_several_questions_may_be_open_at_once() -> None:
     dialect = prompted()
-    first, second = (ask(dialect, COMMAND, number)[-1].questions[0].id for number in (0, 1))
+    first, second = (ask(dialect, COMMAND, number)[-1].interrupts[0].id for number in (0, 1))
     dialect.answer(second, Answer(second, "resolved", {"approved": False}))
     dialect.answer(first, Answer(first, "resolved", {"approved": True}))
     assert sent(dialect) == [{"id": 1, "result": {"decision": "decline"}}, {"id": 0, "result": {"decision": "accept"}}]
@@ -183,7 +183,7 @@ def test_a_question_names_the_call_that_the_client_has_seen() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="touch x")
     [event] = ask(dialect, COMMAND)
-    [question] = event.questions
+    [question] = event.interrupts
     assert (question.reason, question.tool_call_id) == ("tool_call", "t1:i1")
     assert question.message == "May I?\ntouch x"
     once = {"optionId": "accept", "name": "Allow once", "kind": "allow_once"}
@@ -199,7 +199,7 @@ def test_a_question_about_files_names_them() -> None:
     dialect = prompted()
     item(dialect, "started", type="fileChange", changes=[{"path": "/w/a", "kind": {"type": "add"}, "diff": "x"}])
     [event] = ask(dialect, FILES)
-    assert event.questions[0].message == "The agent wants to change files.\nadd /w/a"
+    assert event.interrupts[0].message == "The agent wants to change files.\nadd /w/a"
 
 
 def test_an_mcp_servers_question_finds_the_call_that_it_is_about() -> None:
@@ -208,7 +208,7 @@ def test_an_mcp_servers_question_finds_the_call_that_it_is_about() -> None:
         told_item = {"id": f"m{number}", "type": "mcpToolCall", "server": "s", "tool": "t", "arguments": arguments}
         dialect.read([told("item/started", item=told_item)])
     [event] = ask(dialect, ELICITATION)
-    [question] = event.questions
+    [question] = event.interrupts
     assert (question.reason, question.tool_call_id) == ("tool_call", "t1:m1")
 
 
@@ -269,4 +269,4 @@ def test_a_subagent_asks_in_its_own_name() -> None:
     dialect = prompted()
     item(dialect, "completed", type="collabAgentToolCall", tool="spawnAgent", receiverThreadIds=["ch"], prompt="look")
     [start, event] = ask(dialect, COMMAND, threadId="ch")
-    assert event.questions[0].subagent == start.id
+    assert event.interrupts[0].subagent == start.id

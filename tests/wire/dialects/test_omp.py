@@ -221,7 +221,7 @@ def test_an_approval_is_tied_to_the_call_whose_arguments_it_tells() -> None:
     omp = started()
     omp.read(calls("echo one", "echo two"))
     events = read(omp, approval(2, "echo two"), approval(1, "echo one"))
-    asked = [event.questions[0] for event in events if isinstance(event, InterruptRequested)]
+    asked = [event.interrupts[0] for event in events if isinstance(event, InterruptRequested)]
     assert [question.tool_call_id for question in asked] == ["t1:c1", "t1:c0"]
     assert all(question.reason == "tool_call" for question in asked)
 
@@ -230,7 +230,7 @@ def test_two_calls_that_look_the_same_are_asked_about_in_order() -> None:
     omp = started()
     omp.read(calls("echo", "echo"))
     events = read(omp, approval(1, "echo"), approval(2, "echo"))
-    ids = [event.questions[0].tool_call_id for event in events if isinstance(event, InterruptRequested)]
+    ids = [event.interrupts[0].tool_call_id for event in events if isinstance(event, InterruptRequested)]
     assert ids == ["t1:c0", "t1:c1"]
 
 
@@ -239,7 +239,7 @@ def test_an_approval_of_an_unknown_tool_is_a_plain_confirmation() -> None:
     omp.read(calls("echo"))
     [event] = read(omp, approval(1, "x", tool="seal"))
     assert isinstance(event, InterruptRequested)
-    assert (event.questions[0].reason, event.questions[0].tool_call_id) == ("confirmation", None)
+    assert (event.interrupts[0].reason, event.interrupts[0].tool_call_id) == ("confirmation", None)
 
 
 def test_a_question_of_a_tools_is_about_no_call() -> None:
@@ -247,8 +247,8 @@ def test_a_question_of_a_tools_is_about_no_call() -> None:
     omp.read(calls("echo"))
     ask = {"type": "extension_ui_request", "id": "u1", "method": "select", "title": "Which?", "options": ["a", "b"]}
     [event] = read(omp, ask)
-    assert isinstance(event, InterruptRequested) and event.questions[0].tool_call_id is None
-    omp.answer(event.questions[0].id, Answer("x", "resolved", {"optionId": "b"}))
+    assert isinstance(event, InterruptRequested) and event.interrupts[0].tool_call_id is None
+    omp.answer(event.interrupts[0].id, Answer("x", "resolved", {"optionId": "b"}))
     assert sent(omp) == [{"type": "extension_ui_response", "id": "u1", "value": "b"}]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 from gateway.wire.fields import non_empty, obj
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 
@@ -82,7 +82,7 @@ class Served:
 
 def result(message: Json, answer: Answer) -> Json:
     """The reply to a call."""
-    content, failed = blocks(answer)
+    content, failed = result_blocks(answer)
     return replied(message, {"content": content, **({"isError": True} if failed else {})})
 
 
@@ -97,4 +97,4 @@ def called_id(message: Json) -> str | None:
 
 def _listed(name: str, tool: Tool) -> Json:
     always = {"anthropic/alwaysLoad": True}  # else the model has to search for it first
-    return {"name": name, "description": described(tool), "inputSchema": schema(tool), "_meta": always}
+    return {"name": name, "description": tool_description(tool), "inputSchema": input_schema(tool), "_meta": always}

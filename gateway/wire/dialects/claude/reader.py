@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import COMMANDS, MODEL
 from gateway.errors import AgentFault, NotJson
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted, Warning
 from gateway.jsonio import loads
@@ -27,7 +28,6 @@ from gateway.wire.dialects.claude.session_state import commands, mode, named_com
 from gateway.wire.dialects.claude.subagents import Tasks
 from gateway.wire.dialects.claude.tool_calls import Calls
 from gateway.wire.fields import items, json_text, non_empty, obj, text
-from gateway.wire.session_paths import COMMANDS, MODEL
 
 NOISE = {
     "keep_alive": "a sign of life",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import COMMANDS, CWD, MCP_SERVERS, MODE, MODEL, MODELS, PERMISSION_MODE, SKILLS
+from gateway.capability_paths import MODES as MODES_OFFERED
 from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, PERMISSION, SERVERS, SKILLS
-from gateway.wire.session_paths import MODES as MODES_OFFERED
 
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 """What a session can be set to. Without any checks it can only be started."""
@@ -55,7 +55,7 @@ def of_turn(line: dict[str, Any]) -> dict[str, Any]:
             MODEL: non_empty(line.get("model")),
             **mode(line.get("permissionMode")),
             CWD: non_empty(line.get("cwd")),
-            SERVERS: [present(one) for one in servers if one["name"] not in (None, SERVER)],
+            MCP_SERVERS: [present(one) for one in servers if one["name"] not in (None, SERVER)],
             SKILLS: _words(line.get("skills")),
             "custom.claude.agents": _words(line.get("agents")),
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
@@ -65,7 +65,7 @@ def of_turn(line: dict[str, Any]) -> dict[str, Any]:
 
 def mode(told: Any) -> dict[str, Any]:
     """Its modes are about nothing but permissions."""
-    return {MODE: non_empty(told), PERMISSION: non_empty(told)}
+    return {MODE: non_empty(told), PERMISSION_MODE: non_empty(told)}
 
 
 def named_commands(line: dict[str, Any]) -> list[dict[str, Any]]:

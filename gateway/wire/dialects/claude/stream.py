@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
+from gateway.capability_paths import MODEL
 from gateway.errors import AgentFault
 from gateway.events import (
     ClientToolCall,
@@ -36,7 +37,6 @@ from gateway.wire.dialects.claude.permissions import Pending, answered, by_polic
 from gateway.wire.dialects.claude.reader import Line, Reader
 from gateway.wire.dialects.claude.session_state import mode, models, of_handshake, of_session
 from gateway.wire.fields import non_empty, obj, text
-from gateway.wire.session_paths import MODEL
 
 __all__ = ["ClaudeDialect", "ClaudePrint"]
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from gateway.capability_paths import MODE, MODEL, MODELS, MODES
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, UserMessageAccepted
 from gateway.turn import Answer
@@ -29,7 +30,6 @@ from gateway.wire.dialects.codex.permissions import question
 from gateway.wire.dialects.codex.requests import INITIALIZE, mode_params, modes, text_input, thread_params, turn_params
 from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.jsonrpc import METHOD_NOT_FOUND
-from gateway.wire.session_paths import MODE, MODEL, MODELS, MODES
 
 DELTA = "item/agentMessage/delta"
 OPENING = ("thread/start", "thread/resume", "thread/fork")

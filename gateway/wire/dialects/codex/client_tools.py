@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import NO_RESULT, Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 
 Json = dict[str, Any]
 
@@ -38,7 +38,7 @@ class Served:
     @property
     def params(self) -> Json:
         told = [
-            {"type": "function", "name": name, "description": described(tool), "inputSchema": schema(tool)}
+            {"type": "function", "name": name, "description": tool_description(tool), "inputSchema": input_schema(tool)}
             for name, tool in self._offered.items()
         ]
         return {"dynamicTools": told} if told else {}
@@ -58,7 +58,7 @@ class Served:
 
 
 def result(answer: Answer) -> Json:
-    content, failed = blocks(answer)
+    content, failed = result_blocks(answer)
     return {"contentItems": [_item(block) for block in content], "success": not failed}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gateway.capability_paths import EFFORT, MODEL, PROVIDER, TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect, Prompt
@@ -20,7 +21,6 @@ from gateway.wire.dialects.codex.subagents import Family
 from gateway.wire.dialects.codex.tool_calls import changes
 from gateway.wire.dialects.codex.usage import Book
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import EFFORT, MODEL, PROVIDER, TITLE
 
 Params = dict[str, Any]
 Found = list[Event] | None

@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gateway.capability_paths import (
+    CONTEXT_TOKENS,
+    CWD,
+    EFFORT,
+    MCP_SERVERS,
+    MODEL,
+    PERMISSION_MODE,
+    PROVIDER,
+    SANDBOX,
+    TITLE,
+    USED_TOKENS,
+)
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SANDBOX, SERVERS, SIZE, TITLE, USED
 
 
 def of_thread(result: dict[str, Any]) -> dict[str, Any]:
@@ -40,14 +51,14 @@ def of_settings(settings: dict[str, Any]) -> dict[str, Any]:
 def _permissions(policy: Any, sandbox: Any) -> dict[str, Any]:
     """A policy is a word, or an object of rules, whose name is enough here."""
     rules = next(iter(policy), None) if isinstance(policy, dict) else policy
-    return {PERMISSION: non_empty(rules), SANDBOX: non_empty(obj(sandbox).get("type"))}
+    return {PERMISSION_MODE: non_empty(rules), SANDBOX: non_empty(obj(sandbox).get("type"))}
 
 
 def of_usage(usage: dict[str, Any]) -> dict[str, Any]:
     """How full the context is."""
     return {
-        USED: count(obj(usage.get("last")).get("totalTokens")),
-        SIZE: count(usage.get("modelContextWindow")),
+        USED_TOKENS: count(obj(usage.get("last")).get("totalTokens")),
+        CONTEXT_TOKENS: count(usage.get("modelContextWindow")),
     }
 
 
@@ -55,9 +66,9 @@ def of_server(known: Mapping[str, Any], params: dict[str, Any]) -> dict[str, Any
     """How one MCP server stands now, among those that are known."""
     if (name := non_empty(params.get("name"))) is None:
         return {}
-    others = [one for one in known.get(SERVERS, ()) if one["name"] != name]
+    others = [one for one in known.get(MCP_SERVERS, ()) if one["name"] != name]
     about = present({"name": name, "status": non_empty(params.get("status")), "error": text(params.get("error"))})
-    return {SERVERS: [*others, about]}
+    return {MCP_SERVERS: [*others, about]}
 
 
 def models(result: Any) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from gateway.capability_paths import EFFORT, MODE, MODEL
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
@@ -29,7 +30,6 @@ from gateway.wire.dialects.copilot.session_params import attachments, overlooked
 from gateway.wire.dialects.copilot.session_state import model_state, opened
 from gateway.wire.dialects.copilot.steering import Data, Steering, Then
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import EFFORT, MODE, MODEL
 
 METHOD_NOT_FOUND = -32601
 CALL = "external_tool.requested"

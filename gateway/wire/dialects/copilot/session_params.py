@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import TEXTUAL
-from gateway.wire.client_tools import by_safe_name, described, schema
+from gateway.wire.client_tools import by_safe_name, input_schema, tool_description
 from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.fields import non_empty, present, text
 
@@ -81,7 +81,7 @@ def _headers(lines: str) -> dict[str, str]:
 def client_tools(given: SessionStart) -> list[dict[str, Any]]:
     """The client's own. Whether one may run is for the client to say: nobody is asked for leave before."""
     return [
-        {"name": name, "description": described(tool), "parameters": schema(tool), "skipPermission": True}
+        {"name": name, "description": tool_description(tool), "parameters": input_schema(tool), "skipPermission": True}
         for name, tool in by_safe_name(given.tools).items()
     ]
 

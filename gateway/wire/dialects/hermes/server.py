@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, InterruptRequested
 from gateway.turn import Answer
@@ -28,7 +29,6 @@ from gateway.wire.dialects.hermes.turn_setup import SessionSettings, TurnSetup
 from gateway.wire.dialects.hermes.usage import UsageTotals
 from gateway.wire.fields import non_empty, obj, text
 from gateway.wire.requests import RequestTable
-from gateway.wire.session_paths import TITLE
 
 Payload = dict[str, Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import CWD, EFFORT, MCP_SERVERS, MODEL, PERMISSION_MODE, PROVIDER, TITLE
 from gateway.wire.fields import flag, items, non_empty, obj, present, strings, text
-from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SERVERS, TITLE
 
 INFO_PATHS = {
     "provider": PROVIDER,
     "reasoning_effort": EFFORT,
-    "approval_mode": PERMISSION,
+    "approval_mode": PERMISSION_MODE,
     "cwd": CWD,
     "title": TITLE,
 }
@@ -26,7 +26,7 @@ def read_session_info(info: dict[str, Any]) -> dict[str, Any]:
     toolsets = [strings(tools) for tools in obj(info.get("tools")).values()]
     layer["tools.items"] = [{"name": tool, "description": ""} for tools in toolsets for tool in tools if tool]
     names = [non_empty(server.get("name")) for server in items(info.get("mcp_servers"))]
-    layer[SERVERS] = [{"name": name} for name in names if name]
+    layer[MCP_SERVERS] = [{"name": name} for name in names if name]
     return present(layer)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODE, MODEL, MODES, PERMISSION_MODE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, InterruptRequested
 from gateway.turn import Answer
@@ -28,7 +29,6 @@ from gateway.wire.dialects.openclaw.turn_events import TurnEvents
 from gateway.wire.dialects.openclaw.turn_lifecycle import TurnLifecycle
 from gateway.wire.fields import non_empty, obj, present
 from gateway.wire.requests import RequestTable
-from gateway.wire.session_paths import MODE, MODEL, MODES, PERMISSION
 
 IGNORED_EVENTS = {
     "chat": "the same text as `agent`, a second time",
@@ -176,7 +176,7 @@ class OpenClaw(Dialect):
         """OpenClaw's modes are about permissions only."""
         self._permission_mode = mode
         modes = [{"id": mode_id} for mode_id in PERMISSION_MODES]
-        self.session_layer |= present({MODE: mode, PERMISSION: mode}) | {MODES: modes}
+        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {MODES: modes}
 
     # -- messages
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODE, MODEL, TITLE
 from gateway.events import Custom, Event
 from gateway.wire.dialects.base import parse_message
 from gateway.wire.dialects.opencode.errors import CUT_SHORT, STOPS, broke
@@ -20,7 +21,6 @@ from gateway.wire.dialects.opencode.requests import session_path
 from gateway.wire.dialects.opencode.steering import Steering
 from gateway.wire.dialects.opencode.subagents import Lane
 from gateway.wire.fields import count, items, non_empty, obj, text
-from gateway.wire.session_paths import MODE, MODEL, TITLE
 
 NOISE = {
     "server": "the stream's own life",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 
 Json = dict[str, Any]
 
@@ -51,7 +51,7 @@ class HostTools:
         request_id = self._request_ids.pop(call_id, None)
         if request_id is None:
             return None
-        content, is_error = blocks(answer)
+        content, is_error = result_blocks(answer)
         result = {"type": "host_tool_result", "id": request_id, "result": {"content": content}}
         return result | ({"isError": True} if is_error else {})
 
@@ -66,7 +66,7 @@ def _to_host_tool(name: str, tool: Tool) -> Json:
     return {
         "name": name,
         "label": tool["name"],
-        "description": described(tool),
-        "parameters": schema(tool),
+        "description": tool_description(tool),
+        "parameters": input_schema(tool),
         "loadMode": "essential",  # otherwise the model only learns how to search for the tool
     }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.capability_paths import COMMANDS, EFFORT, TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.dialects.base import Dialect, parse_message
@@ -19,7 +20,6 @@ from gateway.wire.dialects.pi.errors import clean_message, model_failure, read_s
 from gateway.wire.dialects.pi.messages import MESSAGE_READERS, MessageReader
 from gateway.wire.dialects.pi.usage import TurnUsage
 from gateway.wire.fields import items, non_empty, number, obj, parse_json, present, text
-from gateway.wire.session_paths import COMMANDS, EFFORT, TITLE
 from gateway.wire.text_parts import Kind
 
 Json = dict[str, Any]

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from gateway.capability_paths import EFFORT, MODEL
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed
 from gateway.wire.dialects.base import Dialect
@@ -18,7 +19,6 @@ from gateway.wire.dialects.pi.models import find_model, missing_model, model_nam
 from gateway.wire.dialects.pi.reader import to_turn_failed
 from gateway.wire.dialects.pi.steering import Call, ResponseReader
 from gateway.wire.fields import non_empty, present
-from gateway.wire.session_paths import EFFORT, MODEL
 
 Json = dict[str, Any]
 
