@@ -87,6 +87,16 @@ def test_a_question_of_another_kind_does_not_wait_for_approvals() -> None:
     assert (method, params["request_id"], params["answer"]) == ("clarify.respond", "r1", "that one")
 
 
+@pytest.mark.parametrize("choices", [True, 7, {"a": 1}, "once", [None, 3]])
+@pytest.mark.parametrize("kind", ["clarify", "approval"])
+def test_choices_of_another_type_are_no_choices(kind: str, choices: Any) -> None:
+    question = Live().working().question(kind, question="Which?", choices=choices)
+    assert question.response_schema is not None
+    field = question.response_schema["properties"].get("answer", {})
+    options = question.response_schema["properties"].get("optionId", {})
+    assert "examples" not in field and options.get("enum", ["once", "deny"]) == ["once", "deny"]
+
+
 @pytest.mark.parametrize(("kind", "field"), [("sudo", "password"), ("secret", "value")])
 def test_what_a_human_keeps_secret_stands_in_one_call_only(kind: str, field: str) -> None:
     live = Live().working()

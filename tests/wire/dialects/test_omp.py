@@ -332,6 +332,22 @@ def test_what_nobody_knows_of_subagents_is_handed_on() -> None:
     assert read(started(), lifecycle("completed")) == [], "it began before anybody listened"
 
 
+@pytest.mark.parametrize("name", [[], {}, None, 7, ["look"]])
+def test_a_host_tool_whose_name_is_no_text_is_refused(name: Any) -> None:
+    omp = started()
+    assert read(omp, {"type": "host_tool_call", "id": "h1", "toolCallId": "c1", "toolName": name}) == []
+    [result] = sent(omp)
+    assert (result["id"], result["isError"]) == ("h1", True)
+
+
+@pytest.mark.parametrize("levels", [1, 140, 300])
+@pytest.mark.parametrize("kind", ["host_tool_call", "host_uri_request"])
+def test_a_request_whose_id_is_nested_is_not_answered(kind: str, levels: int) -> None:
+    omp = started()
+    [raw] = omp.read([b'{"type":"%b","id":%b}' % (kind.encode(), b"[" * levels + b"]" * levels)])
+    assert isinstance(raw, Raw) and sent(omp) == []
+
+
 def test_a_subagent_may_outlive_the_turn() -> None:
     omp = started()
     read(omp, lifecycle("started"))

@@ -305,6 +305,15 @@ def test_an_action_is_one_request(action: str, params: Any, request_: Any, answe
     assert live.dialect.action_results[ticket].value == value
 
 
+@pytest.mark.parametrize("tags", [True, 7, {"default": 1}, "default"])
+def test_tags_of_another_type_are_no_tags(tags: Any) -> None:
+    live = Live()
+    action_id = live.dialect.start_action("models")
+    live.calls()
+    live.answers(models=[{"id": "m", "provider": "p", "tags": tags}])
+    assert live.dialect.action_results[action_id].value == [{"id": "p/m", "provider": "p"}]
+
+
 def test_an_action_that_fails_says_why() -> None:
     live = Live()
     ticket = live.dialect.start_action("set_mode", {"mode": "full"})

@@ -13,6 +13,7 @@ from gateway.events import (
     ActivityDelta,
     ActivitySnapshot,
     Event,
+    Raw,
     ReasoningMessageContent,
     TextMessageContent,
     TextMessageEnd,
@@ -42,6 +43,18 @@ def words(kind: str, index: int, text: str) -> Json:
 
 
 # -- text
+
+
+def test_a_token_that_is_not_utf_8_is_passed_on_unread() -> None:
+    event = b'"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\xed\xa0\x80","partial":{}}'
+    [raw] = begun().read([b'{"type":"message_update",%b}' % event])
+    assert isinstance(raw, Raw)
+
+
+def test_half_a_surrogate_pair_is_text() -> None:
+    event = rb'"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\ud83d"}'
+    [content] = begun().read([b'{"type":"message_update",%b}' % event])
+    assert isinstance(content, TextMessageContent) and content.text == "\ud83d"
 
 
 def test_tokens_that_go_on_need_no_id() -> None:
