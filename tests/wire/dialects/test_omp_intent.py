@@ -46,7 +46,7 @@ def test_only_the_outermost_is_looked_at() -> None:
     assert stripped('{"a": {"i": 1}, "b": [{"i": 2}]}', [3]) == '{"a": {"i": 1}, "b": [{"i": 2}]}'
 
 
-def test_what_can_be_told_is_told_at_once() -> None:
+def test_arguments_pass_as_early_as_possible() -> None:
     strip = IntentFilter()
     assert strip.feed('{"i":"why","comm') == "{"
     assert strip.feed('and":"ec') == '"command":"ec'
