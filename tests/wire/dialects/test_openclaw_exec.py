@@ -62,7 +62,7 @@ def test_a_failure_has_a_code(case: str, code: str) -> None:
     assert isinstance(broke, TurnFailed) and broke.code == code
 
 
-def test_a_run_that_took_too_long_says_so_by_its_exit() -> None:
+def test_a_run_that_took_too_long_is_known_by_its_exit_code() -> None:
     [broke] = begun().on_process_exit(2, "")
     assert isinstance(broke, TurnFailed) and broke.code == "TURN_LIMIT"
 
@@ -74,7 +74,7 @@ def test_a_run_that_was_stopped_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny"])
-def test_nothing_is_run_where_somebody_wants_to_be_asked(approvals: Approvals) -> None:
+def test_a_run_that_needs_approvals_is_refused(approvals: Approvals) -> None:
     dialect = begun(approvals)
     assert dialect.outbox == []
     assert dialect.on_process_exit(1, "no message") == [TurnFailed(REFUSED, "CAPABILITY_ERROR")]

@@ -68,11 +68,11 @@ def test_events_pass_as_they_are_and_the_run_ends_with_its_result() -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "ag-ui"])
-def test_the_exit_code_says_how_it_went(name: str) -> None:
+def test_the_exit_code_decides_how_the_turn_ends(name: str) -> None:
     assert heard(begun(name), [], 0) == [TurnEnded()]
     assert heard(begun(name), [], 3) == [TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")]
     stopped = begun(name)
-    assert stopped.cancel() is False, "it has no word for it, and is sent a signal"
+    assert stopped.cancel() is False, "the format has no message for it: the driver sends a signal"
     assert heard(stopped, [], -2) == [TurnEnded("cancelled")]
 
 
