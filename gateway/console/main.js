@@ -26,7 +26,8 @@ function loadModule(path) {
 }
 
 /** Built once, so that the icon is not requested again while the gateway is down. */
-const brand = h("a", { class: "brand", href: "#/", "aria-label": "agui-gateway" }, h("img", { src: "console/icon.svg", alt: "" }), h("span", {}, "agui-gateway"));
+const brand = h("a", { class: "brand", href: "#/", "aria-label": "agui-gateway" }, h("img", { src: "console/icon.svg", alt: "" }),
+  h("span", {}, "agui-gateway"));
 
 function drawBar(path) {
   const links = LINKS.map(([href, name, pattern]) => h("a", { href, "aria-current": pattern.test(path) ? "page" : undefined }, name));

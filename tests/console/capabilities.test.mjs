@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { acceptedModalities, acceptsClientTools, canFork, deliveryModes, hasReasoning, listPickers, partType, readSession, suggestedMessages, sumTokens } from "../../gateway/console/chat/capabilities.js";
+import { acceptedModalities, acceptsClientTools, canFork, deliveryModes, hasReasoning, listPickers, partType, readSession, suggestedMessages,
+  sumTokens } from "../../gateway/console/chat/capabilities.js";
 
 const MODES = { current: "ask", available: [{ id: "ask", name: "Ask" }, { id: "auto", name: "Auto" }] };
 

@@ -37,20 +37,26 @@ test("emphasis, code, links and breaks are parsed", () => {
 });
 
 test("raw HTML is text", () => {
-  for (const text of ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<a href='javascript:x'>y</a>", "<iframe srcdoc='<b>'>"]) {
+  for (const text of ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<a href='javascript:x'>y</a>",
+    "<iframe srcdoc='<b>'>"]) {
     assert.deepEqual(parseInline(text), [{ text }]);
   }
 });
 
 const SCRIPTS = [
-  "javascript:alert(1)", "JAVASCRIPT:alert(1)", "jAvAsCrIpT:alert`1`", "java\tscript:alert(1)", "java\nscript:alert(1)", "java\u0000script:alert(1)", "\u0001javascript:alert(1)", " javascript:alert(1)",
-  "javascript&colon;alert(1)", "javascript&#58;alert(1)", "&#106;avascript:alert(1)", "&#x6A;avascript&#x3A;alert(1)", "java&#10;script:alert(1)", "\\javascript:alert(1)",
-  "vbscript:x", "data:text/html,<script>alert(1)</script>", "data:text/html;base64,PHN2Zz4=", "data:image/svg+xml,<svg onload=alert(1)>", "data:image/svg+xml;base64,AAAA", "DATA:image/png,x\"onerror=", "file:///etc/passwd", "blob:https://x/y", "about:blank", "view-source:https://x", "ftp://x.org", "//x.org", "x.html", "#x", "",
+  "javascript:alert(1)", "JAVASCRIPT:alert(1)", "jAvAsCrIpT:alert`1`", "java\tscript:alert(1)", "java\nscript:alert(1)", "java\u0000script:alert(1)",
+    "\u0001javascript:alert(1)", " javascript:alert(1)",
+  "javascript&colon;alert(1)", "javascript&#58;alert(1)", "&#106;avascript:alert(1)", "&#x6A;avascript&#x3A;alert(1)", "java&#10;script:alert(1)",
+    "\\javascript:alert(1)",
+  "vbscript:x", "data:text/html,<script>alert(1)</script>", "data:text/html;base64,PHN2Zz4=", "data:image/svg+xml,<svg onload=alert(1)>",
+    "data:image/svg+xml;base64,AAAA", "DATA:image/png,x\"onerror=", "file:///etc/passwd", "blob:https://x/y", "about:blank", "view-source:https://x",
+    "ftp://x.org", "//x.org", "x.html", "#x", "",
 ];
 
 test("no address but http, https and mailto becomes a link", () => {
   for (const address of SCRIPTS) {
-    for (const text of [`[x](${address})`, `[x](<${address}>)`, `<${address}>`, `[x](${address} "title")`, `![x](${address})`, `[![x](${address})](${address})`, address, `[${address}](${address})`]) {
+    for (const text of [`[x](${address})`, `[x](<${address}>)`, `<${address}>`, `[x](${address} "title")`, `![x](${address})`,
+      `[![x](${address})](${address})`, address, `[${address}](${address})`]) {
       for (const token of [...parseInline(text), ...parseInline(text, true)]) {
         const href = token.href ?? token.image?.href ?? null;
         assert.ok(href === null || /^(https?:\/\/|mailto:)/.test(href), `${text} gave ${href}`);
@@ -63,9 +69,11 @@ test("no address but http, https and mailto becomes a link", () => {
 test("links, images and media have allow lists", () => {
   assert.deepEqual(["https://a.b", "http://a.b", "mailto:a@b.c"].map((text) => safeLink(text) !== null), [true, true, true]);
   for (const address of [...SCRIPTS, null, {}, "https://", `https://a.b/${"x".repeat(5000)}`]) assert.equal(safeLink(address), null);
-  assert.deepEqual(["png", "jpeg", "gif", "webp", "svg+xml", "x-icon"].map((kind) => safeImage(`data:image/${kind};base64,AA`) !== null), [true, true, true, true, false, false]);
+  assert.deepEqual(["png", "jpeg", "gif", "webp", "svg+xml", "x-icon"].map((kind) => safeImage(`data:image/${kind};base64,AA`) !== null),
+    [true, true, true, true, false, false]);
   assert.equal(safeImage("https://x.org/a.png"), null);
-  assert.deepEqual([safeMedia("data:audio/wav;base64,AA", "audio") !== null, safeMedia("data:text/html,AA", "audio"), safeMedia("https://x.org/a.wav", "audio")], [true, null, null]);
+  assert.deepEqual([safeMedia("data:audio/wav;base64,AA", "audio") !== null, safeMedia("data:text/html,AA", "audio"),
+    safeMedia("https://x.org/a.wav", "audio")], [true, null, null]);
 });
 
 test("every opened token is closed, in order, for any text", () => {
@@ -84,16 +92,20 @@ test("every opened token is closed, in order, for any text", () => {
 
 test("unfinished text looks as it will when it is finished", () => {
   for (const [text, expected] of [
-    ["say **bo", "say <strong>bo</strong>"], ["say **bold*", "say <strong>bold</strong>"], ["say **", "say "], ["run `ls -", "run <code>ls -</code>"], ["run `", "run "],
+    ["say **bo", "say <strong>bo</strong>"], ["say **bold*", "say <strong>bold</strong>"], ["say **", "say "],
+      ["run `ls -", "run <code>ls -</code>"], ["run `", "run "],
     ["see [the docs](https://exam", "see <link ->the docs</link>"], ["![pic](data:image/png;base64,AAAA", "<img - pic>"], ["a [0", "a [0"],
   ]) assert.equal(toMarkup(text, true), expected);
   assert.equal(toMarkup("say **bo"), "say **bo");
 });
 
-const HOSTILE = ["[", "]", "*", "_", "`", "<", "&", "![", "[a](", "[a](b", "[a](<b", "[a](b \"", "**a", "*a_b", "http://", "http://%", "www.", "`a``b", "[](", "![a](b)", "[a](b)", "~~a ", "*a **b ", "\\", "<a", "a **", "[a](b) ![", "&#1;", "a\n", "!", "(", "[x](java"];
+const HOSTILE = ["[", "]", "*", "_", "`", "<", "&", "![", "[a](", "[a](b", "[a](<b", "[a](b \"", "**a", "*a_b", "http://", "http://%", "www.",
+  "`a``b", "[](", "![a](b)", "[a](b)", "~~a ", "*a **b ", "\\", "<a", "a **", "[a](b) ![", "&#1;", "a\n", "!", "(", "[x](java"];
 
 test("parsing takes linear time", () => {
-  const texts = [...HOSTILE.map((part) => part.repeat(SIZE / part.length)), "*a ".repeat(20_000) + "a* ".repeat(20_000), "[".repeat(30_000) + "](a)".repeat(20_000), "[a](".repeat(20_000) + ")", "![".repeat(20_000) + "[a](b)".repeat(10_000), "*".repeat(SIZE) + "a" + "*".repeat(SIZE)];
+  const texts = [...HOSTILE.map((part) => part.repeat(SIZE / part.length)), "*a ".repeat(20_000) + "a* ".repeat(20_000),
+    "[".repeat(30_000) + "](a)".repeat(20_000), "[a](".repeat(20_000) + ")", "![".repeat(20_000) + "[a](b)".repeat(10_000),
+    "*".repeat(SIZE) + "a" + "*".repeat(SIZE)];
   const start = performance.now();
   for (const text of texts) { parseInline(text); parseInline(text, true); }
   assert.ok(performance.now() - start < TIME_LIMIT_MS, `${performance.now() - start} ms`);

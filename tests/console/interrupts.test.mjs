@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { editSchema, readInterrupt, timeLeft } from "../../gateway/console/chat/interrupts.js";
 
-const approval = { type: "object", properties: { approved: { type: "boolean" }, editedArgs: { type: "object", properties: { path: { type: "string" } } } }, required: ["approved"] };
+const approval = { type: "object", properties: { approved: { type: "boolean" },
+  editedArgs: { type: "object", properties: { path: { type: "string" } } } }, required: ["approved"] };
 
 test("an approval has approve and deny, and changed arguments if the agent accepts them", () => {
   const { choices, edits } = readInterrupt({ id: "i", message: "May I?", responseSchema: approval });
@@ -15,9 +16,12 @@ test("an approval has approve and deny, and changed arguments if the agent accep
 
 test("the agent's own options keep their labels, without an approve button beside them", () => {
   const optionId = { enum: ["a", "b", "r"], oneOf: [{ const: "a", title: "Allow" }, { const: "b", title: "Always" }, { const: "r", title: "No" }] };
-  const metadata = { acp: { options: [{ optionId: "a", kind: "allow_once" }, { optionId: "b", kind: "allow_always" }, { optionId: "r", kind: "reject_once" }] } };
-  const { choices, edits } = readInterrupt({ id: "i", metadata, responseSchema: { properties: { approved: {}, optionId, editedArgs: {} }, not: { required: ["editedArgs"] } } });
-  assert.deepEqual(choices.map(({ label, payload, kind, always }) => [label, payload.optionId, kind, always]), [["Allow", "a", "allow", false], ["Always", "b", "allow", true], ["No", "r", "reject", false]]);
+  const metadata = { acp: { options: [{ optionId: "a", kind: "allow_once" }, { optionId: "b", kind: "allow_always" },
+    { optionId: "r", kind: "reject_once" }] } };
+  const { choices, edits } = readInterrupt({ id: "i", metadata,
+    responseSchema: { properties: { approved: {}, optionId, editedArgs: {} }, not: { required: ["editedArgs"] } } });
+  assert.deepEqual(choices.map(({ label, payload, kind, always }) => [label, payload.optionId, kind, always]),
+    [["Allow", "a", "allow", false], ["Always", "b", "allow", true], ["No", "r", "reject", false]]);
   assert.equal(edits, undefined);
 });
 
@@ -40,7 +44,8 @@ test("arguments without a schema get fields from their values", () => {
 
 test("the time left is given in two units", () => {
   const at = (seconds) => new Date(seconds * 1000).toISOString();
-  assert.deepEqual([3599, 60, 59, 7200, 90_000].map((seconds) => timeLeft(at(seconds), 0).text), ["59 min 59 s left", "1 min left", "59 s left", "2 h left", "1 d 1 h left"]);
+  assert.deepEqual([3599, 60, 59, 7200, 90_000].map((seconds) => timeLeft(at(seconds), 0).text),
+    ["59 min 59 s left", "1 min left", "59 s left", "2 h left", "1 d 1 h left"]);
   assert.equal(timeLeft(at(1), 1000).expired, true);
   assert.equal(timeLeft("soon", 0), null);
 });

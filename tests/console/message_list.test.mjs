@@ -76,7 +76,8 @@ function createList() {
 }
 
 const message = (number, text = `**${number}** \`words\`\n\n- a\n- b`) => [
-  { type: "TEXT_MESSAGE_START", messageId: `m${number}` }, { type: "TEXT_MESSAGE_CONTENT", messageId: `m${number}`, delta: text }, { type: "TEXT_MESSAGE_END", messageId: `m${number}` },
+  { type: "TEXT_MESSAGE_START", messageId: `m${number}` }, { type: "TEXT_MESSAGE_CONTENT", messageId: `m${number}`, delta: text },
+    { type: "TEXT_MESSAGE_END", messageId: `m${number}` },
 ];
 
 test("2,000 messages at once are built in many short frames, complete and in order", async () => {

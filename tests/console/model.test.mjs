@@ -81,7 +81,8 @@ test("a run with interrupts sets them, a finished run removes them, a failed run
 });
 
 test("calls of client tools are pending until they have a result", () => {
-  const model = modelOf({ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "pick" }, { type: "RUN_FINISHED", outcome: { type: "success", pendingToolCallIds: ["c"] } });
+  const model = modelOf({ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "pick" },
+    { type: "RUN_FINISHED", outcome: { type: "success", pendingToolCallIds: ["c"] } });
   assert.deepEqual(model.pending, ["c"]);
   model.addMessage({ id: "a", role: "tool", toolCallId: "c", content: "Tea" });
   assert.deepEqual([model.pending, model.items[0].result], [[], "Tea"]);
@@ -90,8 +91,10 @@ test("calls of client tools are pending until they have a result", () => {
 test("errors, usage, cost and warnings become items", () => {
   const model = modelOf(
     { type: "CUSTOM", name: "cost", value: { usd: 0.25 } }, { type: "CUSTOM", name: "gateway.warning", value: { code: "X", message: "careful" } },
-    { type: "CUSTOM", name: "demo.confetti", value: 1 }, { type: "RAW", event: {} }, { type: "RUN_ERROR", message: "broken", code: "B", usage: [{ inputTokens: 3 }] });
-  assert.deepEqual(model.items.map(({ kind, message, name, cost }) => [kind, message ?? name ?? cost]), [["notice", "careful"], ["custom", "demo.confetti"], ["run", 0.25], ["notice", "broken"]]);
+    { type: "CUSTOM", name: "demo.confetti", value: 1 }, { type: "RAW", event: {} },
+      { type: "RUN_ERROR", message: "broken", code: "B", usage: [{ inputTokens: 3 }] });
+  assert.deepEqual(model.items.map(({ kind, message, name, cost }) => [kind, message ?? name ?? cost]),
+    [["notice", "careful"], ["custom", "demo.confetti"], ["run", 0.25], ["notice", "broken"]]);
   assert.equal(model.live, false);
 });
 

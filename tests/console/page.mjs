@@ -5,7 +5,8 @@ globalThis.sessionStorage ??= { getItem: () => null, setItem() {}, removeItem() 
 
 class FakeNode {
   constructor(tag) {
-    Object.assign(this, { tag, childNodes: [], parent: null, attributes: {}, dataset: {}, className: "", hidden: false, open: false, title: "", scrollTop: 0, scrollHeight: 0, clientHeight: 0 });
+    Object.assign(this, { tag, childNodes: [], parent: null, attributes: {}, dataset: {}, className: "", hidden: false, open: false, title: "",
+      scrollTop: 0, scrollHeight: 0, clientHeight: 0 });
     this.style = { setProperty() {} };
   }
 
@@ -25,7 +26,8 @@ class FakeNode {
   appendChild(node) { this.append(node); return node; }
   #insert(value, index) {
     const node = value instanceof FakeNode ? value : text(value);
-    if (node.tag === "#fragment") { node.childNodes.splice(0).forEach((child, offset) => { child.parent = null; this.#insert(child, index + offset); }); return; }
+    if (node.tag === "#fragment") { node.childNodes.splice(0).forEach((child,
+      offset) => { child.parent = null; this.#insert(child, index + offset); }); return; }
     node.remove();
     node.parent = this;
     this.childNodes.splice(index, 0, node);
@@ -56,7 +58,8 @@ export function fakePage() {
   FakeNode.TEXT_NODE = 3;
   Object.assign(globalThis, {
     Node: FakeNode, ResizeObserver: class { observe() {} }, requestAnimationFrame: (callback) => callbacks.push(callback),
-    document: { hidden: false, createElement: (tag) => new FakeNode(tag), createElementNS: (_, tag) => new FakeNode(tag), createDocumentFragment: () => new FakeNode("#fragment") },
+    document: { hidden: false, createElement: (tag) => new FakeNode(tag), createElementNS: (_, tag) => new FakeNode(tag),
+      createDocumentFragment: () => new FakeNode("#fragment") },
   });
   return { frame: () => callbacks.splice(0).map((callback) => callback()).length };
 }

@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { decodeEvent, FrameSplitter, toHex } from "../../gateway/console/chat/protobuf.js";
 
-const vectors = readFileSync(new URL("../vectors/events.jsonl", import.meta.url), "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((vector) => vector.proto_hex);
+const vectors = readFileSync(new URL("../vectors/events.jsonl", import.meta.url),
+  "utf8").trim().split("\n").map((line) => JSON.parse(line)).filter((vector) => vector.proto_hex);
 const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (digits) => parseInt(digits, 16));
 /** Members that no protobuf message has. */
 const UNKNOWN = ["note"];
@@ -15,7 +16,8 @@ const EMPTY_LISTS = ["usage", "toolCalls", "pendingToolCallIds", "interruptIds"]
 function comparable(value, key = "") {
   if (Array.isArray(value)) return value.map((item) => comparable(item));
   if (typeof value !== "object" || value === null) return typeof value === "string" ? value.toWellFormed?.() ?? value : value;
-  const entries = Object.entries(value).filter(([name, member]) => member !== undefined && !UNKNOWN.includes(name) && !(EMPTY_LISTS.includes(name) && Array.isArray(member) && !member.length));
+  const entries = Object.entries(value).filter(([name, member]) => member !== undefined && !UNKNOWN.includes(name)
+    && !(EMPTY_LISTS.includes(name) && Array.isArray(member) && !member.length));
   const result = Object.fromEntries(entries.map(([name, member]) => [name, comparable(member, name)]));
   return key === "input" ? { tools: [], context: [], resume: [], ...result } : result;
 }

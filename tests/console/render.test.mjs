@@ -13,7 +13,8 @@ test("a diff gives both texts back, with the fewest changes", () => {
   let seed = 3;
   const nextRandom = (limit) => (seed = (seed * 1103515245 + 12345) % 2147483648) % limit;
   for (let round = 0; round < 500; round += 1) {
-    const before = Array.from({ length: nextRandom(14) }, () => "abcd"[nextRandom(4)]), after = Array.from({ length: nextRandom(14) }, () => "abcd"[nextRandom(4)]);
+    const before = Array.from({ length: nextRandom(14) }, () => "abcd"[nextRandom(4)]),
+      after = Array.from({ length: nextRandom(14) }, () => "abcd"[nextRandom(4)]);
     const rows = diffLines(before.join("\n"), after.join("\n"));
     assert.deepEqual([side(rows, "+"), side(rows, "-")], [before, after]);
     assert.equal(rows.filter((row) => row.kind === " ").length, longestCommon(before, after));
@@ -23,12 +24,14 @@ test("a diff gives both texts back, with the fewest changes", () => {
 /** The length of the longest common subsequence, the slow and plain way. */
 function longestCommon(first, second) {
   const row = Array(second.length + 1).fill(0);
-  for (const a of first) { let last = 0; second.forEach((b, at) => { const previous = row[at + 1]; row[at + 1] = a === b ? last + 1 : Math.max(row[at + 1], row[at]); last = previous; }); }
+  for (const a of first) { let last = 0; second.forEach((b,
+    at) => { const previous = row[at + 1]; row[at + 1] = a === b ? last + 1 : Math.max(row[at + 1], row[at]); last = previous; }); }
   return row.at(-1);
 }
 
 test("lines are numbered on both sides", () => {
-  assert.deepEqual(diffLines("a\nb\nc\n", "a\nx\nc\nd\n").map((row) => [row.kind, row.old, row.new]), [[" ", 1, 1], ["-", 2, null], ["+", null, 2], [" ", 3, 3], ["+", null, 4]]);
+  assert.deepEqual(diffLines("a\nb\nc\n", "a\nx\nc\nd\n").map((row) => [row.kind, row.old, row.new]),
+    [[" ", 1, 1], ["-", 2, null], ["+", null, 2], [" ", 3, 3], ["+", null, 4]]);
   assert.deepEqual(diffLines("", "a").map((row) => row.kind), ["+"]);
   assert.deepEqual(diffLines("", ""), []);
 });
@@ -41,7 +44,8 @@ test("completely different texts are compared in bounded time", () => {
 
 test("a unified diff is parsed, and other text is kept", () => {
   const [first, second] = parsePatch("diff --git a/x.py b/x.py\nindex 1..2\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,3 @@ def f\n a\n-b\n+c\n+--- d\n--- a/y\n+++ /dev/null\n@@ -5 +0,0 @@\n-gone\n");
-  assert.deepEqual([first.path, first.hunks[0].title, first.hunks[0].lines.map((line) => line.kind + line.text)], ["x.py", "def f", [" a", "-b", "+c", "+--- d"]]);
+  assert.deepEqual([first.path, first.hunks[0].title, first.hunks[0].lines.map((line) => line.kind + line.text)],
+    ["x.py", "def f", [" a", "-b", "+c", "+--- d"]]);
   assert.deepEqual([second.path, second.hunks[0].lines], ["y", [{ kind: "-", text: "gone", old: 5, new: null }]]);
   assert.deepEqual(parsePatch("just words\nand more")[0].hunks[0].lines.map((line) => line.text), ["just words", "and more"]);
   assert.deepEqual(parsePatch(""), []);
@@ -80,8 +84,11 @@ test("a terminal bounds its lines and unfinished escapes", () => {
 });
 
 test("each kind of schema gets its control", () => {
-  const kinds = [[{ type: "string" }, "text"], [{ type: "string", maxLength: 5000 }, "lines"], [{ enum: ["a", 1] }, "choice"], [{ oneOf: [{ const: "a", title: "A" }] }, "choice"], [{ type: ["integer", "null"] }, "integer"], [{ type: "boolean" }, "boolean"],
-    [{ type: "array", items: { enum: ["a"] } }, "choices"], [{ type: "array", items: { type: "string" } }, "items"], [{ type: "object", properties: { a: {} } }, "group"], [{ type: "object" }, "json"], [{}, "json"], [{ enum: [{ a: 1 }] }, "json"], [{ type: "array" }, "json"], [{ anyOf: [{ type: "string" }, { type: "number" }] }, "json"]];
+  const kinds = [[{ type: "string" }, "text"], [{ type: "string", maxLength: 5000 }, "lines"], [{ enum: ["a", 1] }, "choice"],
+    [{ oneOf: [{ const: "a", title: "A" }] }, "choice"], [{ type: ["integer", "null"] }, "integer"], [{ type: "boolean" }, "boolean"],
+    [{ type: "array", items: { enum: ["a"] } }, "choices"], [{ type: "array", items: { type: "string" } }, "items"],
+      [{ type: "object", properties: { a: {} } }, "group"], [{ type: "object" }, "json"], [{}, "json"], [{ enum: [{ a: 1 }] }, "json"],
+      [{ type: "array" }, "json"], [{ anyOf: [{ type: "string" }, { type: "number" }] }, "json"]];
   for (const [schema, kind] of kinds) assert.equal(controlFor(schema), kind, JSON.stringify(schema));
   assert.deepEqual(choices({ oneOf: [{ const: 1, title: "One" }, { const: 2 }] }).map(({ value, title }) => [value, title]), [[1, "One"], [2, "2"]]);
 });
@@ -95,9 +102,12 @@ test("references are resolved with a bound", () => {
 });
 
 test("an invalid value has an error message", () => {
-  const cases = [[{ type: "string", minLength: 3 }, "ab"], [{ type: "string", maxLength: 1 }, "ab"], [{ type: "string", pattern: "^\\d+$" }, "x"], [{ type: "string", format: "email" }, "x"], [{ enum: ["a"] }, "b"], [{ type: "integer" }, 1.5], [{ type: "number", minimum: 2 }, 1], [{ type: "number", exclusiveMaximum: 2 }, 2], [{ type: "number", multipleOf: 0.1 }, 0.25], [{ type: "array", minItems: 1 }, []]];
+  const cases = [[{ type: "string", minLength: 3 }, "ab"], [{ type: "string", maxLength: 1 }, "ab"], [{ type: "string", pattern: "^\\d+$" }, "x"],
+    [{ type: "string", format: "email" }, "x"], [{ enum: ["a"] }, "b"], [{ type: "integer" }, 1.5], [{ type: "number", minimum: 2 }, 1],
+    [{ type: "number", exclusiveMaximum: 2 }, 2], [{ type: "number", multipleOf: 0.1 }, 0.25], [{ type: "array", minItems: 1 }, []]];
   for (const [schema, value] of cases) assert.notEqual(validationError(schema, value, true), "", JSON.stringify([schema, value]));
-  assert.deepEqual([validationError({ type: "string" }, "", true) !== "", validationError({ type: "string", minLength: 3 }, undefined, false), validationError({ type: "number", multipleOf: 0.1 }, 0.3, true), validationError({ type: "string", pattern: "(" }, "x", true)], [true, "", "", ""]);
+  assert.deepEqual([validationError({ type: "string" }, "", true) !== "", validationError({ type: "string", minLength: 3 }, undefined, false),
+    validationError({ type: "number", multipleOf: 0.1 }, 0.3, true), validationError({ type: "string", pattern: "(" }, "x", true)], [true, "", "", ""]);
 });
 
 test("a pattern that could block the page is not evaluated", () => {
@@ -109,15 +119,18 @@ test("a pattern that could block the page is not evaluated", () => {
 test("a snapshot is flattened and grouped in AG-UI's order", () => {
   const values = flatten({ tools: { items: [{ name: "x" }], supported: false }, identity: { name: "A", metadata: {} }, custom: { mux: { a: 1 } } });
   assert.deepEqual(values, { "tools.items": [{ name: "x" }], "tools.supported": false, "identity.name": "A", "identity.metadata": {}, "custom.mux.a": 1 });
-  assert.deepEqual(groupPaths(Object.keys(values)), [["identity", ["identity.name", "identity.metadata"]], ["tools", ["tools.supported", "tools.items"]], ["custom.mux", ["custom.mux.a"]]]);
-  assert.deepEqual([pathInGroup("custom.mux.a"), pathInGroup("tools.items"), summarize([{ name: "x" }, "y"]), summarize("z".repeat(99), 5)], ["a", "items", "x, y", "zzzz…"]);
+  assert.deepEqual(groupPaths(Object.keys(values)),
+    [["identity", ["identity.name", "identity.metadata"]], ["tools", ["tools.supported", "tools.items"]], ["custom.mux", ["custom.mux.a"]]]);
+  assert.deepEqual([pathInGroup("custom.mux.a"), pathInGroup("tools.items"), summarize([{ name: "x" }, "y"]), summarize("z".repeat(99), 5)],
+    ["a", "items", "x, y", "zzzz…"]);
   assert.ok(isEqual({ a: 1, b: [2] }, { b: [2], a: 1 }) && !isEqual([1, 2], [2, 1]) && comparePaths(AGUI_PATHS[0], "zzz") < 0);
 });
 
 test("error messages are full sentences", () => {
   const message = (schema, value) => validationError(schema, value, true);
   assert.equal(message({ type: "string", format: "email" }, "x"), "This is not an e-mail address.");
-  assert.deepEqual([message({ type: "array", minItems: 1 }, []), message({ type: "array", minItems: 2 }, [])], ["Enter at least 1 entry.", "Enter at least 2 entries."]);
+  assert.deepEqual([message({ type: "array", minItems: 1 }, []), message({ type: "array", minItems: 2 }, [])],
+    ["Enter at least 1 entry.", "Enter at least 2 entries."]);
   assert.equal(message({ type: "string", maxLength: 1 }, "ab"), "Enter at most 1 character.");
 });
 

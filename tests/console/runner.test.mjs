@@ -29,7 +29,8 @@ async function receiveRun(...responses) {
     if (response instanceof Error) throw response;
     return response;
   };
-  const runner = new Runner("demo", new AbortController().signal, { onEvents: (batch) => events.push(...batch), onState: (state) => states.push(state), format: () => "sse" });
+  const runner = new Runner("demo", new AbortController().signal,
+    { onEvents: (batch) => events.push(...batch), onState: (state) => states.push(state), format: () => "sse" });
   const failed = await runner.start({ runId: "r 1" }).then(() => null, (problem) => problem);
   return { requests, numbers: events.map(({ number }) => number), states, failed };
 }
@@ -48,7 +49,8 @@ test("after a break the run continues after the last event, without duplicates",
 });
 
 test("a refusal is reported at once with the gateway's message", async () => {
-  const refusal = new Response(JSON.stringify({ detail: "no images", code: "CAPABILITY_ERROR" }), { status: 422, headers: { "content-type": "application/problem+json" } });
+  const refusal = new Response(JSON.stringify({ detail: "no images", code: "CAPABILITY_ERROR" }),
+    { status: 422, headers: { "content-type": "application/problem+json" } });
   const { requests, failed } = await receiveRun(refusal);
   assert.deepEqual([requests.length, failed.message, failed.code], [1, "no images", "CAPABILITY_ERROR"]);
 });

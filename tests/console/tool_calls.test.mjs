@@ -24,7 +24,8 @@ test("the status of a call", () => {
 });
 
 test("changes are read from metadata, patches and arguments", () => {
-  assert.deepEqual(readDiffs(call({ meta: { acp: { diffs: [{ path: "a", oldText: "1", newText: "2" }, { path: "b", newText: "new" }, { tooLarge: true }] } } })),
+  assert.deepEqual(readDiffs(call({ meta: { acp: { diffs: [{ path: "a", oldText: "1", newText: "2" }, { path: "b", newText: "new" },
+    { tooLarge: true }] } } })),
     [{ path: "a", oldText: "1", newText: "2" }, { path: "b", oldText: undefined, newText: "new" }]);
   assert.deepEqual(readDiffs(call({ meta: { opencode: { diff: "--- a\n+++ a\n@@ -1 +1 @@\n-1\n+2" } } })), [{ patch: "--- a\n+++ a\n@@ -1 +1 @@\n-1\n+2" }]);
   assert.deepEqual(readDiffs(call({ args: '{"file_path":"a","old_string":"1","new_string":"2"}' })), [{ path: "a", oldText: "1", newText: "2" }]);
@@ -38,7 +39,8 @@ test("arguments are summarized, also while they are incomplete", () => {
 
 test("the console tool can be called with its defaults", () => {
   const [{ tool }] = CONSOLE_TOOLS, { question, options } = tool.parameters.properties;
-  assert.deepEqual(readQuestion(JSON.stringify({ question: question.default, options: options.default })), { text: question.default, options: options.default });
+  assert.deepEqual(readQuestion(JSON.stringify({ question: question.default, options: options.default })),
+    { text: question.default, options: options.default });
   assert.deepEqual(readQuestion("{"), { text: "Pick one", options: [] });
   assert.deepEqual([isConsoleTool("pick_option"), isConsoleTool("mcp__client__pick_option"), isConsoleTool("rm")], [true, true, false]);
 });
@@ -54,10 +56,13 @@ test("unanswered calls of console tools are still pending after a reload", () =>
 
 test("a patch is applied completely or not at all, and never in place", () => {
   const before = Object.freeze({ list: Object.freeze([1, 2, 3]), deep: Object.freeze({ "a/b": 1 }) });
-  assert.deepEqual(applyPatch(before, [{ op: "add", path: "/list/1", value: 9 }, { op: "remove", path: "/list/0" }, { op: "replace", path: "/deep/a~1b", value: 2 }]), { list: [9, 2, 3], deep: { "a/b": 2 } });
-  assert.deepEqual(applyPatch(before, [{ op: "move", from: "/list/0", path: "/first" }, { op: "copy", from: "/first", path: "/list/-" }]), { list: [2, 3, 1], deep: { "a/b": 1 }, first: 1 });
+  assert.deepEqual(applyPatch(before, [{ op: "add", path: "/list/1", value: 9 }, { op: "remove", path: "/list/0" },
+    { op: "replace", path: "/deep/a~1b", value: 2 }]), { list: [9, 2, 3], deep: { "a/b": 2 } });
+  assert.deepEqual(applyPatch(before, [{ op: "move", from: "/list/0", path: "/first" }, { op: "copy", from: "/first", path: "/list/-" }]),
+    { list: [2, 3, 1], deep: { "a/b": 1 }, first: 1 });
   assert.equal(applyPatch(before, [{ op: "remove", path: "/list/0" }, { op: "test", path: "/list/0", value: 7 }]), undefined);
-  for (const malformed of [null, {}, [null], [{}], [{ op: "add", path: "x" }], [{ op: "add", path: "/list/9", value: 1 }], [{ op: "replace", path: "/none", value: 1 }]]) assert.equal(applyPatch(before, malformed), undefined);
+  for (const malformed of [null, {}, [null], [{}], [{ op: "add", path: "x" }], [{ op: "add", path: "/list/9", value: 1 }],
+    [{ op: "replace", path: "/none", value: 1 }]]) assert.equal(applyPatch(before, malformed), undefined);
 });
 
 test("a patch never reaches a prototype", () => {
@@ -68,7 +73,8 @@ test("a patch never reaches a prototype", () => {
 
 test("a shell reads the curl command correctly, with all quotes", () => {
   const body = { say: "it's `here` $HOME \\ \"quoted\"\nnext" };
-  const output = spawnSync("sh", ["-c", toCurl("http://localhost/a b", { body, token: true }).replace(/^curl -N/, 'printf "%s\\n"')], { encoding: "utf8", env: { AGUI_GATEWAY_TOKEN: "t" } });
+  const output = spawnSync("sh", ["-c", toCurl("http://localhost/a b", { body, token: true }).replace(/^curl -N/, 'printf "%s\\n"')],
+    { encoding: "utf8", env: { AGUI_GATEWAY_TOKEN: "t" } });
   assert.ok(output.stdout.includes(JSON.stringify(body)), output.stdout);
   assert.ok(output.stdout.includes("authorization: Bearer t"));
 });

@@ -30,7 +30,8 @@ export class Approvals {
     this.drawn = key;
     const hadFocus = this.node.contains(document.activeElement);
     const onAnswer = (advance) => this.#update(advance);
-    this.open = [...interrupts.map((interrupt) => interruptCard(interrupt, this.session, onAnswer)), ...calls.map((id) => toolCallCard(id, this.session, onAnswer))];
+    this.open = [...interrupts.map((interrupt) => interruptCard(interrupt, this.session, onAnswer)),
+      ...calls.map((id) => toolCallCard(id, this.session, onAnswer))];
     this.node.hidden = !this.open.length;
     this.cancelButton.hidden = !interrupts.length;
     this.cancelButton.textContent = interrupts.length > 1 ? "Cancel all" : "Cancel";

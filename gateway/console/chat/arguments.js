@@ -27,5 +27,6 @@ function hasLines(value, depth = 0) {
 function valueView(value, depth) {
   if (typeof value === "string" && hasLines(value)) return h("pre", { class: "args-text", dataset: { testid: "args-text" } }, value);
   if (!hasLines(value, depth)) return h("code", {}, JSON.stringify(value));
-  return Object.entries(value).map(([name, inner]) => h("div", { class: "args-member" }, h("span", { class: "small muted mono" }, name), valueView(inner, depth + 1)));
+  return Object.entries(value).map(([name, inner]) => h("div", { class: "args-member" }, h("span", { class: "small muted mono" }, name),
+    valueView(inner, depth + 1)));
 }

@@ -25,7 +25,8 @@ export class Attachments {
   get hasFiles() { return this.files.length > 0; }
 
   #button({ key, label, icon: name, accept }) {
-    const input = h("input", { type: "file", hidden: true, multiple: true, accept, "aria-label": label, dataset: { testid: `attach-${key}` }, on: { change: () => { this.add(input.files); input.value = ""; } } });
+    const input = h("input", { type: "file", hidden: true, multiple: true, accept, "aria-label": label, dataset: { testid: `attach-${key}` },
+      on: { change: () => { this.add(input.files); input.value = ""; } } });
     return [h("button", { class: "btn quiet only", type: "button", title: label, "aria-label": label, on: { click: () => input.click() } }, icon(name)), input];
   }
 
@@ -57,8 +58,10 @@ export class Attachments {
 
   #draw() {
     this.list.hidden = !this.hasFiles;
-    fill(this.list, this.files.map((file) => h("li", { class: "tag" }, file.type === "image" ? h("img", { src: `data:${file.mimeType};base64,${file.value}`, alt: "" }) : icon("file"),
-      file.name, h("button", { class: "btn quiet only", type: "button", "aria-label": `Remove ${file.name}`, on: { click: () => { this.files = this.files.filter((other) => other !== file); this.#draw(); } } }, icon("close")))));
+    fill(this.list, this.files.map((file) => h("li", { class: "tag" },
+      file.type === "image" ? h("img", { src: `data:${file.mimeType};base64,${file.value}`, alt: "" }) : icon("file"),
+      file.name, h("button", { class: "btn quiet only", type: "button", "aria-label": `Remove ${file.name}`,
+        on: { click: () => { this.files = this.files.filter((other) => other !== file); this.#draw(); } } }, icon("close")))));
   }
 
   /** The message content as AG-UI parts. */

@@ -83,7 +83,8 @@ function configPicker(option) {
   const choices = option.type === "boolean"
     ? [{ id: "true", name: "on" }, { id: "false", name: "off" }]
     : list(option.options).map(({ value, name, description, group }) => ({ id: value, name, description, group }));
-  return { id: `config:${option.id}`, config: option.id, name: option.name ?? option.id, kind: option.type, current: String(option.value ?? ""), options: choices, set: "config" };
+  return { id: `config:${option.id}`, config: option.id, name: option.name ?? option.id, kind: option.type, current: String(option.value ?? ""),
+    options: choices, set: "config" };
 }
 
 /** The effort levels of the model, else those of the agent. The empty choice means the agent's default. */
@@ -106,6 +107,8 @@ export function suggestedMessages(capabilities) {
 /** Token counts, summed over the entries of a usage report. */
 export function sumTokens(usage) {
   const sums = {};
-  for (const entry of list(usage)) for (const [name, count] of Object.entries(object(entry))) if (typeof count === "number") sums[name] = (sums[name] ?? 0) + count;
+  for (const entry of list(usage)) {
+    for (const [name, count] of Object.entries(object(entry))) if (typeof count === "number") sums[name] = (sums[name] ?? 0) + count;
+  }
   return sums;
 }

@@ -12,7 +12,8 @@ export const CONSOLE_TOOLS = [{
       type: "object",
       properties: {
         question: { type: "string", description: "What to ask, in one sentence.", default: "What shall it be?" },
-        options: { type: "array", items: { type: "string" }, minItems: 1, description: "Two to six short options.", default: ["Tea", "Coffee", "Nothing, thank you"] },
+        options: { type: "array", items: { type: "string" }, minItems: 1, description: "Two to six short options.",
+          default: ["Tea", "Coffee", "Nothing, thank you"] },
       },
       required: ["question", "options"],
     },

@@ -43,7 +43,8 @@ export class Completion {
     fill(this.node, this.matches.map((command, index) => h("li", {
       role: "option", id: `${this.id}-${index}`, "aria-selected": index === this.selected ? "true" : "false",
       on: { mousedown: (event) => { event.preventDefault(); this.#accept(command); } },
-    }, h("code", {}, `/${command.name}`), command.hint && h("span", { class: "muted small" }, command.hint), h("span", { class: "muted clip" }, command.description ?? ""))));
+    }, h("code", {}, `/${command.name}`), command.hint && h("span", { class: "muted small" }, command.hint),
+      h("span", { class: "muted clip" }, command.description ?? ""))));
     if (this.node.hidden) this.input.removeAttribute("aria-activedescendant");
     else this.input.setAttribute("aria-activedescendant", `${this.id}-${this.selected}`);
   }
@@ -63,6 +64,9 @@ export class Completion {
 /** Exact matches first, then commands that start with the text, then commands that contain it. */
 export function matchCommands(commands, typed) {
   const query = typed.toLowerCase();
-  const rank = ({ name }) => { const index = name.toLowerCase().indexOf(query); return index < 0 ? 2 : name.toLowerCase() === query ? -1 : Math.min(index, 1); };
+  const rank = ({ name }) => {
+    const index = name.toLowerCase().indexOf(query);
+    return index < 0 ? 2 : name.toLowerCase() === query ? -1 : Math.min(index, 1);
+  };
   return commands.filter((command) => rank(command) < 2).sort((first, second) => rank(first) - rank(second));
 }

@@ -18,14 +18,18 @@ export class Composer {
     this.completion = new Completion(session, this.input);
     this.pickers = new Pickers(session);
     this.sendButton = h("button", { class: "btn primary only", type: "submit", "aria-label": "Send" }, icon("arrow"));
-    this.stopButton = h("button", { class: "btn only stop", type: "button", "aria-label": "Stop", hidden: true, on: { click: () => session.stop() } }, icon("stop"));
-    this.delivery = h("select", { class: "pick", "aria-label": "Delivery", hidden: true, on: { change: () => (session.queue.delivery.value = this.delivery.value) } });
+    this.stopButton = h("button", { class: "btn only stop", type: "button", "aria-label": "Stop", hidden: true,
+      on: { click: () => session.stop() } }, icon("stop"));
+    this.delivery = h("select", { class: "pick", "aria-label": "Delivery", hidden: true,
+      on: { change: () => (session.queue.delivery.value = this.delivery.value) } });
     this.queued = h("ul", { class: "queued", "aria-label": "Queued messages", hidden: true, dataset: { testid: "queued" } });
     this.hint = h("p", { class: "hint small muted" });
-    const commands = h("button", { class: "btn quiet only", type: "button", "aria-label": "Commands", title: "Commands (Ctrl K)", on: { click: openPalette } }, icon("slash"));
+    const commands = h("button", { class: "btn quiet only", type: "button", "aria-label": "Commands", title: "Commands (Ctrl K)",
+      on: { click: openPalette } }, icon("slash"));
     this.node = h("form", { class: "composer", "aria-label": "Write a message", on: { submit: (event) => { event.preventDefault(); this.send(); } } },
       this.completion.node, this.queued, this.attachments.list, this.input,
-      h("div", { class: "row wrap tools" }, this.attachments.buttons, commands, this.pickers.node, h("span", { class: "grow" }), this.delivery, this.stopButton, this.sendButton), this.hint);
+      h("div", { class: "row wrap tools" }, this.attachments.buttons, commands, this.pickers.node, h("span", { class: "grow" }), this.delivery,
+        this.stopButton, this.sendButton), this.hint);
     this.attachments.acceptDrops(this.node);
     session.queue.waiting.subscribe((deliveries) => this.#showQueue(deliveries), session.abort);
     for (const source of [session.run, session.threadVersion, session.capabilities, session.connection]) source.subscribe(() => this.#show(), session.abort);
@@ -40,14 +44,17 @@ export class Composer {
     this.sendButton.disabled = this.isBlocked;
     this.sendButton.setAttribute("aria-label", canQueue ? "Queue" : "Send");
     this.delivery.hidden = !canQueue || modes.length < 2;
-    if (canQueue && this.delivery.options.length !== modes.length) fill(this.delivery, modes.map((mode) => h("option", { value: mode }, DELIVERY_LABELS[mode] ?? mode)));
+    if (canQueue && this.delivery.options.length !== modes.length) fill(this.delivery,
+      modes.map((mode) => h("option", { value: mode }, DELIVERY_LABELS[mode] ?? mode)));
     this.input.placeholder = this.isBlocked ? "Answer the request above to continue" : `Message ${session.capabilities.value.identity?.name ?? session.agent}`;
-    this.hint.textContent = session.run.value === "lost" ? "The connection was lost. Reconnecting…" : session.connection.value === "lost" ? "The gateway cannot be reached. Reconnecting…" : "";
+    this.hint.textContent = session.run.value === "lost" ? "The connection was lost. Reconnecting…" : session.connection.value === "lost"
+      ? "The gateway cannot be reached. Reconnecting…" : "";
   }
 
   #showQueue(deliveries) {
     this.queued.hidden = !deliveries.length;
-    fill(this.queued, deliveries.map(({ message, reason, delivery }) => h("li", { class: "row small", title: reason }, h("span", { class: "tag" }, `queued: ${DELIVERY_LABELS[delivery] ?? delivery}`),
+    fill(this.queued, deliveries.map(({ message, reason, delivery }) => h("li", { class: "row small", title: reason },
+      h("span", { class: "tag" }, `queued: ${DELIVERY_LABELS[delivery] ?? delivery}`),
       h("span", { class: "clip grow" }, typeof message.content === "string" ? message.content : "Message with attachments"))));
   }
 

@@ -11,14 +11,17 @@ const END_TOLERANCE_PX = 200;
 export class EventsTab {
   constructor(session) {
     Object.assign(this, { session, limit: PAGE_ROWS, seen: -1 });
-    this.filter = h("input", { type: "search", placeholder: "Filter by type, text or #number", "aria-label": "Filter events", on: { input: () => { this.limit = PAGE_ROWS; this.update(true); } } });
-    this.format = h("select", { class: "pick", "aria-label": "Wire format of the next run", dataset: { testid: "wire-format" }, on: { change: () => (session.format.value = this.format.value) } },
+    this.filter = h("input", { type: "search", placeholder: "Filter by type, text or #number", "aria-label": "Filter events",
+      on: { input: () => { this.limit = PAGE_ROWS; this.update(true); } } });
+    this.format = h("select", { class: "pick", "aria-label": "Wire format of the next run", dataset: { testid: "wire-format" },
+      on: { change: () => (session.format.value = this.format.value) } },
       h("option", { value: "sse" }, "SSE"), session.capabilities.value.transport?.httpBinary && h("option", { value: "protobuf" }, "Protobuf"),
       session.capabilities.value.transport?.websocket && h("option", { value: "websocket" }, "WebSocket"));
     this.count = h("span", { class: "small muted" });
     this.rows = h("ol", { class: "events", dataset: { testid: "events" } });
     this.older = h("button", { class: "btn quiet", hidden: true, on: { click: () => { this.limit += PAGE_ROWS; this.update(true); } } }, "Show older");
-    this.node = h("div", { class: "events-tab" }, h("div", { class: "row pad" }, this.filter, this.format), h("div", { class: "row pad thin" }, this.count, h("span", { class: "grow" }), this.older), this.rows);
+    this.node = h("div", { class: "events-tab" }, h("div", { class: "row pad" }, this.filter, this.format),
+      h("div", { class: "row pad thin" }, this.count, h("span", { class: "grow" }), this.older), this.rows);
   }
 
   update(redraw = false) {
@@ -64,7 +67,8 @@ const formatArrival = (at) => (Number.isFinite(at) ? new Date(at).toISOString().
 function buildRow(entry) {
   const { number, at, event } = entry;
   const details = h("details", { class: "event", dataset: { type: event.type } },
-    h("summary", {}, h("span", { class: "seq mono" }, number), h("span", { class: "mono muted" }, formatArrival(at)), h("span", { class: "type mono" }, event.type), h("span", { class: "clip muted mono grow" }, eventSummary(event))));
+    h("summary", {}, h("span", { class: "seq mono" }, number), h("span", { class: "mono muted" }, formatArrival(at)),
+      h("span", { class: "type mono" }, event.type), h("span", { class: "clip muted mono grow" }, eventSummary(event))));
   details.addEventListener("toggle", () => details.append(fullView(entry)), { once: true });
   return h("li", {}, details);
 }
@@ -80,5 +84,6 @@ function fullView(entry) {
   const json = h("pre", {}, JSON.stringify(entry.event, null, 2));
   if (!entry.bytes) return json;
   const shown = entry.bytes.subarray(0, MAX_SHOWN_BYTES);
-  return h("div", {}, h("pre", { class: "hex", dataset: { testid: "hex" } }, toHex(shown), entry.bytes.length > shown.length && ` … ${entry.bytes.length} bytes`), json);
+  return h("div", {}, h("pre", { class: "hex", dataset: { testid: "hex" } }, toHex(shown),
+    entry.bytes.length > shown.length && ` … ${entry.bytes.length} bytes`), json);
 }

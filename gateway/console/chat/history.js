@@ -13,10 +13,12 @@ export class History {
   constructor(session) {
     this.session = session;
     this.list = h("ul", { class: "thread-list" });
-    this.forkButton = h("button", { class: "btn quiet only", type: "button", hidden: true, "aria-label": "Fork", title: "Continue in a copy of this thread", on: { click: () => this.#fork() } }, icon("fork"));
+    this.forkButton = h("button", { class: "btn quiet only", type: "button", hidden: true, "aria-label": "Fork",
+      title: "Continue in a copy of this thread", on: { click: () => this.#fork() } }, icon("fork"));
     this.node = h("section", { class: "history", "aria-label": "Threads", dataset: { testid: "history" } },
       h("div", { class: "row head" }, h("h2", { class: "grow" }, "Threads"), this.forkButton,
-        h("a", { class: "btn quiet", href: chatAddress(session.agent, newThreadId()), on: { click: (event) => { event.currentTarget.href = chatAddress(session.agent, newThreadId()); } } }, icon("plus"), "New")), this.list);
+        h("a", { class: "btn quiet", href: chatAddress(session.agent, newThreadId()),
+          on: { click: (event) => { event.currentTarget.href = chatAddress(session.agent, newThreadId()); } } }, icon("plus"), "New")), this.list);
     session.capabilities.subscribe(() => this.#showFork(), session.abort);
     session.isStored.subscribe(() => this.#showFork(), session.abort);
     session.threads.subscribe(() => this.#draw(), session.abort);
@@ -47,24 +49,31 @@ export class History {
   /** Redraws only after a change, and keeps the keyboard focus in the list. */
   #draw() {
     if (this.node.hidden) return;
-    const threads = this.session.threads.value, key = JSON.stringify(threads.map(({ threadId, title, updated, status }) => [threadId, title, status, formatAge(updated)]));
+    const threads = this.session.threads.value,
+      key = JSON.stringify(threads.map(({ threadId, title, updated, status }) => [threadId, title, status, formatAge(updated)]));
     if (key === this.drawn) return;
     this.drawn = key;
     const { activeElement } = document, focusKey = this.list.contains(activeElement) ? activeElement.dataset.focusKey : undefined;
-    fill(this.list, threads.length ? threads.map((thread) => this.#row(thread)) : h("li", { class: "muted small" }, "No threads yet. Send a message to start one."));
+    fill(this.list, threads.length ? threads.map((thread) => this.#row(thread))
+      : h("li", { class: "muted small" }, "No threads yet. Send a message to start one."));
     if (focusKey) [...this.list.querySelectorAll("[data-focus-key]")].find((node) => node.dataset.focusKey === focusKey)?.focus();
   }
 
   #row({ threadId, title, updated, status }) {
     const isCurrent = threadId === this.session.thread, name = title || threadId, label = STATUS_LABELS[status];
     return h("li", { class: "thread-row" },
-      h("a", { href: chatAddress(this.session.agent, threadId), "aria-current": isCurrent ? "page" : undefined, title: threadId, dataset: { focusKey: `open ${threadId}` } }, h("span", { class: "clip" }, name), h("span", { class: "small muted" }, formatAge(updated), label && ` · ${label}`)),
-      h("button", { class: "btn quiet only", type: "button", dataset: { focusKey: `delete ${threadId}` }, "aria-label": "Delete this thread", title: `Delete “${name}”`, on: { click: () => this.#delete(threadId, name) } }, icon("trash")));
+      h("a", { href: chatAddress(this.session.agent, threadId), "aria-current": isCurrent ? "page" : undefined, title: threadId,
+        dataset: { focusKey: `open ${threadId}` } }, h("span", { class: "clip" }, name),
+        h("span", { class: "small muted" }, formatAge(updated), label && ` · ${label}`)),
+      h("button", { class: "btn quiet only", type: "button", dataset: { focusKey: `delete ${threadId}` }, "aria-label": "Delete this thread",
+        title: `Delete “${name}”`, on: { click: () => this.#delete(threadId, name) } }, icon("trash")));
   }
 
   async #delete(threadId, name) {
-    const isConfirmed = await openDialog("Delete this thread?", (close) => h("div", { class: "stack" }, h("p", {}, `This deletes “${name}” and all of its messages. You cannot undo this.`),
-      h("div", { class: "row" }, h("button", { class: "btn danger", on: { click: () => close(true) } }, "Delete"), h("button", { class: "btn", on: { click: () => close(false) } }, "Cancel"))));
+    const isConfirmed = await openDialog("Delete this thread?",
+      (close) => h("div", { class: "stack" }, h("p", {}, `This deletes “${name}” and all of its messages. You cannot undo this.`),
+      h("div", { class: "row" }, h("button", { class: "btn danger", on: { click: () => close(true) } }, "Delete"),
+        h("button", { class: "btn", on: { click: () => close(false) } }, "Cancel"))));
     if (!isConfirmed) return;
     try {
       await deleteThread(this.session.agent, threadId);

@@ -22,14 +22,16 @@ export class Inspector {
     this.bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Inspector", on: { keydown: (event) => this.#onKey(event) } });
     this.body = h("div", { class: "tab-body", role: "tabpanel", id: "inspector-panel", tabIndex: -1 });
     this.node = h("section", { class: "inspector", "aria-label": "Inspector", hidden: true, dataset: { testid: "inspector" } },
-      h("div", { class: "row head" }, this.bar, h("span", { class: "grow" }), h("button", { class: "btn quiet only", "aria-label": "Close the inspector", on: { click: close } }, icon("close"))), this.body);
+      h("div", { class: "row head" }, this.bar, h("span", { class: "grow" }),
+        h("button", { class: "btn quiet only", "aria-label": "Close the inspector", on: { click: close } }, icon("close"))), this.body);
     this.current = this.tabs[0];
   }
 
   show(id = this.current.id) {
     this.current = this.tabs.find((tab) => tab.id === id) ?? this.tabs[0];
     fill(this.bar, this.tabs.map((tab) => h("button", {
-      class: "tab", role: "tab", id: `tab-${tab.id}`, type: "button", "aria-selected": tab === this.current ? "true" : "false", tabIndex: tab === this.current ? 0 : -1, "aria-controls": "inspector-panel",
+      class: "tab", role: "tab", id: `tab-${tab.id}`, type: "button", "aria-selected": tab === this.current ? "true" : "false",
+        tabIndex: tab === this.current ? 0 : -1, "aria-controls": "inspector-panel",
       on: { click: () => this.show(tab.id) },
     }, tab.name)));
     this.body.setAttribute("aria-labelledby", `tab-${this.current.id}`);

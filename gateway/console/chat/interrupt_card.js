@@ -12,7 +12,8 @@ let cardCount = 0;
 /** `onAnswer(advance)`: called after each change of the answer. */
 export function interruptCard(interrupt, session, onAnswer) {
   const request = readInterrupt(interrupt), call = session.model.find("tool", interrupt.toolCallId), id = `question-${(cardCount += 1)}`;
-  const clock = h("span", { class: "tag clock", hidden: true, role: "timer" }), answers = h("div", { class: "row wrap answers" }), below = h("div", { class: "below" }), outcome = h("div", { class: "answer small", hidden: true });
+  const clock = h("span", { class: "tag clock", hidden: true, role: "timer" }), answers = h("div", { class: "row wrap answers" }),
+    below = h("div", { class: "below" }), outcome = h("div", { class: "answer small", hidden: true });
   const extra = request.extra && formFromSchema(request.extra, {});
   let answer = null, isExpired = false;
 
@@ -31,25 +32,29 @@ export function interruptCard(interrupt, session, onAnswer) {
     onAnswer(false);
     node.focus();
   }
-  const resolve = (payload, label) => choose({ status: "resolved", ...(payload === undefined ? {} : { payload: { ...filledFields(extra), ...payload } }) }, label);
+  const resolve = (payload, label) => choose({ status: "resolved",
+    ...(payload === undefined ? {} : { payload: { ...filledFields(extra), ...payload } }) }, label);
   const cancel = () => choose({ status: "cancelled" }, "cancelled");
 
   fill(answers, request.choices.map((choice) => choiceButton(choice, () => (choice.cancels ? cancel() : resolve(choice.payload, choice.label)))),
     request.edits && h("button", { class: "btn", type: "button", on: { click: edit } }, "Approve with changes…"));
   const quietButton = (label, click) => h("button", { class: "btn quiet", type: "button", on: { click } }, label);
-  if (request.form) fill(below, formFromSchema(request.form, { submit: (payload) => choose({ status: "resolved", payload }, "form completed"), actions: [quietButton("Cancel", cancel)] }).node);
+  if (request.form) fill(below, formFromSchema(request.form,
+    { submit: (payload) => choose({ status: "resolved", payload }, "form completed"), actions: [quietButton("Cancel", cancel)] }).node);
   const feedback = extra && h("details", { class: "extra" }, h("summary", {}, "Add feedback"), extra.node);
 
   function edit() {
     const args = parseArguments(call?.args ?? ""), submit = (editedArgs) => resolve({ approved: true, editedArgs }, "approved with changes");
-    const form = formFromSchema(editSchema(request.edits, args), { initial: args, submit, submitLabel: "Approve with these changes", actions: [quietButton("Discard changes", () => { fill(below); answers.hidden = false; })] });
+    const discard = quietButton("Discard changes", () => { fill(below); answers.hidden = false; });
+    const form = formFromSchema(editSchema(request.edits, args), { initial: args, submit, submitLabel: "Approve with these changes", actions: [discard] });
     answers.hidden = true;
     fill(below, form.node);
     below.querySelector("input, textarea, select")?.focus();
   }
 
   const node = h("article", { class: "card question", tabIndex: -1, "aria-labelledby": id, dataset: { testid: "interrupt" } },
-    h("div", { class: "row top" }, h("p", { id, class: "grow question-text" }, request.message), clock), subjectView(interrupt, call), answers, below, feedback, outcome);
+    h("div", { class: "row top" }, h("p", { id, class: "grow question-text" }, request.message), clock),
+    subjectView(interrupt, call), answers, below, feedback, outcome);
   return {
     node,
     answer: () => (isExpired ? null : answer),
@@ -92,5 +97,6 @@ function subjectView(interrupt, call) {
 
 /** The fields that the user filled in: an empty field is no answer. */
 function filledFields(form) {
-  return form ? Object.fromEntries(Object.entries(form.value() ?? {}).filter(([, value]) => value !== "" && value !== undefined && value !== null && value !== false)) : {};
+  const isFilled = ([, value]) => value !== "" && value !== undefined && value !== null && value !== false;
+  return form ? Object.fromEntries(Object.entries(form.value() ?? {}).filter(isFilled)) : {};
 }

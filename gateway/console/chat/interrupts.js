@@ -27,7 +27,8 @@ function readOptions(field, interrupt) {
   const kinds = new Map(options.map((option) => [option?.optionId, String(option?.kind ?? "")]));
   const choices = Array.isArray(field.oneOf) ? field.oneOf.map(({ const: id, title, description }) => ({ id, label: title ?? id, about: description }))
     : (Array.isArray(field.enum) ? field.enum : []).map((id) => ({ id, label: id }));
-  return choices.map(({ id, label, about }) => ({ label: String(label), about, kind: optionKind(kinds.get(id) || String(id)), always: /always|session/i.test(kinds.get(id) || String(id)), payload: { optionId: id } }));
+  return choices.map(({ id, label, about }) => ({ label: String(label), about, kind: optionKind(kinds.get(id) || String(id)),
+    always: /always|session/i.test(kinds.get(id) || String(id)), payload: { optionId: id } }));
 }
 
 const optionKind = (text) => (/reject|deny|decline|cancel|refus|abort|\bno\b/i.test(text) ? "reject" : "allow");

@@ -16,7 +16,8 @@ export class MessageList {
   constructor(model, context) {
     Object.assign(this, { model, context, views: new Map(), epoch: -1, appended: 0, older: [] });
     this.container = h("div", { class: "items" });
-    this.node = h("div", { class: "log", role: "log", "aria-label": "Conversation", "aria-relevant": "additions", tabIndex: 0, dataset: { testid: "log" }, on: { scroll: () => this.#onScroll() } }, this.container);
+    this.node = h("div", { class: "log", role: "log", "aria-label": "Conversation", "aria-relevant": "additions", tabIndex: 0,
+      dataset: { testid: "log" }, on: { scroll: () => this.#onScroll() } }, this.container);
     this.jumpButton = h("button", { class: "btn jump", hidden: true, on: { click: () => this.scrollToEnd() } }, icon("down"), "Newest");
     this.isFollowing = true;
     this.isScheduled = false;

@@ -145,7 +145,8 @@ export class Model {
   // -- tools
 
   ensureToolCall(event) {
-    const item = this.ensureItem("tool", event.toolCallId, { name: text(event.toolCallName), args: "", meta: {}, outputs: [], subagent: this.#ensureSubagent(event.subagentRunId) });
+    const item = this.ensureItem("tool", event.toolCallId,
+      { name: text(event.toolCallName), args: "", meta: {}, outputs: [], subagent: this.#ensureSubagent(event.subagentRunId) });
     if (event.type === "TOOL_CALL_START") item.open = true;
     if (!item.name) item.name = text(event.toolCallName);
     this.#mergeVendorData(item, event.metadata);
@@ -237,7 +238,8 @@ export class Model {
       for (const call of list(message.toolCalls)) keep.add(`tool:${call?.id}`);
       if (message.role === "tool") keep.add(`tool:${message.toolCallId}`);
     }
-    const isDropped = (item) => !keep.has(item.key) && (item.kind === "message" || item.kind === "tool" || (item.kind === "reasoning" && roles.has("reasoning")));
+    const isDropped = (item) => !keep.has(item.key)
+      && (item.kind === "message" || item.kind === "tool" || (item.kind === "reasoning" && roles.has("reasoning")));
     if (this.items.some(isDropped)) {
       for (const item of this.items.filter(isDropped)) this.#itemsByKey.delete(item.key);
       this.items = this.items.filter((item) => !isDropped(item));
@@ -251,7 +253,8 @@ function readContent(content) {
   return Array.isArray(content) ? { parts: content, text: content.map((part) => text(part?.text)).join("\n").trim() } : { text: text(content) };
 }
 
-const isOutputAppend = (patch) => Array.isArray(patch) && patch.length > 0 && patch.every((operation) => operation?.op === "add" && operation.path === "/output/-");
+const isOutputAppend = (patch) => Array.isArray(patch) && patch.length > 0
+  && patch.every((operation) => operation?.op === "add" && operation.path === "/output/-");
 
 /** @type {Record<string, (this: Model, event: any) => void>} */
 const HANDLERS = {
@@ -299,7 +302,8 @@ const HANDLERS = {
   MESSAGES_SNAPSHOT(event) { this.applySnapshot(event.messages); },
   SUBAGENT_STARTED(event) {
     const item = this.ensureItem("subagent", event.subagentRunId, {});
-    Object.assign(item, { name: text(event.name) || "subagent", description: text(event.description), subagent: event.subagentRunId === event.parentSubagentRunId ? undefined : event.parentSubagentRunId, state: "running", open: true });
+    Object.assign(item, { name: text(event.name) || "subagent", description: text(event.description),
+      subagent: event.subagentRunId === event.parentSubagentRunId ? undefined : event.parentSubagentRunId, state: "running", open: true });
     this.markChanged(item);
   },
   SUBAGENT_FINISHED(event) {
@@ -312,7 +316,8 @@ const HANDLERS = {
     Object.assign(item, { state: "failed", message: text(event.message), open: false });
     this.markChanged(item);
   },
-  STEP_STARTED(event) { this.ensureItem("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`, { name: text(event.stepName), subagent: event.subagentRunId }); },
+  STEP_STARTED(event) { this.ensureItem("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`,
+    { name: text(event.stepName), subagent: event.subagentRunId }); },
   STEP_FINISHED(event) { this.closeItem("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`); },
   CUSTOM(event) { handleCustomEvent(this, text(event.name), event.value, event.subagentRunId); },
 };

@@ -46,7 +46,8 @@ class ChatPage {
   open(text) {
     const { session } = this;
     this.welcome = h("div", { class: "welcome", dataset: { testid: "welcome" } });
-    this.main = h("div", { class: "conversation" }, this.#header(), h("div", { class: "log-frame" }, this.list.node, this.welcome, this.list.jumpButton), this.approvals.node, this.composer.node, this.status);
+    this.main = h("div", { class: "conversation" }, this.#header(),
+      h("div", { class: "log-frame" }, this.list.node, this.welcome, this.list.jumpButton), this.approvals.node, this.composer.node, this.status);
     this.node = h("div", { class: "chat", dataset: { testid: "chat" } }, this.history.node, this.main);
     session.run.subscribe((run) => this.#showRun(run), this.abort);
     for (const source of [session.capabilities, session.connection]) source.subscribe(() => this.#showAgent(), this.abort);
@@ -73,11 +74,15 @@ class ChatPage {
     this.name = h("h1", { class: "clip" });
     this.badge = h("span", { class: "badge" });
     this.meter = h("span", { class: "small muted meter", dataset: { testid: "session-usage" } });
-    this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads", on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));
-    this.inspectButton = h("button", { class: "btn quiet", "aria-label": "Inspector", "aria-expanded": "false", on: { click: () => this.inspect() } }, icon("panel"), h("span", { class: "wide" }, "Inspector"));
+    this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads",
+      on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));
+    this.inspectButton = h("button", { class: "btn quiet", "aria-label": "Inspector", "aria-expanded": "false",
+      on: { click: () => this.inspect() } }, icon("panel"), h("span", { class: "wide" }, "Inspector"));
     return h("div", { class: "chat-head row" }, this.historyButton, this.name, this.badge, h("span", { class: "grow" }), this.meter,
-      h("a", { class: "btn quiet", href: `#/agents/${encodeURIComponent(this.session.agent)}`, "aria-label": "Capabilities", title: "Show the capabilities of this agent and their sources" }, icon("info"), h("span", { class: "wide" }, "Capabilities")),
-      this.inspectButton, h("a", { class: "btn quiet only new", "aria-label": "New thread", title: "New thread", href: chatAddress(this.session.agent, newThreadId()) }, icon("plus")));
+      h("a", { class: "btn quiet", href: `#/agents/${encodeURIComponent(this.session.agent)}`, "aria-label": "Capabilities",
+        title: "Show the capabilities of this agent and their sources" }, icon("info"), h("span", { class: "wide" }, "Capabilities")),
+      this.inspectButton, h("a", { class: "btn quiet only new", "aria-label": "New thread", title: "New thread",
+        href: chatAddress(this.session.agent, newThreadId()) }, icon("plus")));
   }
 
   #showAgent() {
@@ -86,7 +91,8 @@ class ChatPage {
     this.name.title = identity.description ?? "";
     document.title = `${identity.name ?? this.session.agent} · agui-gateway`;
     const { availability } = this.session.agentInfo.value;
-    fill(this.badge, this.session.connection.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Unreachable") : availability && statusTag(availability));
+    fill(this.badge, this.session.connection.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Unreachable")
+      : availability && statusTag(availability));
     this.meter.textContent = formatUsage(usage);
     this.#showWelcome();
   }
@@ -96,9 +102,11 @@ class ChatPage {
     const { capabilities, model, agentInfo, run } = this.session, { identity = {} } = capabilities.value, { availability = {} } = agentInfo.value;
     this.welcome.hidden = model.items.length > 0 || run.value !== "idle";
     if (this.welcome.hidden) return;
-    fill(this.welcome, h("h2", {}, identity.name ?? this.session.agent), identity.description && h("p", { class: "muted" }, identity.description.replaceAll("`", "")),
+    fill(this.welcome, h("h2", {}, identity.name ?? this.session.agent),
+      identity.description && h("p", { class: "muted" }, identity.description.replaceAll("`", "")),
       availability.status && availability.status !== "ready" && remedyView(availability),
-      h("div", { class: "row wrap" }, suggestedMessages(capabilities.value).map(({ text, about }) => h("button", { class: "btn", title: about, on: { click: () => this.composer.send(text) } }, text))));
+      h("div", { class: "row wrap" }, suggestedMessages(capabilities.value).map(({ text, about }) => h("button",
+        { class: "btn", title: about, on: { click: () => this.composer.send(text) } }, text))));
   }
 
   #showRun(run) {
@@ -107,7 +115,8 @@ class ChatPage {
     this.list.node.setAttribute("aria-busy", String(run !== "idle"));
     this.main.classList.toggle("live", run !== "idle");
     if (run === "live" && !wasBusy) this.status.textContent = `${name} is answering.`;
-    if (run === "idle" && wasBusy) this.status.textContent = this.session.model.interrupts.length ? `${name} is waiting for your answer.` : `${name} has finished.`;
+    if (run === "idle" && wasBusy) this.status.textContent = this.session.model.interrupts.length ? `${name} is waiting for your answer.`
+      : `${name} has finished.`;
     this.#showWelcome();
   }
 
@@ -139,7 +148,9 @@ class ChatPage {
       session.live && { name: "Stop the run", group: "console", run: () => session.stop() },
       { name: "New thread", group: "console", run: () => { location.hash = chatAddress(session.agent, newThreadId()); } },
       { name: "Show or hide the threads", group: "console", run: () => this.#showHistory(this.history.node.hidden) },
-      inspect("events", "Inspector: events"), inspect("snapshot", "Inspector: snapshot with sources"), inspect("tools", "Inspector: tools, subagents and commands"), inspect("state", "Inspector: shared state"), inspect("requests", "Inspector: requests as curl"),
+      inspect("events", "Inspector: events"), inspect("snapshot", "Inspector: snapshot with sources"),
+        inspect("tools", "Inspector: tools, subagents and commands"), inspect("state", "Inspector: shared state"),
+        inspect("requests", "Inspector: requests as curl"),
     ].filter(Boolean));
   }
 

@@ -7,7 +7,8 @@ const MAX_CHOICES = 40; // of one picker
 
 /** actions: [{name, about, group, run}] */
 export function openPalette(actions) {
-  const input = h("input", { type: "text", placeholder: "Type a command", "aria-label": "Find a command", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off" });
+  const input = h("input", { type: "text", placeholder: "Type a command", "aria-label": "Find a command", role: "combobox", "aria-expanded": "true",
+    "aria-controls": "palette-list", autocomplete: "off" });
   const list = h("ul", { class: "palette", role: "listbox", id: "palette-list", "aria-label": "Commands" });
   let matches = actions, selected = 0;
   const opened = openDialog("Commands", (close) => {
@@ -39,8 +40,10 @@ export function filterActions(actions, typed) {
 
 /** The actions of the agent: its commands, and each choice of each picker. */
 export function agentActions(session, pickers, write) {
-  const commands = readSession(session.capabilities.value).commands.map(({ name, description }) => ({ name: `/${name}`, about: description, group: "agent", run: () => write(`/${name} `) }));
+  const commands = readSession(session.capabilities.value).commands.map(({ name, description }) => ({ name: `/${name}`, about: description,
+    group: "agent", run: () => write(`/${name} `) }));
   const options = pickers.flatMap((picker) => picker.options.filter(({ id }) => id !== picker.current).slice(0, MAX_CHOICES)
-    .map(({ id, name, description }) => ({ name: `${picker.name}: ${name ?? id}`, about: description, group: "session", run: () => session.selectOption(picker, id).catch(() => {}) })));
+    .map(({ id, name, description }) => ({ name: `${picker.name}: ${name ?? id}`, about: description, group: "session",
+      run: () => session.selectOption(picker, id).catch(() => {}) })));
   return [...commands, ...options];
 }

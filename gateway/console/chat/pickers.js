@@ -8,7 +8,8 @@ export class Pickers {
     this.session = session;
     this.node = h("span", { class: "row wrap pickers", role: "group", "aria-label": "Session settings" });
     this.drawn = "";
-    for (const source of [session.capabilities, session.models, session.selectedOptions, session.agentInfo, session.run]) source.subscribe(() => this.#show(), session.abort);
+    const sources = [session.capabilities, session.models, session.selectedOptions, session.agentInfo, session.run];
+    for (const source of sources) source.subscribe(() => this.#show(), session.abort);
   }
 
   get available() {

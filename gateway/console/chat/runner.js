@@ -27,7 +27,8 @@ export class Runner {
 
   /** Resolves when the run is over; rejects if the gateway refuses it. */
   async start(input) {
-    const connect = () => (this.#usesSocket ? runOverSocket(this.agent, { type: "run", input }, this.abort) : this.#request(encodePath("agents", this.agent), { method: "POST", body: input }));
+    const connect = () => (this.#usesSocket ? runOverSocket(this.agent, { type: "run", input }, this.abort)
+      : this.#request(encodePath("agents", this.agent), { method: "POST", body: input }));
     await this.#receive(input.runId, 0, connect);
   }
 

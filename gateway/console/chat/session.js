@@ -47,7 +47,8 @@ export class Session {
   /** `onUpdate()`: called when the model has changed. */
   constructor(agent, thread, abort, onUpdate) {
     Object.assign(this, { agent, thread, abort, onUpdate });
-    this.runner = new Runner(agent, abort, { onEvents: (batch) => this.#onEvents(batch), onState: (state) => (this.run.value = state), format: () => this.format.value });
+    this.runner = new Runner(agent, abort, { onEvents: (batch) => this.#onEvents(batch), onState: (state) => (this.run.value = state),
+      format: () => this.format.value });
     this.queue = new Queue(this);
   }
 
@@ -59,14 +60,17 @@ export class Session {
   /** Loads what the page needs before it can be drawn, and starts the rest. */
   async open() {
     const [agentInfo, capabilities, thread] = await Promise.all([
-      getJson(this.path, { signal: this.abort }), getJson(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, { signal: this.abort }), this.loadThread(),
+      getJson(this.path, { signal: this.abort }),
+      getJson(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, { signal: this.abort }),
+      this.loadThread(),
     ]);
     this.agentInfo.value = agentInfo;
     this.capabilities.value = capabilities;
     await this.#applyThread(thread);
     watchOtherWindows(this);
     getJson(`${this.path}/models`, { signal: this.abort }).then((response) => (this.models.value = response.models ?? []), () => {});
-    followEvents(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, (frame) => this.#onCapabilities(frame), this.abort, (state, problem) => this.#onConnection(state, problem));
+    followEvents(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, (frame) => this.#onCapabilities(frame), this.abort,
+      (state, problem) => this.#onConnection(state, problem));
     if (thread?.runId) this.#attachRun(thread.runId).then(() => this.#refreshLater(NEXT_RUN_DELAY_MS));
   }
 
@@ -87,7 +91,9 @@ export class Session {
   /** One request at a time: calls during a request share its result. */
   #threadsRequest = null;
   loadThreads() {
-    this.#threadsRequest ??= fetchThreads(this.agent, this.abort).then((threads) => (this.threads.value = threads)).finally(() => (this.#threadsRequest = null));
+    this.#threadsRequest ??= fetchThreads(this.agent, this.abort)
+      .then((threads) => (this.threads.value = threads))
+      .finally(() => (this.#threadsRequest = null));
     return this.#threadsRequest;
   }
 
@@ -100,7 +106,8 @@ export class Session {
     for (const { runId, entries } of runs) for (const entry of entries) this.eventLog.add(entry, runId);
     replayThread(this.model, thread.messages, runs);
     const { model } = this, unanswered = model.pending.filter((id) => model.find("tool", id)?.result === undefined);
-    Object.assign(model, { state: thread.state, interrupts: thread.interrupts, pending: [...new Set([...unanswered, ...pendingConsoleCalls(thread.messages)])] });
+    Object.assign(model, { state: thread.state, interrupts: thread.interrupts,
+      pending: [...new Set([...unanswered, ...pendingConsoleCalls(thread.messages)])] });
     this.#notify();
   }
 

@@ -8,7 +8,8 @@ export function toolCallCard(id, session, onAnswer) {
   const call = session.model.find("tool", id) ?? { name: "tool", args: "" };
   let content;
   const answer = (text) => { content = text; onAnswer(); };
-  const node = h("article", { class: "card question", tabIndex: -1, dataset: { testid: "client-tool" } }, isConsoleTool(call.name) ? questionView(call, answer) : resultForm(call, answer));
+  const node = h("article", { class: "card question", tabIndex: -1, dataset: { testid: "client-tool" } },
+    isConsoleTool(call.name) ? questionView(call, answer) : resultForm(call, answer));
   return { node, answer: () => (content === undefined ? null : { toolCallId: id, content }) };
 }
 
@@ -24,7 +25,8 @@ function questionView({ name, args }, answer) {
 function resultForm({ name, args }, answer) {
   const field = h("textarea", { rows: 2, "aria-label": "Tool result" });
   return [
-    h("p", { class: "question-text" }, `The agent waits for the result of ${name}.`), h("p", { class: "small muted" }, "This page does not provide that tool. You can enter the result yourself, or send a message to continue without it."),
+    h("p", { class: "question-text" }, `The agent waits for the result of ${name}.`),
+      h("p", { class: "small muted" }, "This page does not provide that tool. You can enter the result yourself, or send a message to continue without it."),
     args && h("pre", { class: "args" }, args), field,
     h("div", { class: "row answers" }, h("button", { class: "btn primary", type: "button", on: { click: () => answer(field.value) } }, "Send result")),
   ];

@@ -17,7 +17,8 @@ export function callStatus(call, model) {
     return model.interrupts.some(({ toolCallId }) => toolCallId === call.id) || model.pending.includes(call.id) ? "waiting" : "unknown";
   }
   const vendorData = Object.values(call.meta).map(object), status = vendorData.map((data) => data.status).find(Boolean);
-  if (call.error || vendorData.some((data) => data.isError === true || data.success === false) || ["failed", "declined", "error"].includes(status)) return "failed";
+  if (call.error || vendorData.some((data) => data.isError === true || data.success === false)
+    || ["failed", "declined", "error"].includes(status)) return "failed";
   if (vendorData.some((data) => typeof data.exitCode === "number" && data.exitCode !== 0)) return "failed";
   return ["cancelled", "unknown"].includes(status) ? status : "done";
 }
@@ -35,7 +36,8 @@ export function readDiffs({ meta, args, open }) {
 function fromAcp(diff) {
   const patch = object(diff.patch).text ?? diff.patch;
   if (typeof patch === "string") return { patch };
-  return typeof diff.newText === "string" ? { path: String(diff.path ?? ""), oldText: typeof diff.oldText === "string" ? diff.oldText : undefined, newText: diff.newText } : null;
+  return typeof diff.newText === "string" ? { path: String(diff.path ?? ""), oldText: typeof diff.oldText === "string" ? diff.oldText : undefined,
+    newText: diff.newText } : null;
 }
 
 const isPatch = (text) => /^(diff --git |--- |Index: |@@ )/m.test(text.slice(0, 2000));

@@ -15,7 +15,8 @@ export function toolsTab(session) {
       drawn = capabilities;
       const groups = [
         group("Agent tools", readTools(capabilities).map((tool) => row(tool.name, tool.description, tool.parameters))),
-        acceptsClientTools(capabilities) && group("Console tools", CONSOLE_TOOLS.map(({ tool }) => row(tool.name, tool.description, tool.parameters)), offerCheckbox(session)),
+        acceptsClientTools(capabilities) && group("Console tools",
+          CONSOLE_TOOLS.map(({ tool }) => row(tool.name, tool.description, tool.parameters)), offerCheckbox(session)),
         group("Subagents", readSubagents(capabilities).map(({ name, description }) => row(name, description))),
         group("Commands", readSession(capabilities).commands.map(({ name, description }) => row(`/${name}`, description))),
       ].filter(Boolean);

@@ -29,7 +29,8 @@ function buildForm(close) {
     input.select();
   }
   return h("form", { class: "form stack", on: { submit: onSubmit } },
-    h("div", { class: "field" }, h("label", { htmlFor: "token" }, "Enter a token from the gateway's token file. The browser keeps it until you close this tab."), input, error), h("div", { class: "row" }, button));
+    h("div", { class: "field" }, h("label", { htmlFor: "token" },
+      "Enter a token from the gateway's token file. The browser keeps it until you close this tab."), input, error), h("div", { class: "row" }, button));
 }
 
 /** The error message for the token, or "". */

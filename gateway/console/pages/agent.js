@@ -40,8 +40,10 @@ class AgentPage {
     this.modelList = h("div");
     this.node = h("div", { class: "page stack" }, this.head,
       h("div", { class: "agent-grid" },
-        h("div", { class: "stack" }, section("Capabilities", this.#tree.node, { aside: this.connection, note: "Open a row to see the source of a value, when it was set, and which values it overrides." })),
-        h("div", { class: "stack" }, section("Connect", connectionExamples(path)), section("Models", this.modelList), section("Threads", this.threadList), section("Other formats", formatViewer(path)))));
+        h("div", { class: "stack" }, section("Capabilities", this.#tree.node,
+          { aside: this.connection, note: "Open a row to see the source of a value, when it was set, and which values it overrides." })),
+        h("div", { class: "stack" }, section("Connect", connectionExamples(path)), section("Models", this.modelList),
+          section("Threads", this.threadList), section("Other formats", formatViewer(path)))));
   }
 
   get(path) { return getJson(path, { signal: this.abort }); }
@@ -55,8 +57,12 @@ class AgentPage {
       h("nav", { class: "small", "aria-label": "Breadcrumb" }, h("a", { href: "#/" }, "Agents"), " / ", h("span", { class: "mono" }, this.id)),
       h("div", { class: "row wrap" }, h("h1", {}, identity.name ?? this.id), statusTag(availability), h("span", { class: "grow" }),
         h("a", { class: "btn", href: `#/compare?a=${encodeURIComponent(this.id)}` }, "Compare"), chatLink(this.id, { primary: ready })),
-      h("p", { class: "muted" }, [describeAgent(agent), link && [" · ", link]]), identity.description && h("p", { class: "md" }, inlineNodes(identity.description)),
-      agent.definition && h("div", { class: "notice warn" }, `The agent's file has had an error since ${formatTime(agent.definition.since)}. The gateway uses the last valid version. ${agent.definition.error}`), remedyView(availability));
+      h("p", { class: "muted" }, [describeAgent(agent), link && [" · ", link]]),
+        identity.description && h("p", { class: "md" }, inlineNodes(identity.description)),
+      agent.definition && h("div", { class: "notice warn" },
+        `The agent's file has had an error since ${formatTime(agent.definition.since)}. `,
+        `The gateway uses the last valid version. ${agent.definition.error}`),
+      remedyView(availability));
   }
 
   /** Loads the snapshot with its sources. Where requests overlap, only the answer to the newest one is shown. */
@@ -77,8 +83,10 @@ class AgentPage {
   async loadThreads() {
     const { threads } = await this.get(`${this.path}/threads`);
     const row = (thread) => h("li", {}, h("a", { class: "thread", href: `#/agents/${encodeURIComponent(this.id)}/chat/${encodeURIComponent(thread.threadId)}` },
-      h("span", { class: `clip grow ${thread.title ? "" : "mono"}`, title: thread.threadId }, thread.title || thread.threadId), statusLabel(thread.status), h("span", { class: "muted small" }, formatTime(new Date(thread.updated * 1000).toISOString()))));
-    fill(this.threadList, threads.length ? h("ul", { class: "threads" }, threads.slice(0, 50).map(row)) : h("p", { class: "muted small" }, "This agent has no threads yet."));
+      h("span", { class: `clip grow ${thread.title ? "" : "mono"}`, title: thread.threadId }, thread.title || thread.threadId),
+        statusLabel(thread.status), h("span", { class: "muted small" }, formatTime(new Date(thread.updated * 1000).toISOString()))));
+    fill(this.threadList, threads.length ? h("ul", { class: "threads" }, threads.slice(0, 50).map(row))
+      : h("p", { class: "muted small" }, "This agent has no threads yet."));
   }
 }
 
@@ -94,7 +102,8 @@ function documentationLink(address) {
 }
 
 function section(title, body, { aside, note } = {}) {
-  return h("section", { class: "card stack" }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), aside), note && h("p", { class: "muted small" }, note), body);
+  return h("section", { class: "card stack" }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), aside),
+    note && h("p", { class: "muted small" }, note), body);
 }
 
 /** Code to copy for an AG-UI client and for a terminal. */
@@ -103,7 +112,8 @@ function connectionExamples(path) {
   const body = JSON.stringify({ threadId: "t1", runId: "r1", messages: [{ id: "1", role: "user", content: "Hello" }] });
   return h("div", { class: "stack" },
     h("div", { class: "field" }, h("span", { class: "label" }, "AG-UI client"), commandLine(`new HttpAgent({ url: "${url}" })`, "Copy for @ag-ui/client")),
-    h("div", { class: "field" }, h("span", { class: "label" }, "Terminal"), commandLine(`curl -N ${url} -H 'content-type: application/json' -d '${body}'`, "Copy as curl")),
+    h("div", { class: "field" }, h("span", { class: "label" }, "Terminal"),
+      commandLine(`curl -N ${url} -H 'content-type: application/json' -d '${body}'`, "Copy as curl")),
     h("div", { class: "field" }, h("span", { class: "label" }, "Capabilities"), commandLine(`curl ${url}/capabilities`, "Copy as curl")));
 }
 
@@ -111,16 +121,19 @@ function connectionExamples(path) {
 function formatViewer(path) {
   const tree = new Tree({ label: "The snapshot in the selected format" }), frame = h("div", { class: "view" });
   let snapshot = null;
-  const buttons = Object.entries(FORMATS).map(([name, label]) => h("button", { type: "button", class: "segment", "aria-pressed": "false", on: { click: () => show(name) } }, label));
+  const buttons = Object.entries(FORMATS).map(([name, label]) => h("button",
+    { type: "button", class: "segment", "aria-pressed": "false", on: { click: () => show(name) } }, label));
   async function show(name) {
     buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(Object.keys(FORMATS)[index] === name)));
     try {
       snapshot = await getJson(`${path}/capabilities?view=${name}`);
       tree.update(snapshot);
-      fill(frame, h("div", { class: "row" }, h("code", { class: "grow muted" }, `?view=${name}`), copyButton(() => JSON.stringify(snapshot, null, 2), "Copy the JSON")), tree.node);
+      fill(frame, h("div", { class: "row" }, h("code", { class: "grow muted" }, `?view=${name}`),
+        copyButton(() => JSON.stringify(snapshot, null, 2), "Copy the JSON")), tree.node);
     } catch (problem) {
       fill(frame, h("div", { class: "notice bad" }, problem.message));
     }
   }
-  return h("div", { class: "stack" }, h("div", { class: "row" }, icon("info"), h("span", { class: "muted small" }, "Shows the same snapshot in the format of another protocol.")), h("div", { class: "segments" }, buttons), frame);
+  return h("div", { class: "stack" }, h("div", { class: "row" }, icon("info"),
+    h("span", { class: "muted small" }, "Shows the same snapshot in the format of another protocol.")), h("div", { class: "segments" }, buttons), frame);
 }

@@ -26,8 +26,10 @@ export function remedyView({ status, reason, hint, missing = [], platform }) {
   return h("div", { class: "remedy" },
     reason && h("p", { class: "small" }, capitalize(reason)),
     platform === false && h("p", { class: "small muted" }, "This agent does not run on this system."),
-    missing.length > 0 && h("p", { class: "small" }, "This agent also needs ", missing.map((program, index) => [index > 0 && ", ", h("code", {}, program.split(" ")[0])]), "."),
-    hint && (isCommand && !commands.length ? commandLine(hint, "Copy the install command") : [h("p", { class: "small md" }, inlineNodes(capitalize(hint))), commands.map((line) => commandLine(line))]));
+    missing.length > 0 && h("p", { class: "small" }, "This agent also needs ",
+      missing.map((program, index) => [index > 0 && ", ", h("code", {}, program.split(" ")[0])]), "."),
+    hint && (isCommand && !commands.length ? commandLine(hint, "Copy the install command")
+      : [h("p", { class: "small md" }, inlineNodes(capitalize(hint))), commands.map((line) => commandLine(line))]));
 }
 
 const capitalize = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -36,7 +38,8 @@ const capitalize = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export function describeAgent(agent) {
   const { identity, availability } = agent;
   const version = availability.version ?? identity.version;
-  return [identity.provider, version && `v${String(version).replace(/^v/, "")}`, DRIVERS[agent.driver] ?? agent.driver, availability.transport && `over ${availability.transport}`, agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
+  return [identity.provider, version && `v${String(version).replace(/^v/, "")}`, DRIVERS[agent.driver] ?? agent.driver,
+    availability.transport && `over ${availability.transport}`, agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
 }
 
 export function chatLink(id, { label = "Chat", primary = true } = {}) {

@@ -25,15 +25,18 @@ class AgentsPage {
 
   constructor(query) {
     this.filter = { query: query.get("q") ?? "", status: query.get("status") ?? "", facets: (query.get("can") ?? "").split(",").filter(Boolean) };
-    this.search = h("input", { type: "search", value: this.filter.query, placeholder: "Search by name, provider or id", "aria-label": "Search agents", on: { input: () => this.#setFilter({ query: this.search.value }) } });
+    this.search = h("input", { type: "search", value: this.filter.query, placeholder: "Search by name, provider or id",
+      "aria-label": "Search agents", on: { input: () => this.#setFilter({ query: this.search.value }) } });
     this.statuses = h("div", { class: "segments", role: "group", "aria-label": "Availability" });
     this.chips = h("div", { class: "row wrap chips", role: "group", "aria-label": "Filter by capability" });
     this.count = h("span", { class: "muted small", role: "status" });
     this.notice = h("div");
     this.grid = h("div", { class: "cards" });
     this.node = h("div", { class: "page stack" },
-      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Agents"), h("p", { class: "muted" }, "The gateway offers every agent over AG-UI and reports what each one supports.")), this.count),
-      h("div", { class: "filters" }, h("div", { class: "row wrap" }, h("div", { class: "search" }, icon("search"), this.search), this.statuses), this.chips), this.notice, this.grid);
+      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Agents"),
+        h("p", { class: "muted" }, "The gateway offers every agent over AG-UI and reports what each one supports.")), this.count),
+      h("div", { class: "filters" }, h("div", { class: "row wrap" }, h("div", { class: "search" }, icon("search"), this.search), this.statuses),
+        this.chips), this.notice, this.grid);
   }
 
   async load(abort) {
@@ -66,7 +69,9 @@ class AgentsPage {
     fill(this.count, shown.length === this.#agents.length ? `${shown.length} agents` : `${shown.length} of ${this.#agents.length} agents`);
     const known = new Set(this.#agents.map((agent) => agent.id));
     for (const id of this.#cards.keys()) if (!known.has(id)) this.#cards.delete(id);
-    fill(this.grid, shown.map((agent) => this.#card(agent)), !shown.length && h("div", { class: "empty card" }, h("p", {}, "No agent matches these filters."), h("button", { class: "btn", on: { click: () => this.#clear() } }, "Clear filters")));
+    fill(this.grid, shown.map((agent) => this.#card(agent)),
+      !shown.length && h("div", { class: "empty card" }, h("p", {}, "No agent matches these filters."),
+      h("button", { class: "btn", on: { click: () => this.#clear() } }, "Clear filters")));
   }
 
   #clear() {
@@ -86,11 +91,15 @@ class AgentsPage {
   #drawFilters() {
     const focused = document.activeElement?.dataset?.filter;
     const count = (status) => this.#agents.filter((agent) => agent.availability.status === status).length;
-    const segment = (status, label) => h("button", { type: "button", class: "segment", dataset: { filter: `s-${status}` }, "aria-pressed": String(this.filter.status === status), on: { click: () => this.#setFilter({ status }) } }, label, status && h("span", { class: "muted" }, ` ${count(status)}`));
+    const segment = (status, label) => h("button",
+      { type: "button", class: "segment", dataset: { filter: `s-${status}` }, "aria-pressed": String(this.filter.status === status),
+      on: { click: () => this.#setFilter({ status }) } }, label, status && h("span", { class: "muted" }, ` ${count(status)}`));
     fill(this.statuses, segment("", "All"), Object.entries(STATUSES).filter(([status]) => count(status)).map(([status, label]) => segment(status, label)));
-    const toggle = (id) => this.#setFilter({ facets: this.filter.facets.includes(id) ? this.filter.facets.filter((facet) => facet !== id) : [...this.filter.facets, id] });
+    const toggle = (id) => this.#setFilter({ facets: this.filter.facets.includes(id) ? this.filter.facets.filter((facet) => facet !== id)
+      : [...this.filter.facets, id] });
     fill(this.chips, FACETS.filter(([id]) => [...this.#facets.values()].some((facets) => facets.includes(id))).map(([id, label]) =>
-      h("button", { type: "button", class: "chip", dataset: { filter: `f-${id}` }, "aria-pressed": String(this.filter.facets.includes(id)), on: { click: () => toggle(id) } }, label)));
+      h("button", { type: "button", class: "chip", dataset: { filter: `f-${id}` }, "aria-pressed": String(this.filter.facets.includes(id)),
+        on: { click: () => toggle(id) } }, label)));
     if (focused) this.node.querySelector(`[data-filter="${CSS.escape(focused)}"]`)?.focus();
   }
 }
@@ -108,9 +117,11 @@ function buildCard(agent, facets, values) {
     identity.description && h("p", { class: "agent-about md" }, inlineNodes(identity.description)),
     agent.definition && h("div", { class: "notice warn" }, `The agent's file has an error. The gateway uses the last valid version. ${agent.definition.error}`),
     remedyView(availability),
-    h("div", { class: "agent-chips" }, names.slice(0, MAX_CARD_FACETS).map((label) => h("span", { class: "tag" }, label)), names.length > MAX_CARD_FACETS && h("span", { class: "tag", title: names.slice(MAX_CARD_FACETS).join(", ") }, `+${names.length - MAX_CARD_FACETS}`)),
+    h("div", { class: "agent-chips" }, names.slice(0, MAX_CARD_FACETS).map((label) => h("span", { class: "tag" }, label)),
+      names.length > MAX_CARD_FACETS && h("span", { class: "tag", title: names.slice(MAX_CARD_FACETS).join(", ") }, `+${names.length - MAX_CARD_FACETS}`)),
     h("div", { class: "row agent-foot" }, h("span", { class: "muted tiny grow" }, transports.join(" · ")),
       h("a", { class: "btn quiet", href: address, "aria-label": `Details of ${name}` }, "Details"),
       ready && chatLink(id, { label: isDemo ? "Try it" : "Chat", primary: true })),
-    isDemo && ready && h("p", { class: "agent-hint small" }, "New here? The demo agent needs no model and no API key, and shows every feature that a frontend can meet."));
+    isDemo && ready && h("p", { class: "agent-hint small" },
+      "New here? The demo agent needs no model and no API key, and shows every feature that a frontend can meet."));
 }

@@ -45,7 +45,8 @@ export function sortAgents(agents) {
 /** Whether every word of the query occurs in the agent's names, and the status and all facets match. */
 export function matchesFilter(agent, { query = "", status = "", facets = [] }, agentFacets) {
   const text = [agent.id, agent.driver, ...(agent.via ?? []), ...Object.values(agent.identity)].join(" ").toLowerCase();
-  return query.toLowerCase().split(/\s+/).every((term) => text.includes(term)) && (!status || agent.availability.status === status) && facets.every((facet) => agentFacets.includes(facet));
+  return query.toLowerCase().split(/\s+/).every((term) => text.includes(term)) && (!status || agent.availability.status === status)
+    && facets.every((facet) => agentFacets.includes(facet));
 }
 
 /** Turns the matrix (path → agent → value) into agent → path → value. */

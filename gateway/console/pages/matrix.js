@@ -23,7 +23,8 @@ class MatrixPage {
     this.matrix = matrix;
     this.names = Object.fromEntries(listed.map((agent) => [agent.id, agent.identity.name ?? agent.id]));
     this.readyAgents = new Set(listed.filter((agent) => agent.availability.status === "ready").map((agent) => agent.id));
-    const field = (name, label) => h("input", { type: "search", value: query.get(name) ?? "", placeholder: label, "aria-label": label, on: { input: () => this.#filter() } });
+    const field = (name, label) => h("input",
+      { type: "search", value: query.get(name) ?? "", placeholder: label, "aria-label": label, on: { input: () => this.#filter() } });
     const box = (name) => h("input", { type: "checkbox", checked: query.has(name), on: { change: () => this.#filter() } });
     this.rows = field("rows", "Filter capabilities");
     this.columns = field("agents", "Filter agents");
@@ -32,9 +33,11 @@ class MatrixPage {
     this.count = h("span", { class: "muted small", role: "status" });
     this.table = this.#table();
     this.node = h("div", { class: "page wide stack" },
-      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Matrix"), h("p", { class: "muted" }, "✓ means yes, ✗ means no, and a blank cell means unknown. Select a cell to see the source of its value.")), this.count,
+      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Matrix"),
+        h("p", { class: "muted" }, "✓ means yes, ✗ means no, and a blank cell means unknown. Select a cell to see the source of its value.")), this.count,
         h("button", { class: "btn", on: { click: downloadCsv } }, icon("save"), "CSV")),
-      h("div", { class: "row wrap filters" }, h("div", { class: "search" }, icon("search"), this.rows), h("div", { class: "search" }, icon("search"), this.columns),
+      h("div", { class: "row wrap filters" }, h("div", { class: "search" }, icon("search"), this.rows),
+        h("div", { class: "search" }, icon("search"), this.columns),
         h("label", { class: "check" }, this.differences, "Only differences"), h("label", { class: "check" }, this.ready, "Only ready agents")),
       h("div", { class: "matrix-frame" }, this.table));
     this.#filter();
@@ -45,11 +48,13 @@ class MatrixPage {
     const link = (agent) => h("a", { href: `#/agents/${encodeURIComponent(agent)}`, title: this.names[agent], tabIndex: -1 }, agent);
     this.#heads = agents.map((agent) => h("th", { scope: "col", class: this.readyAgents.has(agent) ? "ready" : undefined }, h("span", {}, link(agent))));
     for (const [group, paths] of identityLast(groupPaths(Object.keys(rows)))) {
-      const tr = h("tr", { class: "matrix-group" }, h("th", { colSpan: agents.length + 1, scope: "colgroup" }, h("span", {}, groupTitle(group), h("span", { class: "mono muted" }, group))));
+      const tr = h("tr", { class: "matrix-group" },
+        h("th", { colSpan: agents.length + 1, scope: "colgroup" }, h("span", {}, groupTitle(group), h("span", { class: "mono muted" }, group))));
       this.#groups.push({ tr, paths });
       body.append(tr, ...paths.map((path) => this.#row(path)));
     }
-    return h("table", { class: "matrix", role: "grid", "aria-label": "Agents by capabilities", on: { click: (event) => this.#openCell(event.target), keydown: (event) => this.#onKey(event) } },
+    return h("table", { class: "matrix", role: "grid", "aria-label": "Agents by capabilities",
+      on: { click: (event) => this.#openCell(event.target), keydown: (event) => this.#onKey(event) } },
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "corner" }, "Capability"), this.#heads)), body);
   }
 
@@ -64,7 +69,8 @@ class MatrixPage {
   }
 
   #filter() {
-    const filter = { rows: this.rows.value, columns: this.columns.value, differences: this.differences.checked, ready: this.ready.checked ? this.readyAgents : null };
+    const filter = { rows: this.rows.value, columns: this.columns.value, differences: this.differences.checked,
+      ready: this.ready.checked ? this.readyAgents : null };
     const { rows, columns } = filterMatrix(this.matrix, filter), { agents } = this.matrix;
     saveInAddress("/matrix", { rows: filter.rows, agents: filter.columns, differences: filter.differences && 1, ready: filter.ready && 1 });
     agents.forEach((agent, index) => this.#hideColumn(index, !columns.has(agent)));
@@ -92,7 +98,8 @@ class MatrixPage {
     const position = this.#findCell(target.closest?.("td"));
     if (!position) return;
     const { path, agent, cell } = position;
-    openDialog(this.names[agent] ?? agent, () => h("div", { class: "stack cell-source" }, h("p", {}, h("code", {}, path), " ", cell && valueMark(cell.value)), h("div", { class: "caps-more" }, explanation(cell, cell?.value, cell !== undefined)),
+    openDialog(this.names[agent] ?? agent, () => h("div", { class: "stack cell-source" },
+      h("p", {}, h("code", {}, path), " ", cell && valueMark(cell.value)), h("div", { class: "caps-more" }, explanation(cell, cell?.value, cell !== undefined)),
       h("div", { class: "row" }, h("a", { class: "btn", href: `#/agents/${encodeURIComponent(agent)}` }, "Open agent"))));
   }
 
@@ -111,7 +118,8 @@ class MatrixPage {
     const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
     if (!down && !right) return;
     event.preventDefault();
-    const rows = [...this.#rows.values()].filter(({ tr }) => !tr.hidden), columns = this.matrix.agents.map((_, index) => index).filter((index) => !this.#hidden.has(index));
+    const rows = [...this.#rows.values()].filter(({ tr }) => !tr.hidden),
+      columns = this.matrix.agents.map((_, index) => index).filter((index) => !this.#hidden.has(index));
     const row = rows[rows.findIndex(({ cells }) => cells.includes(current)) + down], column = columns[columns.indexOf(position.column) + right];
     const next = row?.cells[column];
     if (!next) return;

@@ -52,13 +52,21 @@ export class Screen {
   escape(params = "", kind) {
     const number = Number.parseInt(params, 10) || 0;
     if (kind === "m") this.style = applyStyle(this.style, params);
-    else if (kind === "K") { this.lines[this.row] = number === 2 ? [] : number === 1 ? writeAt(this.lines[this.row], 0, " ".repeat(this.column), {}) : sliceLine(this.lines[this.row], 0, this.column); this.dirty.add(this.row); }
+    else if (kind === "K") this.eraseLine(number);
     else if (kind === "A") this.row = Math.max(0, this.row - (number || 1));
     else if (kind === "B") this.row = Math.min(this.lines.length - 1, this.row + (number || 1));
     else if (kind === "C") this.column = Math.min(MAX_LINE_CHARS, this.column + (number || 1));
     else if (kind === "D") this.column = Math.max(0, this.column - (number || 1));
     else if (kind === "G") this.column = Math.min(MAX_LINE_CHARS, Math.max(0, (number || 1) - 1));
     else if (kind === "J" && number >= 2) { this.dropped += this.lines.length; this.lines = [[]]; this.row = this.column = 0; this.dirty = new Set([0]); }
+  }
+
+  /** `mode`: 0 erases from the cursor on, 1 up to the cursor, 2 the whole line. */
+  eraseLine(mode) {
+    const line = this.lines[this.row];
+    if (mode === 2) this.lines[this.row] = [];
+    else this.lines[this.row] = mode === 1 ? writeAt(line, 0, " ".repeat(this.column), {}) : sliceLine(line, 0, this.column);
+    this.dirty.add(this.row);
   }
 
   trim() {

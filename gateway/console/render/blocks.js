@@ -70,7 +70,8 @@ function isRule(line) {
 
 function openingFence(line) {
   const found = FENCE.exec(line);
-  return found && !(found[1][0] === "`" && found[2].includes("`")) ? { sign: found[1][0], length: found[1].length, indent: line.search(/\S/), info: found[2].trim() } : null;
+  return found && !(found[1][0] === "`" && found[2].includes("`"))
+    ? { sign: found[1][0], length: found[1].length, indent: line.search(/\S/), info: found[2].trim() } : null;
 }
 
 /** A fenced block whose content starts on the line after `at`. */
@@ -135,7 +136,8 @@ function listMarker(line) {
   const [sign, space, before] = bullet ? [found[2], found[3], found[1].length + 1] : [found[3], found[4], found[1].length + found[2].length + 1];
   const empty = isBlank(line.slice(found[0].length));
   const width = !space || empty || space.length > 4 || space[0] === "\t" ? before + 1 : before + space.length;
-  return { sign, start: bullet ? undefined : Number(found[2]), width, indent: found[1].length, empty, cut: empty ? line.length : space?.length > 4 ? before + 1 : found[0].length };
+  return { sign, start: bullet ? undefined : Number(found[2]), width, indent: found[1].length, empty,
+    cut: empty ? line.length : space?.length > 4 ? before + 1 : found[0].length };
 }
 
 function parseList(all, at, context) {
@@ -183,7 +185,8 @@ function buildItem({ inner, to }, context, all) {
   const task = /^\[([ xX])\][ \t]+/.exec(inner[0]);
   if (task) inner[0] = inner[0].slice(task[0].length);
   const raw = inner.join("\n");
-  return { checked: task ? task[1] !== " " : undefined, raw, blocks: parseBlocks(inner, { depth: context.depth + 1, streaming: context.streaming && to === all.length }) };
+  return { checked: task ? task[1] !== " " : undefined, raw,
+    blocks: parseBlocks(inner, { depth: context.depth + 1, streaming: context.streaming && to === all.length }) };
 }
 
 function parseTable(all, at, { streaming }) {
@@ -205,7 +208,8 @@ export function tableRows(all, at) {
 function alignment(line) {
   const marks = splitCells(line);
   if (!line.includes("-") || !marks.every((mark) => /^:?-+:?$/.test(mark))) return null;
-  return marks.map((mark) => (mark.startsWith(":") && mark.endsWith(":") && mark.length > 1 ? "center" : mark.endsWith(":") ? "right" : mark.startsWith(":") ? "left" : ""));
+  return marks.map((mark) => (mark.startsWith(":") && mark.endsWith(":")
+    && mark.length > 1 ? "center" : mark.endsWith(":") ? "right" : mark.startsWith(":") ? "left" : ""));
 }
 
 /** Splits a table row at its bars, except at escaped ones. */

@@ -41,7 +41,8 @@ export class CapabilityTree {
   #group(name, index, members, values, explain, highlight) {
     if (!this.#groups.has(name)) {
       const list = h("div", { class: "caps-list" });
-      this.#groups.set(name, { list, node: h("section", { class: "caps-group" }, h("h3", {}, groupTitle(name), h("span", { class: "caps-name mono" }, name)), list) });
+      this.#groups.set(name, { list, node: h("section", { class: "caps-group" },
+        h("h3", {}, groupTitle(name), h("span", { class: "caps-name mono" }, name)), list) });
     }
     const { node, list } = this.#groups.get(name);
     if (this.body.childNodes[index] !== node) this.body.insertBefore(node, this.body.childNodes[index] ?? null);
@@ -62,7 +63,8 @@ class Row {
     this.value = h("span", { class: "caps-value" });
     this.layer = h("span", { class: "layer" });
     this.more = h("div", { class: "caps-more" });
-    this.details = h("details", { on: { toggle: () => this.#open() } }, h("summary", {}, h("span", { class: "caps-key mono" }, pathInGroup(path)), this.value, this.layer), this.more);
+    this.details = h("details", { on: { toggle: () => this.#open() } },
+      h("summary", {}, h("span", { class: "caps-key mono" }, pathInGroup(path)), this.value, this.layer), this.more);
     this.node = h("div", { class: "caps-row" }, this.details);
   }
 
@@ -95,14 +97,17 @@ export function valueMark(value) {
 
 /** The source and time of a value, and the values it overrides. */
 export function explanation(statement, value, known = true) {
-  if (!known) return h("p", { class: "muted small" }, "No source reports this capability. A client may still use it: the gateway does not block an unknown capability.");
+  if (!known) return h("p", { class: "muted small" },
+    "No source reports this capability. A client may still use it: the gateway does not block an unknown capability.");
   const tree = value !== null && typeof value === "object" ? new Tree({ label: "Full value" }) : null;
   tree?.update(value);
-  return [tree?.node, statement ? [statementRow(statement, "Source"), (statement.overridden ?? []).map((other) => statementRow(other, "Overridden"))] : h("p", { class: "muted small" }, "The source of this value was not requested.")];
+  return [tree?.node, statement ? [statementRow(statement, "Source"), (statement.overridden ?? []).map((other) => statementRow(other, "Overridden"))]
+    : h("p", { class: "muted small" }, "The source of this value was not requested.")];
 }
 
 function statementRow({ layer, source, since, value }, label) {
-  return h("div", { class: "caps-statement small" }, h("span", { class: "muted" }, label), h("span", { class: `layer ${layer}` }, layer), label === "Overridden" && h("span", { class: "mono" }, summarize(value)),
+  return h("div", { class: "caps-statement small" }, h("span", { class: "muted" }, label), h("span", { class: `layer ${layer}` }, layer),
+    label === "Overridden" && h("span", { class: "mono" }, summarize(value)),
     h("span", { class: "mono" }, source), since && h("time", { dateTime: since, title: since, class: "muted" }, formatTime(since)));
 }
 

@@ -10,7 +10,8 @@ export class CodeView {
   constructor({ language }) {
     this.label = h("span", { class: "md-lang" });
     this.code = h("code");
-    this.node = h("div", { class: "md-code" }, h("div", { class: "md-code-bar" }, this.label, copyButton(() => this.text, "Copy the code")), h("pre", { tabIndex: 0 }, this.code));
+    this.node = h("div", { class: "md-code" }, h("div", { class: "md-code-bar" }, this.label, copyButton(() => this.text, "Copy the code")),
+      h("pre", { tabIndex: 0 }, this.code));
     Object.assign(this, { language: null, text: "", plain: true, full: true });
     this.setLanguage(language);
   }

@@ -19,9 +19,11 @@ function partView(part) {
   if (!description) return h("pre", { class: "part-raw" }, JSON.stringify(part, null, 2).slice(0, 4000));
   const { kind, address, name, mime } = description;
   const image = kind === "image" && safeImage(address);
-  if (image) return h("figure", { class: "part" }, h("img", { src: image, alt: name || "image", loading: "lazy", decoding: "async" }), name && h("figcaption", {}, name));
+  if (image) return h("figure", { class: "part" }, h("img", { src: image, alt: name || "image", loading: "lazy", decoding: "async" }),
+    name && h("figcaption", {}, name));
   const media = (kind === "audio" || kind === "video") && safeMedia(address, kind);
-  if (media) return h("figure", { class: "part" }, h(kind, { src: media, controls: true, preload: "metadata", "aria-label": name || kind }), name && h("figcaption", {}, name));
+  if (media) return h("figure", { class: "part" }, h(kind, { src: media, controls: true, preload: "metadata", "aria-label": name || kind }),
+    name && h("figcaption", {}, name));
   return chip(kind, name || defaultName(kind, mime), safeLink(address), formatSize(address));
 }
 

@@ -6,7 +6,8 @@ const CONFIRMATION_MS = 1600;
 
 /** `text`: a string, or a function that returns it. `caption`: visible text beside the icon. */
 export function copyButton(text, label = "Copy", { caption = "" } = {}) {
-  const button = h("button", { type: "button", class: `btn quiet copy${caption ? "" : " only"}`, "aria-label": caption ? undefined : label, title: label, on: { click } }, icon("copy"), caption);
+  const button = h("button", { type: "button", class: `btn quiet copy${caption ? "" : " only"}`, "aria-label": caption ? undefined : label,
+    title: label, on: { click } }, icon("copy"), caption);
   async function click(event) {
     event.stopPropagation();
     if (!(await copyText(typeof text === "function" ? text() : text))) return toast("The browser blocked access to the clipboard.", "bad");

@@ -12,7 +12,8 @@ const MAX_LINE_CHARS = 2000;
 /** `{path, oldText, newText}`, as in ACP's diff content. No oldText: the file is new. */
 export function diffView({ path, oldText, newText }) {
   const before = oldText ?? "", after = newText ?? "";
-  if (before.length + after.length > MAX_CHARS) return frame(path, null, h("p", { class: "diff-note" }, `The texts are too long to compare (${before.length} → ${after.length} characters).`));
+  if (before.length + after.length > MAX_CHARS) return frame(path, null,
+    h("p", { class: "diff-note" }, `The texts are too long to compare (${before.length} → ${after.length} characters).`));
   const rows = diffLines(before, after);
   return frame(path, rows, table(collapseUnchanged(rows)), { isNew: oldText === undefined || oldText === null, copy: after });
 }
@@ -29,11 +30,13 @@ export function patchView(text) {
 function frame(path, rows, body, { isNew = false, copy } = {}) {
   const count = (kind) => (rows ?? []).filter((row) => row.kind === kind).length;
   return h("div", { class: "diff" }, h("div", { class: "diff-bar" }, icon("file"), h("span", { class: "mono clip grow", title: path }, path || "diff"),
-    isNew && h("span", { class: "tag" }, "new"), rows && changeCounts(count("+"), count("-")), copy && copyButton(copy, isNew ? "Copy the file" : "Copy")), body);
+    isNew && h("span", { class: "tag" }, "new"), rows && changeCounts(count("+"), count("-")),
+      copy && copyButton(copy, isNew ? "Copy the file" : "Copy")), body);
 }
 
 function changeCounts(added, removed) {
-  return h("span", { class: "diff-sums mono" }, h("span", { class: "add", "aria-label": `${added} lines added` }, `+${added}`), " ", h("span", { class: "del", "aria-label": `${removed} lines removed` }, `−${removed}`));
+  return h("span", { class: "diff-sums mono" }, h("span", { class: "add", "aria-label": `${added} lines added` }, `+${added}`), " ",
+    h("span", { class: "del", "aria-label": `${removed} lines removed` }, `−${removed}`));
 }
 
 /** The rows, with {fold: rows} in place of long unchanged stretches. */
@@ -67,7 +70,9 @@ function lineRow(row) {
   if (row.gap) return h("tr", { class: "gap" }, h("td", { colSpan: 4 }, row.title || "⋯"));
   const kind = { "+": "add", "-": "del" }[row.kind] ?? "";
   return h("tr", { class: kind }, h("td", { class: "no" }, row.old), h("td", { class: "no" }, row.new),
-    h("td", { class: "sign" }, row.kind === " " ? "" : h("span", { "aria-label": kind === "add" ? "added" : "removed" }, row.kind === "-" ? "−" : "+")), h("td", { class: "line" }, row.text.length > MAX_LINE_CHARS ? `${row.text.slice(0, MAX_LINE_CHARS)}…` : row.text));
+    h("td", { class: "sign" }, row.kind === " " ? ""
+      : h("span", { "aria-label": kind === "add" ? "added" : "removed" }, row.kind === "-" ? "−" : "+")),
+      h("td", { class: "line" }, row.text.length > MAX_LINE_CHARS ? `${row.text.slice(0, MAX_LINE_CHARS)}…` : row.text));
 }
 
 function actionRow(label, act) {

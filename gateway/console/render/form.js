@@ -78,13 +78,15 @@ function lines(spec) {
 
 function number(spec) {
   const { schema, initial } = spec;
-  const input = h("input", { type: "number", value: initial ?? "", min: schema.minimum, max: schema.maximum, step: schema.multipleOf ?? (schema.type === "integer" ? 1 : "any") });
+  const input = h("input", { type: "number", value: initial ?? "", min: schema.minimum, max: schema.maximum,
+    step: schema.multipleOf ?? (schema.type === "integer" ? 1 : "any") });
   return labelledField(spec, input, () => (input.value.trim() === "" ? undefined : Number(input.value)));
 }
 
 function boolean({ schema, name, initial }) {
   const input = h("input", { type: "checkbox", checked: initial === true });
-  const node = h("div", { class: "field" }, h("label", { class: "check" }, input, schema.title ?? (name || "Yes")), schema.description && h("span", { class: "field-about" }, schema.description));
+  const node = h("div", { class: "field" }, h("label", { class: "check" }, input, schema.title ?? (name || "Yes")),
+    schema.description && h("span", { class: "field-about" }, schema.description));
   return { node, value: () => input.checked, check: () => true, clear: () => true };
 }
 
@@ -101,7 +103,8 @@ function manyChoices(spec) {
   const boxes = all.map(({ value }) => h("input", { type: "checkbox", checked: marked.has(value) }));
   const value = () => all.filter((_, at) => boxes[at].checked).map((option) => option.value);
   const problem = h("span", { class: "field-error", role: "alert" });
-  const node = h("fieldset", { class: "field" }, h("legend", {}, schema.title ?? (name || "Choose")), schema.description && h("span", { class: "field-about" }, schema.description),
+  const node = h("fieldset", { class: "field" }, h("legend", {}, schema.title ?? (name || "Choose")),
+    schema.description && h("span", { class: "field-about" }, schema.description),
     all.map(({ title }, at) => h("label", { class: "check" }, boxes[at], title)), problem);
   const showMessage = (message) => { fill(problem, message); return !message; };
   return omitIfUntouched(spec, { node, value, clear: () => showMessage(""), check: () => showMessage(validationError(schema, value(), spec.required)) });
@@ -113,7 +116,8 @@ function items(spec) {
   const title = schema.title ?? (name || "Entries");
   function add(value) {
     const field = buildField({ schema: inner, root, name: "", required: true, initial: value ?? inner.default, depth: depth + 1 });
-    const row = h("div", { class: "form-item" }, h("div", { class: "grow" }, field.node), h("button", { type: "button", class: "btn quiet only", "aria-label": `Remove entry of ${title}`, on: { click: remove } }, icon("trash")));
+    const row = h("div", { class: "form-item" }, h("div", { class: "grow" }, field.node),
+      h("button", { type: "button", class: "btn quiet only", "aria-label": `Remove entry of ${title}`, on: { click: remove } }, icon("trash")));
     function remove() { rows.splice(rows.indexOf(field), 1); row.remove(); }
     rows.push(field);
     list.append(row);
@@ -124,7 +128,10 @@ function items(spec) {
     h("button", { type: "button", class: "btn", on: { click: () => add() } }, icon("plus"), "Add"), problem);
   const value = () => rows.map((row) => row.value());
   const showMessage = (message) => { fill(problem, message); return !message; };
-  const check = () => { const isValid = showMessage(validationError(schema, value(), false)); return rows.map((row) => row.check()).every(Boolean) && isValid; };
+  const check = () => {
+    const isValid = showMessage(validationError(schema, value(), false));
+    return rows.map((row) => row.check()).every(Boolean) && isValid;
+  };
   return omitIfUntouched(spec, { node, value, check, clear: () => showMessage("") });
 }
 
@@ -132,7 +139,8 @@ function group(spec) {
   const { schema, root, name, initial, depth } = spec, required = new Set(schema.required ?? []);
   const fields = Object.entries(schema.properties).map(([key, inner]) => {
     const fieldSchema = resolveSchema(inner, root);
-    return [key, buildField({ schema: fieldSchema, root, name: key, required: required.has(key), initial: initial?.[key] ?? fieldSchema.default, depth: depth + 1 })];
+    return [key, buildField({ schema: fieldSchema, root, name: key, required: required.has(key), initial: initial?.[key] ?? fieldSchema.default,
+      depth: depth + 1 })];
   });
   const children = [schema.description && h("span", { class: "field-about" }, schema.description), fields.map(([, field]) => field.node)];
   const node = name ? h("fieldset", { class: "field stack" }, h("legend", {}, schema.title ?? name), children) : h("div", { class: "stack" }, children);

@@ -6,7 +6,8 @@ const KEYWORD_LIST = "abstract and any as assert async await break case catch cl
 const KEYWORDS = new Set(KEYWORD_LIST.split(" "));
 const SHELL = new Set("if then else elif fi for do done while until case esac in function return export local echo cd exit set source".split(" "));
 
-const HASH_COMMENTS = new Set(["py", "python", "sh", "bash", "zsh", "shell", "console", "yaml", "yml", "toml", "rb", "ruby", "make", "makefile", "dockerfile", "r", "perl", "ini", "conf"]);
+const HASH_COMMENTS = new Set(["py", "python", "sh", "bash", "zsh", "shell", "console", "yaml", "yml", "toml", "rb", "ruby", "make", "makefile",
+  "dockerfile", "r", "perl", "ini", "conf"]);
 const DASH_COMMENTS = new Set(["sql", "lua", "haskell", "hs"]);
 const PROSE = new Set(["", "text", "txt", "plain", "markdown", "md", "log", "csv", "output"]);
 
@@ -24,8 +25,12 @@ function highlightDiff(text) {
 
 /** The alternatives start with different characters and never backtrack, so each character is read once. */
 function tokenPattern(name) {
-  const comment = HASH_COMMENTS.has(name) ? "#[^\\n]*" : DASH_COMMENTS.has(name) ? "--[^\\n]*" : ["html", "xml", "svg", "vue"].includes(name) ? "<!--" : name === "json" ? "(?!)" : "//[^\\n]*|/\\*(?:[^*]|\\*(?!/))*(?:\\*/)?";
-  const string = ["\"(?:[^\"\\\\\\n]|\\\\.)*\"?", HASH_COMMENTS.has(name) || name !== "rust" ? "'(?:[^'\\\\\\n]|\\\\.)*'?" : "(?!)", "`(?:[^`\\\\]|\\\\.)*`?"].join("|");
+  const comment = HASH_COMMENTS.has(name) ? "#[^\\n]*"
+    : DASH_COMMENTS.has(name) ? "--[^\\n]*"
+      : ["html", "xml", "svg", "vue"].includes(name) ? "<!--"
+        : name === "json" ? "(?!)" : "//[^\\n]*|/\\*(?:[^*]|\\*(?!/))*(?:\\*/)?";
+  const string = ["\"(?:[^\"\\\\\\n]|\\\\.)*\"?", HASH_COMMENTS.has(name) || name !== "rust" ? "'(?:[^'\\\\\\n]|\\\\.)*'?" : "(?!)",
+    "`(?:[^`\\\\]|\\\\.)*`?"].join("|");
   return new RegExp(`(?<comment>${comment})|(?<string>${string})|(?<number>\\b\\d[\\w.]*)|(?<word>[A-Za-z_$][\\w$-]*)`, "gs");
 }
 

@@ -6,7 +6,8 @@ import { pairMarks } from "./emphasis.js";
 
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}\p{S}]/u;
 const SPECIAL = /[\\`*_~[\]!<&\n]|https?:\/\/|www\./g;
-const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←", times: "×", middot: "·" };
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→",
+  larr: "←", times: "×", middot: "·" };
 const MAX_PAREN_DEPTH = 32;
 const MAX_TITLE_CHARS = 1000;
 
@@ -137,7 +138,9 @@ class Reader {
     this.at = target.end;
     if (opener.image) return this.image(opener, target.address);
     pairMarks(this.marks, opener.marks, null);
-    for (let at = opener.index + 1; at < this.tokens.length; at += 1) if (this.tokens[at].href !== undefined || this.tokens[at].close) this.tokens[at] = { text: "" };
+    for (let at = opener.index + 1; at < this.tokens.length; at += 1) {
+      if (this.tokens[at].href !== undefined || this.tokens[at].close) this.tokens[at] = { text: "" };
+    }
     const href = target.address === null ? null : safeLink(target.address);
     this.tokens[opener.index] = { open: "link", href, title: target.title };
     this.tokens.push({ close: "link" });

@@ -21,7 +21,8 @@ export function inlineNodes(text, live = false) {
 
 function elementFor({ open, href, title }) {
   if (open !== "link") return h(open);
-  return href ? h("a", { href, title, target: "_blank", rel: "noopener noreferrer" }) : h("span", { class: "md-dead", title: "The console does not open this address." });
+  return href ? h("a", { href, title, target: "_blank", rel: "noopener noreferrer" })
+    : h("span", { class: "md-dead", title: "The console does not open this address." });
 }
 
 function leafFor({ text, code, image, br }) {

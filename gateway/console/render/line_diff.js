@@ -70,7 +70,8 @@ function backtrack(before, after, trail) {
 export function parsePatch(text) {
   const files = [];
   let file = null, hunk = null, old = 0, fresh = 0, remaining = [0, 0];
-  const add = (kind, line, inside) => hunk.lines.push({ kind, text: line, old: kind === "+" || !inside ? null : old++, new: kind === "-" || !inside ? null : fresh++ });
+  const add = (kind, line, inside) => hunk.lines.push({ kind, text: line, old: kind === "+" || !inside ? null : old++,
+    new: kind === "-" || !inside ? null : fresh++ });
   for (const line of splitLines(text)) {
     const title = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$/.exec(line);
     const inside = remaining[0] > 0 || remaining[1] > 0;

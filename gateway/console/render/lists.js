@@ -43,7 +43,8 @@ export class ListView {
   constructor({ start }) {
     this.ordered = start !== undefined;
     this.node = h(this.ordered ? "ol" : "ul", start === undefined || start === 1 ? {} : { start });
-    this.items = new PartViews(this.node, () => new ItemView(), { appendRest: (node) => this.node.append(h("li", { class: "task" }, node)), raw: (item) => item.raw });
+    this.items = new PartViews(this.node, () => new ItemView(),
+      { appendRest: (node) => this.node.append(h("li", { class: "task" }, node)), raw: (item) => item.raw });
   }
 
   show({ kind, start, loose, items, before = 0 }, live) {
@@ -78,7 +79,8 @@ export class TableView {
   show({ kind, align, head, rows, before = 0 }, live) {
     if (kind !== "table") return false;
     const header = `${align} ${head}`, first = live && !rows.length && !before;
-    if (header !== this.header || first || this.first) fill(this.head, head.map((cell, index) => h("th", { scope: "col", class: align[index] || undefined }, inlineNodes(cell, first))));
+    if (header !== this.header || first || this.first) fill(this.head,
+      head.map((cell, index) => h("th", { scope: "col", class: align[index] || undefined }, inlineNodes(cell, first))));
     if (header !== this.header) this.rows.clear();
     Object.assign(this, { header, first, align, width: head.length });
     this.rows.show(rows, before, live);
@@ -94,7 +96,8 @@ class RowView {
   show(row, live) {
     if (this.row === row && !live && !this.live) return;
     const { width, align } = this.table, cells = splitCells(row).slice(0, width);
-    fill(this.node, Array.from({ length: width }, (_, column) => h("td", { class: align[column] || undefined }, inlineNodes(cells[column] ?? "", live && column === cells.length - 1))));
+    fill(this.node, Array.from({ length: width },
+      (_, column) => h("td", { class: align[column] || undefined }, inlineNodes(cells[column] ?? "", live && column === cells.length - 1))));
     Object.assign(this, { row, live });
   }
 }

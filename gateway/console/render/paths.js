@@ -76,5 +76,7 @@ export function isEqual(first, second) {
 }
 
 function toStableJson(value) {
-  return JSON.stringify(value, (_, inner) => (inner !== null && typeof inner === "object" && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+  const isObject = (inner) => inner !== null && typeof inner === "object" && !Array.isArray(inner);
+  const sortKeys = (inner) => Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(value, (_, inner) => (isObject(inner) ? sortKeys(inner) : inner));
 }

@@ -1,6 +1,7 @@
 // JSON Schema for forms: which control fits a schema, and whether a value is valid. Pure: form.js builds the elements.
 
-const FORMATS = { email: /^[^\s@]+@[^\s@]+\.[^\s@]+$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i, date: /^\d{4}-\d{2}-\d{2}$/, "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i };
+const FORMATS = { email: /^[^\s@]+@[^\s@]+\.[^\s@]+$/, uri: /^[a-z][a-z0-9+.-]*:\S+$/i, date: /^\d{4}-\d{2}-\d{2}$/,
+  "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i };
 const FORMAT_NAMES = { email: "an e-mail address", uri: "an address with a scheme, such as https://…", date: "a date", "date-time": "a date with a time" };
 const MAX_DEPTH = 6;
 
@@ -21,8 +22,8 @@ export function choices(schema) {
   if (schema.const !== undefined) return [{ value: schema.const, title: schema.title ?? String(schema.const) }];
   if (Array.isArray(schema.enum)) return schema.enum.map((value, at) => ({ value, title: String(schema.enumNames?.[at] ?? value) }));
   const listed = schema.oneOf ?? schema.anyOf;
-  if (Array.isArray(listed) && listed.length && listed.every((one) => one?.const !== undefined)) return listed.map((one) => ({ value: one.const, title: one.title ?? String(one.const), description: one.description }));
-  return null;
+  if (!Array.isArray(listed) || !listed.length || !listed.every((option) => option?.const !== undefined)) return null;
+  return listed.map((option) => ({ value: option.const, title: option.title ?? String(option.const), description: option.description }));
 }
 
 /** The control for a schema: choice, text, lines, number, integer, boolean, choices (several), items, group, or json. */
@@ -30,12 +31,15 @@ export function controlFor(schema, depth = 0) {
   const type = Array.isArray(schema.type) ? schema.type.filter((one) => one !== "null")[0] : schema.type;
   if (choices(schema)) return choices(schema).every(({ value }) => typeof value !== "object" || value === null) ? "choice" : "json";
   if (depth > MAX_DEPTH) return "json";
-  if (type === "string") return schema.format === "textarea" || schema.format === "multiline" || schema.multiline || schema.contentMediaType || schema.maxLength > 240 ? "lines" : "text";
+  if (type === "string") return isMultiline(schema) ? "lines" : "text";
   if (type === "boolean" || type === "number" || type === "integer") return type;
   if (type === "array" && schema.items && !Array.isArray(schema.items)) return choices(schema.items) ? "choices" : "items";
   if ((type === "object" || schema.properties) && Object.keys(schema.properties ?? {}).length) return "group";
   return "json";
 }
+
+const isMultiline = ({ format, multiline, contentMediaType, maxLength }) =>
+  format === "textarea" || format === "multiline" || multiline || contentMediaType || maxLength > 240;
 
 /** The error message for a value, or "". For objects and arrays it checks only the size: their fields check themselves. */
 export function validationError(schema, value, required) {

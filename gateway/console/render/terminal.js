@@ -16,7 +16,8 @@ export class Terminal {
   constructor({ title = "" } = {}) {
     this.body = h("div", { class: "term-body", tabIndex: 0, role: "group", "aria-label": title ? `Output of ${title}` : "Terminal output" });
     this.state = h("span", { class: "term-state" });
-    this.node = h("div", { class: "term" }, h("div", { class: "term-bar" }, h("span", { class: "mono clip grow" }, title), this.state, copyButton(() => this.text(), "Copy the output")), this.body);
+    this.node = h("div", { class: "term" }, h("div", { class: "term-bar" }, h("span", { class: "mono clip grow" }, title), this.state,
+      copyButton(() => this.text(), "Copy the output")), this.body);
   }
 
   write(text) {
@@ -57,7 +58,8 @@ export class Terminal {
     for (let removed = screen.dropped - this.#dropped; removed > 0 && body.firstChild; removed -= 1) body.firstChild.remove();
     this.#dropped = screen.dropped;
     while (body.childNodes.length < screen.lines.length) body.append(h("div"));
-    for (const row of screen.dirty) if (screen.lines[row]) fill(body.childNodes[row], screen.lines[row].map(styledSpan), screen.lines[row].length || row === screen.lines.length - 1 ? null : "\u200b");
+    for (const row of screen.dirty) if (screen.lines[row]) fill(body.childNodes[row], screen.lines[row].map(styledSpan),
+      screen.lines[row].length || row === screen.lines.length - 1 ? null : "\u200b");
     screen.dirty.clear();
     if (atEnd) body.scrollTop = body.scrollHeight;
   }

@@ -79,7 +79,8 @@ class Branch {
       if (this.list.childNodes[index] !== child.node) this.list.insertBefore(child.node, this.list.childNodes[index] ?? null);
       child.show(this.value[key], highlight && !isNew);
     });
-    if (keys.length > this.#limit) this.list.append((this.more = moreButton(keys.length - this.#limit, () => { this.#limit += PAGE_MEMBERS; this.#members(false); })));
+    if (keys.length > this.#limit) this.list.append((this.more = moreButton(keys.length - this.#limit,
+      () => { this.#limit += PAGE_MEMBERS; this.#members(false); })));
   }
 }
 

@@ -20,7 +20,8 @@ export function activityView(item) {
 
 function planView() {
   const list = h("div", {}), count = h("span", { class: "muted small" }), markdown = new Markdown();
-  const node = h("section", { class: "plan", "aria-label": "Plan", dataset: { testid: "plan" } }, h("div", { class: "row head" }, icon("list"), h("h3", {}, "Plan"), count), list);
+  const node = h("section", { class: "plan", "aria-label": "Plan", dataset: { testid: "plan" } },
+    h("div", { class: "row head" }, icon("list"), h("h3", {}, "Plan"), count), list);
   return {
     node,
     update({ content }) {

@@ -7,12 +7,14 @@ import { sumTokens } from "../capabilities.js";
 
 export function noticeView(item, { session, writeMessage }) {
   const { retryText } = item;
-  const node = h("div", { class: `notice ${item.level === "info" ? "" : item.level}`, role: item.level === "bad" && !item.replayed ? "alert" : "note", dataset: { testid: "notice" } });
+  const node = h("div", { class: `notice ${item.level === "info" ? "" : item.level}`,
+    role: item.level === "bad" && !item.replayed ? "alert" : "note", dataset: { testid: "notice" } });
   return {
     node,
     update(now) {
       fill(node, h("div", { class: "row top" }, now.level !== "info" && icon("warn"),
-        h("div", { class: "grow message-text" }, now.message, now.code && h("code", { class: "code" }, now.code), advice(now), now.failed && availabilityHint(session.agentInfo.value)),
+        h("div", { class: "grow message-text" }, now.message, now.code && h("code", { class: "code" }, now.code), advice(now),
+          now.failed && availabilityHint(session.agentInfo.value)),
         retryText && h("button", { class: "btn", on: { click: () => writeMessage(retryText) } }, "Retry")));
     },
   };
@@ -60,7 +62,8 @@ function usageParts({ usage, cost }) {
 
 export function stateView() {
   const tree = new Tree();
-  const node = h("details", { class: "aside state", open: true, dataset: { testid: "state" } }, h("summary", {}, icon("panel"), h("span", {}, "Shared state")), tree.node);
+  const node = h("details", { class: "aside state", open: true, dataset: { testid: "state" } },
+    h("summary", {}, icon("panel"), h("span", {}, "Shared state")), tree.node);
   return { node, update: (now) => tree.update(now.value) };
 }
 

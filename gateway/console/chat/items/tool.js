@@ -6,12 +6,14 @@ import { contentParts } from "../../render/content.js";
 import { callStatus, readDiffs, summarizeArguments } from "../tool_calls.js";
 import { outputView } from "./output.js";
 
-const STATUS_LABELS = { writing: ["", ""], running: ["", ""], done: ["done", "good"], failed: ["failed", "bad"], waiting: ["waiting for you", "warn"], cancelled: ["cancelled", ""], unknown: ["no result", ""] };
+const STATUS_LABELS = { writing: ["", ""], running: ["", ""], done: ["done", "good"], failed: ["failed", "bad"],
+  waiting: ["waiting for you", "warn"], cancelled: ["cancelled", ""], unknown: ["no result", ""] };
 const MAX_RESULT_CHARS = 4000;
 
 export function toolView(item, { session }) {
   const name = h("strong", {}), short = h("code", { class: "muted clip grow" }), tag = h("span", { class: "tag" });
-  const args = h("pre", { class: "args", "aria-label": "Arguments" }), outputs = h("div", { class: "stack" }), diffs = h("div", { class: "stack" }), result = h("div", { class: "result" });
+  const args = h("pre", { class: "args", "aria-label": "Arguments" }), outputs = h("div", { class: "stack" }), diffs = h("div", { class: "stack" }),
+    result = h("div", { class: "result" });
   const summary = h("summary", {}, icon("tool"), name, short, tag);
   const node = h("details", { class: "tool", dataset: { testid: "tool-call" } }, summary, h("div", { class: "body stack" }, args, outputs, diffs, result));
   const outputViews = new Map();
@@ -30,9 +32,15 @@ export function toolView(item, { session }) {
   }
 
   function drawBody(now, status) {
-    if (drawn.args !== now.args || drawn.open !== now.open) { Object.assign(drawn, { args: now.args, open: now.open }); args.textContent = formatArguments(now.args, now.open); }
+    if (drawn.args !== now.args || drawn.open !== now.open) {
+      Object.assign(drawn, { args: now.args, open: now.open });
+      args.textContent = formatArguments(now.args, now.open);
+    }
     for (const activity of now.outputs) {
-      if (!outputViews.has(activity.key)) { outputViews.set(activity.key, outputView(activity, summarizeArguments(now.args))); outputs.append(outputViews.get(activity.key).node); }
+      if (!outputViews.has(activity.key)) {
+        outputViews.set(activity.key, outputView(activity, summarizeArguments(now.args)));
+        outputs.append(outputViews.get(activity.key).node);
+      }
       outputViews.get(activity.key).update(activity);
       if (now.result !== undefined) outputViews.get(activity.key).finish(exitCode(now));
     }
@@ -75,6 +83,7 @@ function drawResult({ result, error }, diffCount, outputCount) {
   const text = error ? `${error}\n${result}` : result;
   if (!text || outputCount > 0 || (diffCount > 0 && text.startsWith("---"))) return null;
   const isLong = text.length > MAX_RESULT_CHARS, body = h("pre", { "aria-label": "Result" }, isLong ? text.slice(0, MAX_RESULT_CHARS) : text);
-  const more = isLong && h("button", { class: "btn quiet", on: { click: () => { body.textContent = text; more.remove(); } } }, `Show all ${text.length.toLocaleString("en")} characters`);
+  const more = isLong && h("button", { class: "btn quiet", on: { click: () => { body.textContent = text; more.remove(); } } },
+    `Show all ${text.length.toLocaleString("en")} characters`);
   return [body, more];
 }
