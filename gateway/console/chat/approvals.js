@@ -33,7 +33,8 @@ export class Approvals {
     this.open = [...interrupts.map((interrupt) => interruptCard(interrupt, this.session, onAnswer)),
       ...calls.map((id) => toolCallCard(id, this.session, onAnswer))];
     this.node.hidden = !this.open.length;
-    this.cancelButton.hidden = !interrupts.length;
+    // A single form has its own Cancel button.
+    this.cancelButton.hidden = !interrupts.length || (this.open.length === 1 && this.open[0].hasCancel);
     this.cancelButton.textContent = interrupts.length > 1 ? "Cancel all" : "Cancel";
     this.title.textContent = this.open.length === 1 ? "Waiting for you" : `${this.open.length} requests are waiting for you`;
     fill(this.cards, this.open.map(({ node }) => node));
@@ -76,6 +77,9 @@ export class Approvals {
     if (this.node.hidden) return;
     const now = Date.now();
     for (const card of this.open) card.tick?.(now);
-    if (this.open.some((card) => card.expired?.())) this.cancelButton.textContent = "Dismiss";
+    if (this.open.some((card) => card.expired?.())) {
+      this.cancelButton.textContent = "Dismiss";
+      this.cancelButton.hidden = false;
+    }
   }
 }

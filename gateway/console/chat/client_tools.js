@@ -7,11 +7,11 @@ const object = (value) => (typeof value === "object" && value !== null ? value :
 export const CONSOLE_TOOLS = [{
   tool: {
     name: "pick_option",
-    description: "Shows the person at the console a question with a few options as buttons, and gives back the one they pick.",
+    description: "Asks the user of the console a question with a few options as buttons, and returns the option that the user picks.",
     parameters: {
       type: "object",
       properties: {
-        question: { type: "string", description: "What to ask, in one sentence.", default: "What shall it be?" },
+        question: { type: "string", description: "The question, in one sentence.", default: "What would you like?" },
         options: { type: "array", items: { type: "string" }, minItems: 1, description: "Two to six short options.",
           default: ["Tea", "Coffee", "Nothing, thank you"] },
       },

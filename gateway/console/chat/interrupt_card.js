@@ -57,6 +57,7 @@ export function interruptCard(interrupt, session, onAnswer) {
     subjectView(interrupt, call), answers, below, feedback, outcome);
   return {
     node,
+    hasCancel: Boolean(request.form),
     answer: () => (isExpired ? null : answer),
     expired: () => isExpired,
     tick(now) {

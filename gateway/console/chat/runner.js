@@ -65,7 +65,8 @@ export class Runner {
       if (await this.#read(() => this.#reconnect(runId))) return;
       if (this.lastNumber > lastBefore) tries = 0;
     }
-    if (!this.abort.aborted) throw new Error("The gateway cannot be reached. The run may continue without this page. The console shows it when the gateway is back.");
+    if (this.abort.aborted) return;
+    throw new Error("The gateway cannot be reached. The run may continue without this page. The console shows it when the gateway is back.");
   }
 
   get #usesSocket() { return this.format() === "websocket"; }

@@ -18,7 +18,7 @@ function questionView({ name, args }, answer) {
   return [
     h("p", { class: "question-text" }, text), h("p", { class: "row small muted" }, icon("tool"), `The agent called ${name}, a tool that this page provides.`),
     h("div", { class: "row wrap answers" }, options.map((option) => h("button", { class: "btn", type: "button", on: { click: () => answer(option) } }, option)),
-      h("button", { class: "btn quiet", type: "button", on: { click: () => answer("The person picked none.") } }, "None of these")),
+      h("button", { class: "btn quiet", type: "button", on: { click: () => answer("The user picked none of the options.") } }, "None of these")),
   ];
 }
 

@@ -123,5 +123,5 @@ function buildCard(agent, facets, values) {
       h("a", { class: "btn quiet", href: address, "aria-label": `Details of ${name}` }, "Details"),
       ready && chatLink(id, { label: isDemo ? "Try it" : "Chat", primary: true })),
     isDemo && ready && h("p", { class: "agent-hint small" },
-      "New here? The demo agent needs no model and no API key, and shows every feature that a frontend can meet."));
+      "New here? The demo agent needs no model and no API key. It shows every AG-UI feature."));
 }

@@ -39,7 +39,7 @@ export function findFacets(agent, values) {
 export function sortAgents(agents) {
   const rank = (agent) => STATUS_ORDER.indexOf(agent.availability.status) + (agent.availability.status in STATUSES ? 0 : STATUS_ORDER.length + 1);
   const name = (agent) => (agent.id === "demo" ? "" : (agent.identity.name ?? agent.id).toLowerCase());
-  return [...agents].sort((one, other) => rank(one) - rank(other) || (name(one) < name(other) ? -1 : 1));
+  return [...agents].sort((first, second) => rank(first) - rank(second) || (name(first) < name(second) ? -1 : 1));
 }
 
 /** Whether every word of the query occurs in the agent's names, and the status and all facets match. */

@@ -39,7 +39,7 @@ function omitIfUntouched(spec, field) {
 function labelledField({ schema, name, required }, input, read) {
   const id = (input.id = `field-${++ids}`), about = `${id}-about`;
   const problem = h("span", { class: "field-error", id: about, role: "alert" });
-  const label = name && h("label", { htmlFor: id }, schema.title ?? name, !required && h("span", { class: "muted" }, " optional"));
+  const label = name && h("label", { htmlFor: id }, schema.title ?? name, !required && h("span", { class: "muted" }, " (optional)"));
   if (!name) input.setAttribute("aria-label", schema.title ?? schema.description ?? "Answer");
   input.setAttribute("aria-describedby", about);
   if (required) input.setAttribute("aria-required", "true");

@@ -94,7 +94,7 @@ export function parsePatch(text) {
       add(/^[+-]/.test(line) ? line[0] : " ", /^[ +-]/.test(line) ? line.slice(1) : line, false);
     }
   }
-  return files.filter((one) => one.hunks.length || one.path);
+  return files.filter((entry) => entry.hunks.length || entry.path);
 }
 
 function addFile(files, path) {

@@ -28,7 +28,7 @@ export function choices(schema) {
 
 /** The control for a schema: choice, text, lines, number, integer, boolean, choices (several), items, group, or json. */
 export function controlFor(schema, depth = 0) {
-  const type = Array.isArray(schema.type) ? schema.type.filter((one) => one !== "null")[0] : schema.type;
+  const type = Array.isArray(schema.type) ? schema.type.filter((name) => name !== "null")[0] : schema.type;
   if (choices(schema)) return choices(schema).every(({ value }) => typeof value !== "object" || value === null) ? "choice" : "json";
   if (depth > MAX_DEPTH) return "json";
   if (type === "string") return isMultiline(schema) ? "lines" : "text";
@@ -45,7 +45,7 @@ const isMultiline = ({ format, multiline, contentMediaType, maxLength }) =>
 export function validationError(schema, value, required) {
   if (value === undefined || value === "") return required ? "This field is required." : "";
   const allowed = choices(schema);
-  if (allowed && !allowed.some((one) => Object.is(one.value, value))) return "Choose a value from the list.";
+  if (allowed && !allowed.some((choice) => Object.is(choice.value, value))) return "Choose a value from the list.";
   if (typeof value === "string") return textError(schema, value);
   if (typeof value === "number") return numberError(schema, value);
   if (Array.isArray(value)) return countError(value.length, schema.minItems, schema.maxItems, "entry", "entries");
