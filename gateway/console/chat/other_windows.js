@@ -19,5 +19,5 @@ export function watchOtherWindows(session) {
 
 function threadKey({ threads, thread }) {
   const entry = threads.value.find(({ threadId }) => threadId === thread);
-  return entry && JSON.stringify([entry.updated, entry.waiting, entry.status]);
+  return entry && JSON.stringify([entry.updated, entry.pendingRunId, entry.status]);
 }
