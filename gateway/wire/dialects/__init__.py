@@ -32,7 +32,7 @@ has these parts; it does not inherit from them.
 from __future__ import annotations
 
 from gateway.wire.dialects.base import ActionResult, Block, Dialect, Prompt, SessionStart
-from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.dialects.codex import Codex, CodexExec
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.dialects.cursor import CursorDialect

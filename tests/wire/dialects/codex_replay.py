@@ -61,7 +61,7 @@ class Talk:
     out: Outbound | None = None
     suspended: Suspended | None = None
 
-    def tell(self, events: list[Event]) -> None:
+    def add_events(self, events: list[Event]) -> None:
         self.events += events
         for event in events:
             if isinstance(event, InterruptRequested):
@@ -94,9 +94,9 @@ class Talk:
     def park(self) -> None:
         """Whatever was asked by now ends the run."""
         if self.out is not None and self.out.asked:
-            asked = self.out.interrupts([interrupt(question) for question in self.out.asked])
+            interrupts = self.out.interrupts([interrupt(question) for question in self.out.asked])
             self.suspended = self.out.suspended()
-            self.runs[-1] += self.out.finished(asked)
+            self.runs[-1] += self.out.finished(interrupts)
             self.out = None
 
 
@@ -110,9 +110,9 @@ class Play:
         self._ids: dict[Any, str | None] = {}
         self._unmatched: list[Json] = []
         self._pending: list[Json] = []
-        told = entries(name)
-        self._first = next(e["line"] for e in told if e["dir"] == "in" and e["line"].get("method") in OPENING)
-        for entry in told:
+        recorded = entries(name)
+        self._first = next(e["line"] for e in recorded if e["dir"] == "in" and e["line"].get("method") in OPENING)
+        for entry in recorded:
             if entry["dir"] == "out":
                 self._pending.append(entry["line"])
             else:
@@ -121,7 +121,7 @@ class Play:
         self._flush()
         for talk in self.talks:
             if talk.out is not None:
-                talk.tell([*talk.dialect.on_process_exit(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
+                talk.add_events([*talk.dialect.on_process_exit(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
 
     # -- what the client did
 
@@ -158,9 +158,9 @@ class Play:
         params = line.get("params", {})
         talk = Talk(Codex())
         kept = {key: params[key] for key in ("approvalPolicy", "sandbox", "model") if key in params}
-        told = {"thread": kept, "connected": connected}
+        cli_params = {"thread": kept, "connected": connected}
         begin = SessionStart(
-            params.get("cwd", "/workspace"), params.get("threadId"), line["method"] == "thread/fork", params=told,
+            params.get("cwd", "/workspace"), params.get("threadId"), line["method"] == "thread/fork", params=cli_params,
             tag=f"s{len(self.talks)}",
         )  # fmt: skip
         self.talks.append(talk)
@@ -207,21 +207,21 @@ class Play:
         lines, self._pending = self._pending, []
         data = b"".join(compact(line) + b"\n" for line in map(self._renamed, lines) if line)
         for piece in self._cut(data):
-            self._hear([line for line in self._lines.feed(piece) if isinstance(line, bytes)])
+            self._route([line for line in self._lines.feed(piece) if isinstance(line, bytes)])
         for talk in self.talks:
             talk.park()
 
     def _renamed(self, line: Json) -> Json | None:
         if "method" in line:
             return line
-        ours = self._ids.get(line.get("id"))
-        return None if ours is None else {**line, "id": ours}
+        own_id = self._ids.get(line.get("id"))
+        return None if own_id is None else {**line, "id": own_id}
 
-    def _hear(self, messages: list[bytes]) -> None:
+    def _route(self, messages: list[bytes]) -> None:
         for talk in list(self.talks):
             own = [message for message in messages if self._is_for(talk, Codex.read_owner(message))]
             if own:
-                talk.tell(talk.dialect.read(own))
+                talk.add_events(talk.dialect.read(own))
                 self._take(talk)
 
     def _is_for(self, talk: Talk, owner: str | None) -> bool:
@@ -245,10 +245,10 @@ def payload(result: Json) -> Json:
             return {}
 
 
-def offered(question: Interrupt, given: Json) -> bool:
+def offered(question: Interrupt, answer_payload: Json) -> bool:
     """The recorded client also tried a decision that was not offered."""
     choices = (question.response_schema or {})["properties"].get("optionId", {}).get("enum", [])
-    return "optionId" not in given or given["optionId"] in choices
+    return "optionId" not in answer_payload or answer_payload["optionId"] in choices
 
 
 @cache
@@ -276,30 +276,30 @@ def sent(dialect: Codex) -> list[dict[str, Any]]:
     return messages
 
 
-def told(method: str, **params: Any) -> bytes:
+def notification(method: str, **params: Any) -> bytes:
     return compact({"method": method, "params": {"threadId": "th", "turnId": "tu", **params}})
 
 
-def hear(dialect: Codex, method: str, **params: Any) -> list[Event]:
-    return dialect.read([told(method, **params)])
+def notify(dialect: Codex, method: str, **params: Any) -> list[Event]:
+    return dialect.read([notification(method, **params)])
 
 
 def prompted(text: str = "hello", **fields: Any) -> Codex:
     """In a turn that Codex has begun, and calls `tu`."""
     dialect = ready()
     dialect.prompt(Prompt([{"type": "text", "text": text}], "t1", **fields))
-    hear(dialect, "turn/started", turn={"id": "tu", "rootTurnId": "tu"})
+    notify(dialect, "turn/started", turn={"id": "tu", "rootTurnId": "tu"})
     dialect.outbox.clear()
     return dialect
 
 
 def completed(dialect: Codex, status: str = "completed", turn: str = "tu", error: Any = None) -> list[Event]:
-    return hear(dialect, "turn/completed", turn={"id": turn, "status": status, "error": error})
+    return notify(dialect, "turn/completed", turn={"id": turn, "status": status, "error": error})
 
 
 def item(dialect: Codex, moment: str, **fields: Any) -> list[Event]:
-    return hear(dialect, f"item/{moment}", item={"id": "i1", **fields})
+    return notify(dialect, f"item/{moment}", item={"id": "i1", **fields})
 
 
-def of(events: Sequence[Event], kind: type) -> list[Any]:
+def select(events: Sequence[Event], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]

@@ -1,7 +1,8 @@
 """Replays a recorded conversation with OpenClaw's gateway, with the dialect in the recorder's place.
 
 The recording has requests, responses and events in their order. For each request of the recorder's the dialect is made
-to send the same one; responses reach it under the ids of its own requests. The recorder's run ids are replaced by the dialect's.
+to send the same one; responses reach it under the ids of its own requests. The recorder's run ids are replaced by the
+dialect's.
 """
 
 from __future__ import annotations

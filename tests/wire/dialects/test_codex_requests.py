@@ -1,4 +1,4 @@
-"""How a session of Codex is opened, prompted, and asked to do things between turns; and whose a message is."""
+"""Requests to Codex: opening a session, prompts, actions between turns; and the owner of a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateway.errors import AgentFault
 from gateway.events import TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
-from tests.wire.dialects.codex_replay import compact, completed, item, of, prompted, ready, sent
+from tests.wire.dialects.codex_replay import compact, completed, item, prompted, ready, select, sent
 
 MODES = {
     "agent": {"approvalPolicy": "untrusted", "sandbox": "workspace-write"},
@@ -63,12 +63,12 @@ def test_that_another_session_was_faster_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [("Not initialized", "AGENT_ERROR"), ("you are not logged in", "AUTH_REQUIRED")]
+    ("message", "code"), [("Not initialized", "AGENT_ERROR"), ("you are not logged in", "AUTH_REQUIRED")]
 )
-def test_any_other_error_at_the_start_is_one(words: str, code: str) -> None:
+def test_any_other_error_at_the_start_is_one(message: str, code: str) -> None:
     dialect = begun()
-    answer(dialect, error={"code": -32600, "message": words})
-    assert dialect.failure is not None and dialect.failure.code == code and words in dialect.failure.detail
+    answer(dialect, error={"code": -32600, "message": message})
+    assert dialect.failure is not None and dialect.failure.code == code and message in dialect.failure.detail
     assert not dialect.is_ready
 
 
@@ -114,7 +114,7 @@ def test_mcp_servers_and_directories_become_configuration() -> None:
 # -- prompts
 
 
-def test_a_prompt_is_a_turn_with_all_that_was_wished_for() -> None:
+def test_a_prompt_is_a_turn_with_all_its_options() -> None:
     dialect = ready()
     blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "look"},
@@ -155,12 +155,12 @@ def test_a_mode_is_set_with_the_turn() -> None:
     assert dialect.session_layer["custom.session.modes.current"] == "plan"
 
 
-def test_a_mode_that_there_is_not_is_told_and_changes_nothing() -> None:
+def test_an_unknown_mode_gives_a_warning_and_changes_nothing() -> None:
     dialect = ready(params={"modes": MODES})
     dialect.prompt(Prompt([], "t1", mode="dream"))
     [request] = sent(dialect)
     assert set(request["params"]) == {"threadId", "input"}
-    assert [event.code for event in of(dialect.read([]), Warning)] == ["UNKNOWN_MODE"]
+    assert [event.code for event in select(dialect.read([]), Warning)] == ["UNKNOWN_MODE"]
 
 
 def test_a_turn_that_is_refused_has_failed() -> None:
@@ -206,7 +206,7 @@ def test_what_is_no_message_is_for_everybody() -> None:
 # -- actions
 
 
-def test_a_fork_gives_the_id_of_the_copy() -> None:
+def test_a_fork_returns_the_id_of_the_copy() -> None:
     dialect = ready(params={"thread": {"sandbox": "read-only"}})
     ticket = dialect.start_action("fork")
     [request] = sent(dialect)
@@ -237,7 +237,7 @@ def test_a_mode_is_set_between_turns() -> None:
     assert dialect.action_results[refused].error is not None and sent(dialect) == []
 
 
-def test_an_action_that_fails_says_why() -> None:
+def test_a_failed_action_has_its_reason() -> None:
     dialect = ready()
     ticket = dialect.start_action("delete")
     dialect.read([compact({"id": ticket, "error": {"code": -32600, "message": "thread not found: th"}})])

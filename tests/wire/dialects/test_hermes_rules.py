@@ -173,8 +173,8 @@ def test_the_copy_of_an_empty_session_is_a_new_one() -> None:
 
 def test_events_of_other_sessions_are_skipped() -> None:
     session = HermesSession().working()
-    assert session.event("message.delta", session="bb22", text="not for you") == []
-    assert session.event("message.complete", session="bb22", **DONE) == []
+    assert session.event("message.delta", live="bb22", text="not for you") == []
+    assert session.event("message.complete", live="bb22", **DONE) == []
     assert session.dialect.is_busy
 
 
