@@ -77,7 +77,7 @@ def test_what_is_nested_beyond_reason_is_cut() -> None:
 
 READERS: list[Callable[[Any], Any]] = [
     amount, count, flag, has_marker, integer, items, json_text, non_empty, number, obj, strings, text, unique_strings,
-    without_meta, lambda value: value_at(value, "a", "b"), lambda value: if_small(value, 3),
+    named_values, without_meta, lambda value: value_at(value, "a", "b"), lambda value: if_small(value, 3),
     lambda value: present(obj(value)),
     named_values,
 ]  # fmt: skip

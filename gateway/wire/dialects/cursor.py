@@ -16,7 +16,7 @@ from typing import Any
 
 from gateway.capability_paths import CWD, MODEL
 from gateway.events import Event, TurnFailed
-from gateway.wire.acp.usage import accounted
+from gateway.wire.acp.usage import parse_usage
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import integer, items, json_text, non_empty, obj, parse_json, present, text
 from gateway.wire.text_parts import Part, TextParts
@@ -251,7 +251,7 @@ def _read_usage(line: Json, model: Any) -> list[Event]:
         "cachedReadTokens": usage.get("cacheReadTokens"),
         "cachedWriteTokens": usage.get("cacheWriteTokens"),
     }
-    event = accounted(fields)
+    event = parse_usage(fields)
     return [] if event is None else [replace(event, model=non_empty(model))]
 
 

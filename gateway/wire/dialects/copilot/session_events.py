@@ -21,7 +21,7 @@ from gateway.events import (
     TurnFailed,
     Warning,
 )
-from gateway.wire.acp.usage import accounted
+from gateway.wire.acp.usage import parse_usage
 from gateway.wire.dialects.copilot.errors import to_turn_failed
 from gateway.wire.dialects.copilot.session_state import STATE_READERS
 from gateway.wire.dialects.copilot.subagents import AgentStream, AgentStreams
@@ -190,7 +190,7 @@ class SessionEvents:
 
     def _read_usage(self, event: Data, data: Data) -> list[Event] | None:
         """`inputTokens` includes cached tokens, whatever the provider: 7 beside 1500 cached ones come as 1507."""
-        usage = accounted({name: data.get(field) for name, field in USAGE_FIELDS.items()})
+        usage = parse_usage({name: data.get(field) for name, field in USAGE_FIELDS.items()})
         events: list[Event] = []
         if usage is not None:
             provider = non_empty(data.get("modelProvider"))
