@@ -15,11 +15,11 @@ import anyio
 from gateway.agui import inbound
 from gateway.agui.outbound import Outbound
 from gateway.errors import Busy, Conflict
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
 from gateway.runs.log import Log
 from gateway.runs.run import Run, RunTimeouts
-from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
 from gateway.turn import Turn

@@ -19,7 +19,7 @@ from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import ClientToolsCalled, Custom, Event, InterruptRequested, TurnEnded, TurnFailed
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 from gateway.runs.turn_wrapper import TurnWrapper
 
 log = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from gateway.capabilities.feed import SnapshotSource
 from gateway.drivers import Driver, LiveTurn, Opening, Session
 from gateway.errors import Conflict, GatewayError, NotFound, StoreError
 from gateway.events import ClientToolCall, MessagesSnapshot, TurnEnded, TurnFailed, Wire
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Touch
 from gateway.runs.admission import LAST_WORDS, STOPPING, Admission
 from gateway.runs.capability_events import notice, telling
@@ -34,7 +35,7 @@ from gateway.runs.readiness import Blocker, Precondition, find_blocker, hold
 from gateway.runs.recovery import prune_for_ever, recover
 from gateway.runs.run import Run, Stop
 from gateway.runs.session_pool import SessionPool
-from gateway.runs.thread_state import ThreadKey, ThreadStates
+from gateway.runs.thread_state import ThreadStates
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Status, Store
@@ -264,7 +265,7 @@ class Engine:
     def _opening(self, thread: ThreadKey, turn: Turn, session_id: str | None, local: bool) -> Opening:
         options = turn.options
         if not local:
-            return Opening(thread.abroad, session_id=session_id, options=options)
+            return Opening(thread.remote_id, session_id=session_id, options=options)
         return Opening(
             turn.thread_id,
             cwd=self._workspaces.resolve(options.cwd),

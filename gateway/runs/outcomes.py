@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from gateway.events import Wire
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 
 Left = Literal["idle", "failed", "waiting", "released"]
 

@@ -16,7 +16,7 @@ from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers
 from gateway.errors import GatewayError
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 

@@ -6,17 +6,16 @@ late is told to the agent as a message.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 import anyio
 from anyio import CancelScope
 
 from gateway.background import Tasks
 from gateway.errors import GatewayError
+from gateway.identity import ThreadKey
 from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.parked_turns import Parked, settle
 from gateway.settings import Settings
@@ -24,24 +23,6 @@ from gateway.store.base import Store, ThreadRecord
 from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
-
-LOCAL = "local"
-"""The principal of whoever has no token where none is needed."""
-
-
-class ThreadKey(NamedTuple):
-    agent: str
-    thread_id: str
-    principal: str
-
-    @property
-    def abroad(self) -> str:
-        """Its id at another endpoint, to whom all clients of this gateway are one: what two of them call the same must
-        not be the same conversation there."""
-        if self.principal == LOCAL:
-            return self.thread_id
-        return f"{self.thread_id}~{hashlib.sha256(self.principal.encode()).hexdigest()[:12]}"
-
 
 GiveBack = Callable[[ThreadKey], Awaitable[None]]
 

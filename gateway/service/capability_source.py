@@ -20,9 +20,9 @@ from gateway.capabilities.views import SnapshotEntry, relay, render
 from gateway.drivers.probe import glance
 from gateway.errors import NotFound
 from gateway.events import Layer
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.engine import Engine
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.snapshots import Snapshots, known_model
 from gateway.threads.service import ThreadService
 

@@ -15,13 +15,13 @@ from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
 from gateway.events import Layer
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.mounts import Mounts
 from gateway.registry.overlays import Overlay, Overlays
 from gateway.registry.registrations import Registrations, registered
 from gateway.runs.engine import Engine
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.snapshots import Snapshots
 from gateway.settings import Settings

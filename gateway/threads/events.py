@@ -26,12 +26,12 @@ from gateway.capabilities.views import relay
 from gateway.capabilities.views.relay import ThreadStatus
 from gateway.errors import Busy, NotFound, StoreError
 from gateway.events import Wire
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agents
 from gateway.runs.engine import Engine
 from gateway.runs.log import Chunk
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import Notes

@@ -13,11 +13,11 @@ from gateway.drivers import Controls, Session
 from gateway.drivers.python.modes import ModeControls
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
 from gateway.events import Layer
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.interrupts import Interrupts
-from gateway.runs.thread_state import ThreadKey
 from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.threads.delivery.dispatcher import Dispatcher
 from gateway.threads.events import ThreadEvents

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gateway.capabilities.views.relay import ThreadStatus
+from gateway.identity import ThreadKey
 from gateway.runs.engine import Engine
 from gateway.runs.phase import Phase
-from gateway.runs.thread_state import ThreadKey
 from gateway.store.base import Store
 
 

@@ -14,9 +14,9 @@ from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.drivers import LiveTurn
 from gateway.errors import NotFound
 from gateway.events import Custom, Event, TextMessageContent, TurnEnded
+from gateway.identity import ThreadKey
 from gateway.runs import capability_events
 from gateway.runs.capability_events import NAME, notice, telling
-from gateway.runs.thread_state import ThreadKey
 from gateway.turn import Answer
 from tests.capabilities.layer_builders import shown
 

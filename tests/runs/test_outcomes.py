@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gateway.identity import ThreadKey
 from gateway.runs.outcomes import KEPT, LastOutcomes
-from gateway.runs.thread_state import ThreadKey
 
 THREAD = ThreadKey("an-agent", "t", "me")
 PENDING = {"type": "RUN_FINISHED", "outcome": {"type": "success", "pendingToolCallIds": ["c"]}}

@@ -32,13 +32,13 @@ from anyio.abc import TaskGroup
 from gateway.agui.message_input import MessageInput, as_turn
 from gateway.background import Tasks
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.admission import STOPPING
 from gateway.runs.engine import Engine
 from gateway.runs.history import read_history
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.events import Wire
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 from gateway.store.base import Store
 from gateway.store.deliveries import WAITING, DeliveryRecord
 from gateway.threads.delivery.queue import QueuedDelivery

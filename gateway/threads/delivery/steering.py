@@ -14,8 +14,8 @@ from typing import Any
 import anyio
 
 from gateway.errors import GatewayError, StoreError
+from gateway.identity import ThreadKey
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.threads.delivery.queue import DeliveryQueue, QueuedDelivery
 from gateway.threads.delivery.receipts import Receipts, ThreadDeleted
 

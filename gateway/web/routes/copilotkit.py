@@ -18,10 +18,10 @@ from gateway.agui.outbound import PROTOCOL_VERSION
 from gateway.capabilities.views.agui import before_1_0
 from gateway.errors import BadRequest, NotFound
 from gateway.events import Wire
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agent
 from gateway.runs.log import Chunk, Reader
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
 from gateway.turn import Turn
 from gateway.web.event_stream import EventStream

@@ -20,10 +20,10 @@ from gateway.capability_paths import STEERING
 from gateway.encode.negotiate import ENCODERS
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.errors import NotCapable
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
 from gateway.turn import Turn
 from gateway.web.event_stream import EventStream

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.errors import BadInput, Forbidden, NotJson, WrongType
+from gateway.identity import LOCAL
 from gateway.jsonio import loads
-from gateway.runs.thread_state import LOCAL
 from gateway.service.gateway import Gateway
 from gateway.web.request_body import read_body
 from gateway.web.routes.agents import describe

@@ -13,9 +13,9 @@ from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.option_checks import gate
 from gateway.capabilities.versions import Key
 from gateway.errors import BadInput, NotCapable
+from gateway.identity import ThreadKey
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
 from gateway.turn import Options, Turn
 from gateway.web.request_body import read_body, read_json_body

@@ -17,10 +17,10 @@ from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
 from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
 from gateway.events import Event, TextMessageContent, TurnEnded, UserMessageAccepted, Wire
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.overlays import Overlay
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway, open_gateway
 from gateway.settings import Settings
 from gateway.store.base import Store
