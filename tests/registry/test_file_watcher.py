@@ -128,7 +128,7 @@ def test_later_folders_are_laid_over_earlier_ones_and_over_what_comes_along(tmp_
 def test_a_folder_that_goes_keeps_its_agents_and_comes_back(home: tuple[Path, Gateway]) -> None:
     folder, gateway = home
     shutil.rmtree(folder)
-    eventually(lambda: "the folder is gone" in gateway.log.read_text())
+    eventually(lambda: "the folder is missing" in gateway.log.read_text())
     assert shown(gateway)["identity"]["name"] == "First"
     write(folder, "mine", "Back")
     eventually(named(gateway, "Back"))

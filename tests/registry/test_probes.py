@@ -121,7 +121,7 @@ async def test_why_it_failed_is_for_all_who_wait_and_for_nobody_else(failure: Ex
 
 
 async def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "LIMIT", 0.01)
+    monkeypatch.setattr(probes, "PROBE_TIMEOUT_SECONDS", 0.01)
     agent = Agent()
     async with waiting(agent, 1) as [waiter]:
         pass

@@ -21,6 +21,7 @@ from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.log import Reader
 from gateway.runs.run import Run
+from gateway.runs.session_pool import SessionPool
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, ThreadRecord
 from gateway.store.memory import MemoryStore
@@ -129,7 +130,8 @@ async def stage(tmp_path: Path, **settings: Any) -> AsyncIterator[Stage]:
     await store.start()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            yield Stage(Engine(Settings(workspace=(tmp_path,), cancel_grace=0.1, **settings), store, tasks), store)
+            configured = Settings(workspace=(tmp_path,), cancel_grace=0.1, **settings)
+            yield Stage(Engine(configured, store, tasks, SessionPool(configured, tasks)), store)
             tasks.cancel_scope.cancel()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import AgentFault, GatewayError, StoreError
 from gateway.events import Wire
-from gateway.runs.log import OBJECTS_KEPT, READ_BYTES, Chunk, Log, Reader, Replay
+from gateway.runs.log import MAX_OBJECT_CHUNKS, READ_BYTES, Chunk, Log, Reader, Replay
 from gateway.store.base import Piece, RunRecord, Status
 from gateway.store.memory import MemoryStore
 from tests.agui.streams import steady
@@ -154,9 +154,9 @@ async def test_no_more_is_kept_in_memory_than_the_tail() -> None:
 
 async def test_only_the_newest_chunks_are_kept_as_objects() -> None:
     log, _ = await opened()
-    for number in range(OBJECTS_KEPT * 2):
+    for number in range(MAX_OBJECT_CHUNKS * 2):
         await log.append([said(number)])
-    assert [chunk.events is not None for chunk in log._tail] == [False] * OBJECTS_KEPT + [True] * OBJECTS_KEPT
+    assert [chunk.events is not None for chunk in log._tail] == [False] * MAX_OBJECT_CHUNKS + [True] * MAX_OBJECT_CHUNKS
 
 
 async def test_a_slow_reader_is_never_handed_more_than_a_piece() -> None:

@@ -27,7 +27,6 @@ from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord
 from gateway.store.memory import MemoryStore
 from gateway.turn import Answer, Turn
-from gateway.web.routes.messages import take_up
 
 LIMIT = 20.0
 ME = "me"
@@ -176,5 +175,5 @@ async def scene(store: Store | None = None, **settings: Any) -> AsyncIterator[Sc
         ) as it:
             driver = PlayedDriver()
             it.agents["played"].driver = driver
-            await take_up(it)
+            await it.recover_deliveries()
             yield Scene(it, driver, ThreadKey("played", "t", ME))

@@ -159,7 +159,7 @@ async def test_what_a_turn_heard_right_before_the_gateway_died_is_not_delivered_
     await store.thaw()
     async with scene(store) as on:
         assert await on.fate("m") == "delivered"
-        await soon(lambda: not on.gateway.dispatcher.waits(on.thread))
+        await soon(lambda: not on.gateway.dispatcher.has_queued(on.thread))
         assert on.driver.turns == []
 
 
