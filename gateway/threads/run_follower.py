@@ -54,7 +54,8 @@ class FollowedThread:
     """As it was reported last."""
     session: str | None = None
     activities: deque[ThreadActivity] = field(default_factory=lambda: deque(maxlen=MAX_PENDING_ACTIVITIES))
-    is_reporting: bool = False
+    reported: anyio.Event | None = None
+    """Is set when all of these were reported; None: nothing is being reported."""
     run: Run | None = None
     """The newest run that is, or was, followed."""
     all_read: anyio.Event | None = None
@@ -88,11 +89,21 @@ class RunFollower:
 
     async def wait_until_read(self) -> None:
         """Until the logs of all followed runs were read."""
-        while (activity := self._events.subscription.take()) is not None:
-            self._handle(activity)
+        self._handle_pending()
         for followed in list(self._followed.values()):
             if followed.all_read is not None:
                 await followed.all_read.wait()
+
+    async def wait_until_reported(self, thread: ThreadKey) -> None:
+        """Until what has happened on the thread so far is among its events. For a thread that is idle."""
+        self._handle_pending()
+        followed = self._followed.get(thread)
+        if followed is not None and followed.reported is not None:
+            await followed.reported.wait()
+
+    def _handle_pending(self) -> None:
+        while (activity := self._events.subscription.take()) is not None:
+            self._handle(activity)
 
     def forget(self, thread: ThreadKey) -> None:
         """The thread was deleted."""
@@ -133,22 +144,23 @@ class RunFollower:
             channel.add_user()
             self._tasks.start_soon(self._follow, followed, activity.run, thread, previous, followed.all_read)
         followed.activities.append(activity)
-        if not followed.is_reporting:
-            followed.is_reporting = True
+        if followed.reported is None:
+            followed.reported = anyio.Event()
             channel.add_user()
-            self._tasks.start_soon(self._report_statuses, thread, followed)
+            self._tasks.start_soon(self._report_statuses, thread, followed, followed.reported)
 
     # -- status
 
-    async def _report_statuses(self, thread: ThreadKey, followed: FollowedThread) -> None:
+    async def _report_statuses(self, thread: ThreadKey, followed: FollowedThread, reported: anyio.Event) -> None:
         try:
             while followed.activities:
                 await self._report_status(thread, followed, followed.activities.popleft())
         except StoreError as exc:
             log.error("thread %s: its status cannot be reported: %s", thread.thread_id, exc)
         finally:
-            followed.is_reporting = False
+            followed.reported = None
             followed.channel.remove_user()
+            reported.set()
 
     async def _report_status(self, thread: ThreadKey, followed: FollowedThread, activity: ThreadActivity) -> None:
         thread_status = to_status(activity)

@@ -87,6 +87,7 @@ class ThreadService:
         await self._delete_stored(thread)
 
     async def _delete_stored(self, thread: ThreadKey) -> None:
+        await self._follower.wait_until_reported(thread)  # else an event from before would be stored after the deletion
         await self._dispatcher.fail_queued(thread, lambda: self._store.delete_thread(*thread))
         self._follower.forget(thread)
         self._engine.activities.publish(thread)

@@ -83,9 +83,9 @@ def test_a_broken_file_is_reported_and_the_last_good_one_kept(tmp_path: Path, br
     path = write(folder, "mine", "First")
     with Gateway(tmp_path / "home", "--agents", str(folder)) as gateway:
         path.write_text(broken)
-        told = eventually(lambda: shown(gateway).get("definition"))
-        assert str(path) in told["error"]
-        assert told["since"].startswith("20")
+        failure = eventually(lambda: shown(gateway).get("definition"))
+        assert str(path) in failure["error"]
+        assert failure["since"].startswith("20")
         assert (text_of(gateway.run("mine")), shown(gateway)["identity"]["name"]) == ("here", "First")
         assert gateway.log.read_text().count("last good definition is kept") == 1
         write(folder, "mine", "Mended")

@@ -21,11 +21,11 @@ class Slow:
 
     def __init__(self) -> None:
         self.answer = anyio.Event()
-        self.asked = 0
+        self.probes = 0
 
     async def availability(self) -> Availability:
-        self.asked += 1
-        if self.asked > 1:
+        self.probes += 1
+        if self.probes > 1:
             return AFTER
         await self.answer.wait()
         return BEFORE

@@ -54,10 +54,10 @@ class Thread:
         self.now, self.waits, self.names = START, False, count()
 
     def ask(self, questions: list[tuple[Any, int | None]], *, parked: bool) -> None:
-        asked = [self.interrupt(schema, seconds) for schema, seconds in questions]
-        self.interrupts.add(asked, f"run-{next(self.names)}", parked=parked)
+        opened = [self.interrupt(schema, seconds) for schema, seconds in questions]
+        self.interrupts.add(opened, f"run-{next(self.names)}", parked=parked)
         self.waits = parked
-        self.client.pending = [interrupt["id"] for interrupt in asked]
+        self.client.pending = [interrupt["id"] for interrupt in opened]
 
     def interrupt(self, schema: Any, seconds: int | None) -> dict[str, Any]:
         found: dict[str, Any] = {"id": f"q-{next(self.names)}", "reason": "why"}
