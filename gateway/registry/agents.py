@@ -198,7 +198,7 @@ class Agents:
     def probe_soon(self, agent: Agent, *, ready: bool = False) -> None:
         """In the background: whoever asks what an agent can do should not wait for it to start. `ready`: that it can
         run is known already, and need not be asked of a command that may take long."""
-        if agent.driver is not None and not agent.driver.probed and (agent.driver, ready) not in self._probing:
+        if agent.driver is not None and not agent.driver.is_probed and (agent.driver, ready) not in self._probing:
             self._probing.add((agent.driver, ready))
             self._tasks.start_soon(self._probe, agent, agent.driver, ready)
 

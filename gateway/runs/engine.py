@@ -195,7 +195,7 @@ class Engine:
 
     async def _begin_turn(self, thread: ThreadKey, run: Run, driver: Driver, book: Interrupts) -> LiveTurn:
         # An agent elsewhere passes as it is: where it can, it says itself that its capabilities have changed.
-        before = await notice(self.capability_source, thread) if driver.local else None
+        before = await notice(self.capability_source, thread) if driver.is_local else None
         session = await self._open(thread, run.turn, driver, book)
         try:
             if run.handing is not None:
@@ -246,7 +246,7 @@ class Engine:
 
     async def _open(self, thread: ThreadKey, turn: Turn, driver: Driver, book: Interrupts) -> Session:
         """The thread's session, brought back if it must be."""
-        opening = self._opening(thread, turn, book.session, driver.local)
+        opening = self._opening(thread, turn, book.session, driver.is_local)
         if book.session is not None and not self._sessions.fits(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
         session = await self._sessions.take(thread, driver, opening)

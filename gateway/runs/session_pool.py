@@ -35,7 +35,7 @@ class PooledSession:
     users: int = 1
 
     def idle(self, since: float) -> bool:
-        return not self.users and (self.used < since or not self.session.alive)
+        return not self.users and (self.used < since or not self.session.is_alive)
 
     def fits(self, wanted: Opening) -> bool:
         """It is as this run wants it. What a run does not say stays as it is."""
@@ -66,7 +66,7 @@ class SessionPool:
 
     def get(self, thread: ThreadKey) -> Session | None:
         held = self._held.get(thread)
-        return held.session if held is not None and held.session.alive else None
+        return held.session if held is not None and held.session.is_alive else None
 
     def was_resumed(self, thread: ThreadKey) -> bool:
         """It is the one that its opening asked for, and no new one in its place."""
@@ -76,7 +76,7 @@ class SessionPool:
     def fits(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
         """One is open that a run with these wishes can have; or somebody has it, and must not lose it."""
         held = self._held.get(thread)
-        if held is None or not held.session.alive:
+        if held is None or not held.session.is_alive:
             return False
         return held.users > 0 or (held.at(driver) and held.fits(opening))
 
@@ -90,7 +90,7 @@ class SessionPool:
                 return held.session
             if (old := self._held.pop(thread, None)) is not None:
                 old.session.leave()
-                if old.session.alive:
+                if old.session.is_alive:
                     await self._end(old)
             session = await driver.open(opening)
             # After that, for the agent starts its own: what there can be only one of must be the agent's.
@@ -109,7 +109,7 @@ class SessionPool:
         self._touch(thread.agent)
         if (leaving := self._leaving.get(held.driver)) is not None:
             leaving.set()
-        if not held.session.kept or not held.session.alive:
+        if not held.session.reusable or not held.session.is_alive:
             await self.close(thread)
 
     async def close_driver_sessions(self, driver: Driver) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.capabilities.session_tools import LISTED, SEEN, SERVERS, escaped
 from gateway.drivers import Controls, LiveTurn, Session
-from gateway.drivers.mcp_client import Known, Using
+from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
@@ -24,22 +24,22 @@ NATIVE = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
 class ObservedSession:
-    def __init__(self, session: Session, servers: Using) -> None:
+    def __init__(self, session: Session, servers: SessionServers) -> None:
         self._session, self._servers = session, servers
         self._seen = SeenTools()
-        self._known: tuple[dict[str, Known], Layer] = ({}, {})
+        self._known: tuple[dict[str, KnownServer], Layer] = ({}, {})
 
     @property
     def id(self) -> str | None:
         return self._session.id
 
     @property
-    def kept(self) -> bool:
-        return self._session.kept
+    def reusable(self) -> bool:
+        return self._session.reusable
 
     @property
-    def alive(self) -> bool:
-        return self._session.alive
+    def is_alive(self) -> bool:
+        return self._session.is_alive
 
     @property
     def controls(self) -> Controls | None:
@@ -56,18 +56,18 @@ class ObservedSession:
         return {**self._session.session_layer, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
 
     async def start(self, turn: Turn) -> LiveTurn:
-        self._servers.again()
+        self._servers.retry_failed()
         return ToolObserver(await self._session.start(turn), self._seen, frozenset(tool["name"] for tool in turn.tools))
 
     def leave(self) -> None:
         """Its servers: also when the session is gone already. May be called twice."""
-        self._servers.leave()
+        self._servers.release()
 
     async def aclose(self) -> None:
         await self._session.aclose()
 
 
-def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
+def _leaves(name: str, known: KnownServer) -> Iterator[tuple[str, Any]]:
     state, place = known.state, f"{SERVERS}{escaped(name)}"
     yield f"{place}.status", state.status
     yield f"{place}.transport", known.transport

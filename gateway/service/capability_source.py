@@ -17,7 +17,7 @@ from anyio import CancelScope, to_thread
 from gateway.capabilities.feed import ChangeSignal
 from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.capabilities.views import SnapshotEntry, relay, render
-from gateway.drivers.probe import glance
+from gateway.drivers.probe import fingerprint
 from gateway.errors import NotFound
 from gateway.events import Layer
 from gateway.registry.agents import Agent, Agents
@@ -137,7 +137,7 @@ class Attention:
         agent = self._agent()
         if agent is None or agent.definition.command is None:
             return None
-        return agent.definition.source, await to_thread.run_sync(glance, agent.definition)
+        return agent.definition.source, await to_thread.run_sync(fingerprint, agent.definition)
 
     def _agent(self) -> Agent | None:
         try:

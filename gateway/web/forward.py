@@ -33,5 +33,5 @@ async def from_there(request: Request, agent: Agent) -> Response | None:
     if agent.driver is None or (far := agent.driver.remote_proxy) is None:
         return None
     _, _, _, *path = request.scope["path"].split("/")  # below /agents/ID
-    status, kind, body = await far.asked(path, request.scope["query_string"].decode("latin-1"), request.method)
+    status, kind, body = await far.fetch(path, request.scope["query_string"].decode("latin-1"), request.method)
     return Response(body, status, media_type=kind)

@@ -12,8 +12,8 @@ from typing import Any
 
 from gateway.turn import NO_RESULT, Answer
 from gateway.wire.acp.content import to_block
-from gateway.wire.acp.initialize import Handshake
 from gateway.wire.fields import items, json_text, obj, text
+from gateway.wire.prompt_content import PromptContent
 
 Tool = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ NOT_OFFERED = "The application does not offer this tool now."
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
-_IMAGES = Handshake(image=True)
+_IMAGES = PromptContent(image=True)
 
 
 def by_safe_name(tools: Iterable[Tool]) -> dict[str, Tool]:

@@ -161,6 +161,7 @@ async def over_http(server: Any) -> None:
     app = over_sse(server) if "sse" in FLAGS else server.streamable_http_app()
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # before the URL is printed: a client may connect at once
         print(f"http://127.0.0.1:{listener.getsockname()[1]}/{'sse' if 'sse' in FLAGS else 'mcp'}", flush=True)
         config = uvicorn.Config(guarded(app), log_level="critical", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve([listener])

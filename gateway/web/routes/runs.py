@@ -57,7 +57,7 @@ async def checked(gateway: Gateway, agent: Agent, turn: Turn, principal: str) ->
     """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
     Raises `NotCapable`, with who said so and what to do."""
     await _there(agent)
-    if turn.options.strict and agent.driver is not None and not agent.driver.probed:
+    if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
     turn, model = choose_model(turn, agent.definition, agent.models)
     current = await gateway.snapshots.of(agent, model, gateway.session_layer(agent, turn.thread_id, principal))

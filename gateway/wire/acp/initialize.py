@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.wire.fields import items, marked, non_empty, obj, present
+from gateway.wire.prompt_content import PromptContent
 
 __all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
 
@@ -63,6 +64,11 @@ class Handshake:
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: dict[str, Any] = field(default_factory=dict)
     """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
+
+    @property
+    def prompt_content(self) -> PromptContent:
+        """The kinds of content that `session/prompt` may carry."""
+        return PromptContent(self.image, self.audio, self.embedded_context, self.title or self.name)
 
 
 def read_handshake(result: Any) -> Handshake:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 import pytest
 
-from gateway.drivers.address_policy import NotConnected, PinnedTransport, refusal
+from gateway.drivers.address_policy import AddressRefused, PinnedTransport, refusal_reason
 from tests.support.gateway import Gateway
 
 NEVER = ["169.254.169.254", "169.254.0.1", "fe80::1", "fe80::1%eth0", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"]
@@ -25,21 +25,21 @@ PUBLIC = ["8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8"]
 
 @pytest.mark.parametrize("address", NEVER)
 def test_a_link_local_address_is_refused_whoever_names_it(address: str) -> None:
-    assert refusal(address, private=True)
-    assert refusal(address, private=False)
+    assert refusal_reason(address, private=True)
+    assert refusal_reason(address, private=False)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_a_private_address_is_for_files_only(address: str) -> None:
-    assert refusal(address, private=True) is None
-    assert refusal(address, private=False)
+    assert refusal_reason(address, private=True) is None
+    assert refusal_reason(address, private=False)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_is_for_everybody(address: str) -> None:
     if not address.startswith("::ffff:"):
-        assert refusal(address, private=False) is None
-    assert refusal(address, private=True) is None
+        assert refusal_reason(address, private=False) is None
+    assert refusal_reason(address, private=True) is None
 
 
 def test_a_name_counts_as_what_it_means_now(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,11 +49,11 @@ def test_a_name_counts_as_what_it_means_now(monkeypatch: pytest.MonkeyPatch) -> 
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("8.8.8.8", "169.254.169.254")]
 
     async def ask() -> None:
-        async with httpx.AsyncClient(transport=PinnedTransport(private=True)) as client:
+        async with httpx2.AsyncClient(transport=PinnedTransport(private=True)) as client:
             await client.get("http://innocent.example/")
 
     monkeypatch.setattr(anyio, "getaddrinfo", lookup)
-    with pytest.raises(NotConnected, match=r"innocent\.example \(169\.254\.169\.254\)"):
+    with pytest.raises(AddressRefused, match=r"innocent\.example \(169\.254\.169\.254\)"):
         anyio.run(ask)
 
 
@@ -63,8 +63,8 @@ def test_a_name_with_an_address_that_nobody_listens_at_is_reached_at_the_other(
     async def lookup(host: str, port: int, **more: Any) -> Sequence[Any]:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("127.0.0.9", "127.0.0.1")]
 
-    async def ask() -> httpx.Response:
-        async with httpx.AsyncClient(transport=PinnedTransport(private=True)) as client:
+    async def ask() -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=PinnedTransport(private=True)) as client:
             return await client.get(gateway.url.replace("127.0.0.1", "localhost") + "/agents")
 
     monkeypatch.setattr(anyio, "getaddrinfo", lookup)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway.drivers.remote.driver import CAPABILITIES_LIMIT
+from gateway.drivers.remote.driver import REQUEST_TIMEOUT_SECONDS
 from gateway.encode.protobuf.encoder import frames
 from gateway.events import Wire
 from gateway.jsonio import dumps
@@ -224,7 +224,7 @@ def test_one_that_is_replaced_while_it_is_asked_leaves_everybody_else_alone(tmp_
         gateway.client.get("/agents/far/capabilities", params={"probe": "1"})
         eventually(lambda: gateway.client.get("/agents/far/capabilities") and silent.is_set())
         definition(tmp_path / "agents", "far", wretch.url, 'capabilities = ""')
-        assert wretch.gone.wait(CAPABILITIES_LIMIT / 2), "nobody waits for the answer any more"
+        assert wretch.gone.wait(REQUEST_TIMEOUT_SECONDS / 2), "nobody waits for the answer any more"
         assert ended(gateway)["type"] == "RUN_FINISHED"
         assert gateway.client.post("/agents/far/models:refresh").status_code < 500
 

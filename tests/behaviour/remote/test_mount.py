@@ -14,8 +14,8 @@ import pytest
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import define
 from gateway.catalog.sections import Remote
-from gateway.drivers.remote.mount import mounted
-from gateway.drivers.remote.requests import headers
+from gateway.drivers.remote.mount import define_agents
+from gateway.drivers.remote.requests import request_headers
 from gateway.errors import ConfigError
 from tests.behaviour.acp.harness import Stage
 from tests.behaviour.remote.test_remote import shape
@@ -247,7 +247,7 @@ def far(**remote: Any) -> tuple[AgentDefinition, Remote]:
 
 def test_an_option_of_a_newer_gateway_is_left_out_and_the_agent_stays() -> None:
     told = {"gateway": "g", "agents": [{"id": "worker", "options": ["cwd", "teleport", "onDisconnect"]}]}
-    [made] = mounted(*far(agents="*"), told, "own")
+    [made] = define_agents(*far(agents="*"), told, "own")
     assert (made.id, made.options) == ("far.worker", ("cwd", "onDisconnect"))
 
 
@@ -255,7 +255,7 @@ def test_an_option_of_a_newer_gateway_is_left_out_and_the_agent_stays() -> None:
 def test_a_name_in_the_environment_that_fits_no_header_is_told_without_its_value(secret: str) -> None:
     definition, remote = far(headers={"authorization": "Bearer {TOKEN}"})
     with pytest.raises(ConfigError) as caught:
-        headers(remote, definition, {"TOKEN": secret})
+        request_headers(remote, definition, {"TOKEN": secret})
     assert "remote.headers.authorization: must be one line" in caught.value.detail and secret not in caught.value.detail
 
 

@@ -37,7 +37,7 @@ def steering(told: Any, play: Callable[[Steering, list[Any]], Awaitable[None]]) 
 
 def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
-        assert await words.say("s1", WORDS)
+        assert await words.send("s1", WORDS)
         method, params = asked[0]
         assert method == METHOD
         assert params["prompt"] == [{"type": "text", "text": "mind the gap"}]
@@ -47,9 +47,9 @@ def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
             TextMessageContent("hm", subagent="s"),
             TextMessageContent("well"),
         )
-        assert words.placed([result, of_a_subagent], cancelled=False) == [result, of_a_subagent]
-        assert words.placed([answer], cancelled=False) == [WORDS, answer]
-        assert words.placed([answer], cancelled=False) == [answer], "once"
+        assert words.insert_accepted([result, of_a_subagent], cancelled=False) == [result, of_a_subagent]
+        assert words.insert_accepted([answer], cancelled=False) == [WORDS, answer]
+        assert words.insert_accepted([answer], cancelled=False) == [answer], "once"
 
     steering(INJECTED, play)
 
@@ -57,8 +57,8 @@ def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
 @pytest.mark.parametrize("event", [ToolCallStart("c2", "bash"), TurnEnded()])
 def test_a_call_or_the_end_shows_it_too(event: Event) -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
-        await words.say("s1", WORDS)
-        assert words.placed([event], cancelled=False) == [WORDS, event]
+        await words.send("s1", WORDS)
+        assert words.insert_accepted([event], cancelled=False) == [WORDS, event]
 
     steering(INJECTED, play)
 
@@ -66,9 +66,9 @@ def test_a_call_or_the_end_shows_it_too(event: Event) -> None:
 @pytest.mark.parametrize(("last", "cancelled"), [(TurnEnded("cancelled"), False), (TurnEnded(), True)])
 def test_a_turn_that_is_cancelled_takes_them_along(last: TurnEnded, cancelled: bool) -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
-        await words.say("s1", WORDS)
-        assert words.placed([last], cancelled=cancelled) == [last]
-        assert words.words == []
+        await words.send("s1", WORDS)
+        assert words.insert_accepted([last], cancelled=cancelled) == [last]
+        assert words.accepted == []
 
     steering(INJECTED, play)
 
@@ -76,9 +76,9 @@ def test_a_turn_that_is_cancelled_takes_them_along(last: TurnEnded, cancelled: b
 @pytest.mark.parametrize("told", [{"outcome": "promptRequired"}, None, AgentFault("no such method")])
 def test_words_that_the_agent_does_not_take_are_ours_again(told: Any) -> None:
     async def play(words: Steering, asked: list[Any]) -> None:
-        assert not await words.say("s1", WORDS)
-        await words.settled()
-        assert words.words == []
+        assert not await words.send("s1", WORDS)
+        await words.wait_until_answered()
+        assert words.accepted == []
 
     steering(told, play)
 

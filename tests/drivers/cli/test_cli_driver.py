@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.drivers.cli import turn as turns
+from gateway.drivers import turn_base
 from gateway.errors import AgentFault, NotCapable
 from gateway.events import InterruptRequested, TextMessageContent, TurnEnded, TurnFailed, Warning
 from gateway.turn import Answer
@@ -94,7 +94,7 @@ async def test_what_is_set_between_turns_holds_for_those_that_do_not_say_otherwi
         await session.controls.set_model("macaw")
         assert "macaw" in (await ask(session, "one"))["args"]
         assert "cockatoo" in (await ask(session, "two", model="cockatoo"))["args"]
-        with pytest.raises(NotCapable, match="no word for it"):
+        with pytest.raises(NotCapable, match="no setting for it"):
             await session.controls.set_mode("quiet")
         assert await session.controls.fork() == "fork done"
         with pytest.raises(NotCapable):
@@ -222,7 +222,7 @@ async def test_a_flood_that_nobody_reads_is_held_up(tmp_path: Path) -> None:
         await until(live, TextMessageContent)
         await anyio.sleep(0.5)  # the agent has time to send it all; what is kept is bounded
         kept = len(live._queue)  # type: ignore[attr-defined]  # the bound is what this test is about
-        assert kept < turns.FULL * 4
+        assert kept < turn_base.MAX_UNREAD_EVENTS * 4
         events = await to_end(live)
         assert isinstance(events[-1], TurnEnded)
 
@@ -252,7 +252,7 @@ async def test_a_way_in_that_cannot_be_had_gives_way_to_the_next(tmp_path: Path)
     async with driving(both) as driver:
         session = await driver.open(opening(tmp_path))
         assert (await ask(session, "hello"))["said"] == "hello"
-        assert (await driver.handshake_layer())["custom"]["gateway"]["way"] == "frames"
+        assert (await driver.handshake_layer())["custom"]["gateway"]["transport"] == "frames"
         await session.aclose()
 
 

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.catalog.sections import Cli
-from gateway.drivers.cli.command import Wanted, added, filled, mcp_entry, media_added, session_added
+from gateway.drivers.cli.command import (
+    CommandOptions,
+    fill_template,
+    media_arguments,
+    option_arguments,
+    session_arguments,
+)
+from gateway.drivers.mcp_entry import to_config_entry
 from gateway.errors import BadInput
 
 STDIO = {"name": "files", "command": "mcp-files", "args": ["--root"], "env": [{"name": "KEY", "value": "v"}]}
@@ -32,25 +39,29 @@ def test_each_wish_becomes_the_arguments_that_the_definition_names() -> None:
         directory=["--add-dir", "{path}"],
         max_turns=["--max-turns", "{n}"],
     )
-    wanted = Wanted(model="m1", approvals="auto", thinking={"effort": "high"}, directories=("/a", "/b"), max_turns=3)
-    assert added(told, wanted, saved).args == (
+    wanted = CommandOptions(
+        model="m1", approvals="auto", thinking={"effort": "high"}, directories=("/a", "/b"), max_turns=3
+    )
+    assert option_arguments(told, wanted, saved).args == (
         *("--model", "m1", "--yolo", "--effort=high"),
         *("--add-dir", "/a", "--add-dir", "/b", "--max-turns", "3"),
     )
 
 
 def test_a_wish_that_the_definition_does_not_name_adds_nothing() -> None:
-    assert added(cli(), Wanted(model="m", mode="plan", skills=("s",), max_turns=1), saved).args == ()
+    assert option_arguments(cli(), CommandOptions(model="m", mode="plan", skills=("s",), max_turns=1), saved).args == ()
 
 
 def test_a_wish_may_be_told_by_the_environment() -> None:
     told = cli(approvals={"deny": {"env": {"PERMISSION": '{"bash":"deny"}'}}})
-    assert added(told, Wanted(approvals="deny"), saved).env == {"PERMISSION": '{"bash":"deny"}'}
+    assert option_arguments(told, CommandOptions(approvals="deny"), saved).env == {"PERMISSION": '{"bash":"deny"}'}
 
 
 def test_documents_are_given_as_json_or_as_a_file() -> None:
     told = cli(schema=["--schema", "{file}"], mcp=["--mcp", "{json}"])
-    args = added(told, Wanted(output_schema={"type": "object"}, mcp_servers=(STDIO, HTTP)), saved).args
+    args = option_arguments(
+        told, CommandOptions(output_schema={"type": "object"}, mcp_servers=(STDIO, HTTP)), saved
+    ).args
     assert args[0:2] == (
         "--mcp",
         '{"mcpServers":{"files":{"command":"mcp-files","args":["--root"],"env":{"KEY":"v"}},'
@@ -60,41 +71,46 @@ def test_documents_are_given_as_json_or_as_a_file() -> None:
 
 
 def test_a_conversation_begins_comes_back_or_is_copied() -> None:
-    told = cli(new=["--id", "{session}"], resume=["--resume", "{session}"], fork=["--fork", "{session}", "{new}"])
-    assert session_added(told, None, "n", fork=False).args == ("--id", "n")
-    assert session_added(told, "s", "n", fork=False).args == ("--resume", "s")
-    assert session_added(told, "s", "n", fork=True).args == ("--fork", "s", "n")
+    told = cli(
+        session_id=["--id", "{session}"], resume=["--resume", "{session}"], fork=["--fork", "{session}", "{new}"]
+    )
+    assert session_arguments(told, None, "n", fork=False).args == ("--id", "n")
+    assert session_arguments(told, "s", "n", fork=False).args == ("--resume", "s")
+    assert session_arguments(told, "s", "n", fork=True).args == ("--fork", "s", "n")
 
 
 @pytest.mark.parametrize("session", ["/etc/passwd", "../x", "a\\b", "x.jsonl"])
 def test_a_file_is_no_sessions_id(session: str) -> None:
     told = cli(resume=["--resume", "{session}"], fork=["--fork", "{session}"])
     for fork in (False, True):
-        with pytest.raises(BadInput, match="no session's id"):
-            session_added(told, session, "n", fork=fork)
-    assert session_added(cli(), session, "n", fork=False).args == (), "a protocol has words of its own"
+        with pytest.raises(BadInput, match="no session id"):
+            session_arguments(told, session, "n", fork=fork)
+    assert session_arguments(cli(), session, "n", fork=False).args == (), "a protocol has words of its own"
 
 
 def test_files_of_the_prompt_are_named_once_each() -> None:
-    assert media_added(cli(media=["-i", "{path}"]), ["a", "b"]).args == ("-i", "a", "-i", "b")
+    assert media_arguments(cli(media=["-i", "{path}"]), ["a", "b"]).args == ("-i", "a", "-i", "b")
 
 
 def test_a_wish_that_could_be_read_as_a_flag_is_refused() -> None:
     with pytest.raises(BadInput, match="must not begin"):
-        added(cli(model=["--model", "{model}"]), Wanted(model="--yolo"), saved)
-    assert added(cli(model=["--model={model}"]), Wanted(model="-x"), saved).args == ("--model=-x",)
+        option_arguments(cli(model=["--model", "{model}"]), CommandOptions(model="--yolo"), saved)
+    assert option_arguments(cli(model=["--model={model}"]), CommandOptions(model="-x"), saved).args == ("--model=-x",)
 
 
 @given(st.text().filter(lambda text: not text.startswith("-")))
 def test_whatever_stands_in_a_wish_it_is_one_argument_and_never_a_template(text: str) -> None:
-    assert added(cli(model=["--model", "{model}"]), Wanted(model=text), saved).args == ("--model", text)
-    assert filled("a{x}b{y}", {"x": "{y}", "y": text}) == "a{y}b" + text
+    assert option_arguments(cli(model=["--model", "{model}"]), CommandOptions(model=text), saved).args == (
+        "--model",
+        text,
+    )
+    assert fill_template("a{x}b{y}", {"x": "{y}", "y": text}) == "a{y}b" + text
 
 
 def test_braces_that_name_nothing_stay() -> None:
-    assert filled('{"a": {b}}', {"c": "x"}) == '{"a": {b}}'
+    assert fill_template('{"a": {b}}', {"c": "x"}) == '{"a": {b}}'
 
 
 def test_an_mcp_server_without_a_name_is_refused() -> None:
     with pytest.raises(BadInput):
-        mcp_entry({"command": "x"})
+        to_config_entry({"command": "x"})

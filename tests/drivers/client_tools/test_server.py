@@ -18,7 +18,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp import types as mcp
 
-from gateway.drivers.client_tools import ClientToolServer, SocketDirectory, is_own, server
+from gateway.drivers.client_tools import ClientToolServer, SocketDirectory, is_gateway_server, server
 from gateway.drivers.client_tools.socket_dir import PREFIX
 from gateway.turn import Answer
 from gateway.wire.mcp_server import SERVER, ToolCall
@@ -54,7 +54,7 @@ class Page:
 async def opened(page: Page) -> AsyncIterator[ClientToolServer]:
     with TemporaryDirectory() as parent, anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            one = await ClientToolServer.opened(SocketDirectory(Path(parent)), page.called, tasks)
+            one = await ClientToolServer.open(SocketDirectory(Path(parent)), page.called, tasks)
             await one.offer([CARD], 0)
             yield one
             await one.aclose()
@@ -114,7 +114,7 @@ async def test_it_is_told_when_they_are_others() -> None:
 
 
 async def test_a_call_that_takes_its_time_is_told_to_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "STILL_WAITING", 0.02)
+    monkeypatch.setattr(server, "PROGRESS_INTERVAL_SECONDS", 0.02)
     page, told = Page(), anyio.Event()
     page.holds = True
 
@@ -143,7 +143,7 @@ async def test_the_shim_says_when_there_is_nobody(tmp_path: Path) -> None:
     run = [sys.executable, "-I", "-S", str(server.SHIM), str(tmp_path / "gone")]
     gone = await anyio.run_process(run, check=False, stderr=subprocess.PIPE)
     assert gone.returncode == 1
-    assert b"not served any more" in gone.stderr
+    assert b"no longer served" in gone.stderr
 
 
 async def test_the_shim_imports_nothing_that_is_slow() -> None:
@@ -154,16 +154,16 @@ async def test_the_shim_imports_nothing_that_is_slow() -> None:
 
 async def test_the_gateways_own_server_can_be_told_from_others() -> None:
     async with opened(Page()) as one:
-        assert is_own(one.entry(SERVER, typed=True))
-        assert not is_own({"name": SERVER, "command": "x", "args": [], "env": []})
+        assert is_gateway_server(one.entry(SERVER, typed=True))
+        assert not is_gateway_server({"name": SERVER, "command": "x", "args": [], "env": []})
 
 
 def test_a_folder_that_is_in_use_is_not_swept_and_one_that_was_left_is(tmp_path: Path) -> None:
     mine, other = SocketDirectory(tmp_path), SocketDirectory(tmp_path)
-    path = mine.take()
+    path = mine.new_path()
     (tmp_path / f"{PREFIX}left").mkdir()
     (tmp_path / "foreign").mkdir()
-    other.sweep()
+    other.remove_stale()
     assert sorted(os.listdir(tmp_path)) == sorted([path.parent.name, "foreign"])
-    mine.give_back(path)
+    mine.release(path)
     assert os.listdir(tmp_path) == ["foreign"]

@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from gateway.drivers.mcp_client import McpServers, Using, pool, watcher
-from gateway.drivers.mcp_client.server_config import Unusable
-from gateway.drivers.mcp_client.watcher import State, reason
+from gateway.drivers.mcp_client import McpServers, SessionServers, pool, watcher
+from gateway.drivers.mcp_client.server_config import ServerUnusable
+from gateway.drivers.mcp_client.watcher import ServerState, describe_failure
 from tests.drivers.mcp_client.servers import FAKE, lines, pids, remote, serving, stdio
 from tests.drivers.process_watch import LIMIT, alive, running
 
@@ -32,7 +32,7 @@ class Desk:
         """How often something was told to be another."""
         self._told = anyio.Event()
 
-    def use(self, *servers: dict[str, Any]) -> Using:
+    def use(self, *servers: dict[str, Any]) -> SessionServers:
         return self.pool.use(servers, self._home, self._changed)
 
     def _changed(self) -> None:
@@ -46,7 +46,7 @@ class Desk:
                 with anyio.move_on_after(0.05):
                     await self._told.wait()
 
-    async def settled(self, using: Using) -> dict[str, State]:
+    async def settled(self, using: SessionServers) -> dict[str, ServerState]:
         """When it is known what became of each."""
         await self.until(lambda: all(one.state.status != "connecting" for one in using.known.values()))
         return {name: known.state for name, known in using.known.items()}
@@ -72,11 +72,11 @@ def note(tmp_path: Path) -> Iterator[Path]:
     assert [pid for pid in pids(path) if alive(pid)] == []
 
 
-def status(using: Using, name: str) -> str:
+def status(using: SessionServers, name: str) -> str:
     return using.known[name].state.status
 
 
-def names(state: State) -> list[str]:
+def names(state: ServerState) -> list[str]:
     return [tool["name"] for tool in state.listing.tools]
 
 
@@ -85,13 +85,13 @@ async def test_a_server_that_is_started_tells_its_tools_and_when_they_are_others
     desk: Desk, more: Path, note: Path, flags: tuple[str, ...]
 ) -> None:
     using = desk.use(stdio("calc", f"--more={more}", f"--note={note}", *flags))
-    assert using.known["calc"].state == State("connecting")
+    assert using.known["calc"].state == ServerState("connecting")
     state = (await desk.settled(using))["calc"]
     assert (state.status, names(state), state.listing.complete) == ("connected", ["add"], True)
     assert state.listing.tools[0]["parameters"]["required"] == ["a", "b"]
     await anyio.Path(more).write_text("sub mul")
     await desk.until(lambda: names(using.known["calc"].state) == ["add", "sub", "mul"])
-    using.leave()
+    using.release()
     await desk.until(lambda: not any(map(alive, pids(note))))
 
 
@@ -102,7 +102,7 @@ async def test_a_server_at_a_url_tells_its_tools_and_when_they_are_others(desk: 
         assert names((await desk.settled(using))["calc"]) == ["add"]
         await anyio.Path(more).write_text("sub")
         await desk.until(lambda: names(using.known["calc"].state) == ["add", "sub"])
-        using.leave()
+        using.release()
 
 
 async def test_pages_are_read_to_their_end(desk: Desk) -> None:
@@ -113,7 +113,7 @@ async def test_pages_are_read_to_their_end(desk: Desk) -> None:
 async def test_bad_servers_fail_with_the_reason_and_keep_nobody(
     desk: Desk, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watcher, "START_LIMIT", SOON)
+    monkeypatch.setattr(watcher, "START_TIMEOUT_SECONDS", SOON)
     using = desk.use(
         stdio("crashing", "--crash", WHO="hunter2hunter2"),
         stdio("hanging", "--hang", f"--note={note}"),
@@ -129,14 +129,14 @@ async def test_bad_servers_fail_with_the_reason_and_keep_nobody(
     assert {name: state.reason for name, state in found.items() if name != "unknown"} == {
         "crashing": "it exited with code 1: the cellar is flooded, says ***",
         "hanging": "it did not answer in time",
-        "flooding": "it floods the gateway with more than 8 MiB; its tools are not asked for",
+        "flooding": "it floods the gateway with more than 8 MiB; its tools are not listed",
         "missing": "'/no/such/program' cannot be run: No such file or directory",
         "nobody": "ConnectError: All connection attempts failed",
         "metadata": "169.254.169.254 (169.254.169.254) is not connected to: "
         "it is a link-local or metadata address, which no agent has",
-        "odd": "it is reached by 'acp', which only the agent can",
+        "odd": "it is reached by 'acp', which only the agent can use",
     }
-    assert "no-such-host.invalid cannot be looked up" in str(found["unknown"].reason)
+    assert "no-such-host.invalid cannot be resolved" in str(found["unknown"].reason)
     await desk.until(lambda: not any(map(alive, pids(note))))
 
 
@@ -173,7 +173,7 @@ async def test_a_server_that_dies_takes_its_tools_along(desk: Desk, tmp_path: Pa
     assert names((await desk.settled(using))["calc"]) == ["add"]
     await anyio.Path(tmp_path / "now").touch()
     await desk.until(lambda: using.known["calc"].state.status == "failed")
-    assert using.known["calc"].state == State("failed", "it exited with code 3: that was it")
+    assert using.known["calc"].state == ServerState("failed", "it exited with code 3: that was it")
 
 
 async def test_sessions_with_the_same_server_share_it_until_the_last_has_left(desk: Desk, note: Path) -> None:
@@ -182,12 +182,12 @@ async def test_sessions_with_the_same_server_share_it_until_the_last_has_left(de
     await desk.settled(one)
     assert names(other.known["numbers"].state) == ["add"]
     assert len(pids(note)) == 1
-    one.leave()
+    one.release()
     third = desk.use(stdio("again", f"--note={note}"))
     assert third.known["again"].state.status == "connected"
-    other.leave()
-    third.leave()
-    third.leave()
+    other.release()
+    third.release()
+    third.release()
     await desk.until(lambda: not any(map(alive, pids(note))))
     assert len(pids(note)) == 1
 
@@ -196,14 +196,14 @@ async def test_what_a_server_has_started_ends_with_it(desk: Desk, note: Path) ->
     using = desk.use(stdio("calc", "--child", f"--note={note}"))
     await desk.settled(using)
     assert len(running(str(note))) == 1
-    using.leave()
+    using.release()
     await desk.until(lambda: not running(str(note)))
 
 
 async def test_a_session_that_leaves_at_once_leaves_nothing_behind(desk: Desk, note: Path) -> None:
     using = desk.use(stdio("calc", "--hang", f"--note={note}"))
     await desk.until(lambda: bool(pids(note)))
-    using.leave()
+    using.release()
     await desk.until(lambda: not any(map(alive, pids(note))))
 
 
@@ -213,13 +213,13 @@ async def test_a_server_that_failed_is_tried_again_by_a_later_run_and_by_nobody_
     crashing = stdio("calc", "--crash", f"--note={note}")
     using = desk.use(crashing)
     await desk.settled(using)
-    using.again()
-    using.leave()
+    using.retry_failed()
+    using.release()
     using = desk.use(crashing)
     assert status(using, "calc") == "failed"
     assert len(pids(note)) == 1
-    monkeypatch.setattr(pool, "AGAIN", 0.0)
-    using.again()
+    monkeypatch.setattr(pool, "RETRY_SECONDS", 0.0)
+    using.retry_failed()
     assert status(using, "calc") == "connecting"
     await desk.settled(using)
     assert len(pids(note)) == 2
@@ -236,30 +236,30 @@ async def test_a_server_that_says_without_end_that_it_changed_is_asked_now_and_t
         await desk.until(lambda told=number: sum("told" in line for line in lines(note)) > told)  # type: ignore[misc]
     await desk.until(lambda: names(using.known["calc"].state) == ["add", "tool29"])
     listings = sum(line == "listed" for line in lines(note)[known:])
-    assert listings <= (time.monotonic() - begun) / watcher.PAUSE + 2
+    assert listings <= (time.monotonic() - begun) / watcher.MIN_LIST_INTERVAL_SECONDS + 2
 
 
 async def test_so_many_servers_of_a_session_are_asked_and_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_EACH", 2)
+    monkeypatch.setattr(pool, "MAX_SERVERS_PER_SESSION", 2)
     missing = {"command": "/no/such/program", "args": [], "env": []}
     using = desk.use(*({"name": f"server{number}", **missing} for number in range(3)))
     assert "only 2 MCP servers of a session" in str(using.known["server2"].state.reason)
 
 
 async def test_so_many_servers_are_asked_at_the_same_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST", 1)
+    monkeypatch.setattr(pool, "MAX_SERVERS", 1)
     using = desk.use(remote("one", "http://127.0.0.1:9"), remote("two", "http://127.0.0.1:10"))
-    assert "1 MCP servers are asked" in str(using.known["two"].state.reason)
+    assert "the tools of 1 MCP servers already" in str(using.known["two"].state.reason)
 
 
 def test_the_reason_is_our_own_word_before_a_librarys() -> None:
-    both = ExceptionGroup("", [OSError("x"), ExceptionGroup("", [Unusable("it is asleep")])])
-    assert reason(both) == "it is asleep"
-    assert reason(ExceptionGroup("", [OSError("no\nway"), ValueError()])) == "OSError: no"
-    assert reason(ValueError()) == "ValueError"
+    both = ExceptionGroup("", [OSError("x"), ExceptionGroup("", [ServerUnusable("it is asleep")])])
+    assert describe_failure(both) == "it is asleep"
+    assert describe_failure(ExceptionGroup("", [OSError("no\nway"), ValueError()])) == "OSError: no"
+    assert describe_failure(ValueError()) == "ValueError"
 
 
-def test_asking_is_imported_only_when_a_server_is_asked() -> None:
-    """The SDK takes most of a second."""
-    code = "import sys, gateway.web.app, gateway.runs.engine; sys.exit(bool({'mcp', 'httpx2'} & {*sys.modules}))"
+def test_the_sdk_is_imported_only_with_the_first_server() -> None:
+    """The SDK takes most of a second. The gateway has one HTTP library, httpx2; httpx is for the command line."""
+    code = "import sys, gateway.web.app, gateway.runs.engine; sys.exit(bool({'mcp', 'httpx'} & {*sys.modules}))"
     assert subprocess.run([FAKE[0], "-c", code], check=False).returncode == 0

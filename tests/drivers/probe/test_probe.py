@@ -67,7 +67,7 @@ async def test_a_script_whose_interpreter_is_not_there_is_broken(tmp_path: Path)
     script(tmp_path / "otter", "exit 0", "/usr/bin/env no-such-runtime")
     found = await see(agent("otter", path=tmp_path, version=("otter", "--version")))
     assert found.status == "broken"
-    assert found.reason == f"{tmp_path / 'otter'} needs 'no-such-runtime', which is not there"
+    assert found.reason == f"{tmp_path / 'otter'} needs 'no-such-runtime', which does not exist"
 
 
 @pytest.mark.parametrize(("module", "status"), [("json", "ready"), ("no_such_otter", "not-installed")])
@@ -206,7 +206,7 @@ async def test_with_another_key_the_command_is_asked_again(tmp_path: Path) -> No
 
 
 async def test_a_yes_is_believed_for_longer_than_a_no() -> None:
-    assert auth.GOOD_FOR[True] > auth.GOOD_FOR[False] > 0
+    assert auth.CACHE_SECONDS[True] > auth.CACHE_SECONDS[False] > 0
 
 
 async def test_a_command_that_hangs_is_no_sign(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.drivers.probe import Availability, answers, find, probe, version
-from gateway.drivers.probe.command import Kept
+from gateway.drivers.probe import Availability, check_version_command, find, probe, version
+from gateway.drivers.probe.command import ReplyCache
 from gateway.errors import AgentFault
 from tests.drivers.process_watch import LIMIT, alive, until
 from tests.drivers.programs import agent, npm_package, script, uv_tool
@@ -135,7 +135,7 @@ async def test_one_that_never_ends_is_ended_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its child has closed its output and left its group, as daemons do."""
-    monkeypatch.setattr(version, "LIMIT", 2.0)
+    monkeypatch.setattr(version, "TIMEOUT_SECONDS", 2.0)
     pids = tmp_path / "pids"
     stays = f"echo $$ >> {pids}; exec sleep 600"
     script(tmp_path / "otter", f"setsid sh -c '{stays}' > /dev/null 2>&1 & {stays}")
@@ -161,9 +161,9 @@ async def test_a_real_call_tells_whether_it_works(tmp_path: Path) -> None:
     script(tmp_path / "lynx", "exit 4")
     works, fails = (find(agent(name, path=tmp_path, version=(name, "--version")), {}) for name in ("otter", "lynx"))
     assert works is not None and fails is not None
-    assert await answers(works) == "`otter --version` answered"
+    assert await check_version_command(works) == "`otter --version` answered"
     with pytest.raises(AgentFault, match="fails with code 4"):
-        await answers(fails)
+        await check_version_command(fails)
 
 
 # -- answers that are kept
@@ -177,7 +177,7 @@ async def test_an_answer_is_good_for_its_time_and_then_fetched_again() -> None:
         fetched += 1
         return fetched
 
-    kept: Kept[int] = Kept(lambda: now)
+    kept: ReplyCache[int] = ReplyCache(lambda: now)
     assert [await kept.get("a", fetch, lambda _: 10.0) for _ in range(2)] == [1, 1]
     assert await kept.get("b", fetch, lambda _: 10.0) == 2
     now = 10.0
@@ -185,7 +185,7 @@ async def test_an_answer_is_good_for_its_time_and_then_fetched_again() -> None:
 
 
 async def test_who_waits_for_somebody_who_gives_up_fetches_it_himself() -> None:
-    kept: Kept[str] = Kept()
+    kept: ReplyCache[str] = ReplyCache()
     began = anyio.Event()
 
     async def never() -> str:

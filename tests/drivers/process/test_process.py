@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 import gateway.drivers.process.process as process_module
-from gateway.drivers.process.pipes import TAIL
+from gateway.drivers.process.pipes import STDERR_TAIL_BYTES
 from gateway.drivers.process.process import Process, spawn
 from gateway.errors import AgentFault
 from gateway.wire.lines import Lines
@@ -32,7 +32,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long an agent may take to leave is another file's matter."""
-    monkeypatch.setattr(process_module, "STOP_GRACE", 0.05)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", 0.05)
 
 
 async def test_what_is_written_is_read_and_answered() -> None:
@@ -120,14 +120,14 @@ async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end() -> None:
         assert await read_line(process) == b"are you there?\n"
         assert await read_line(process) == b"the flood is over\n"
         tail = process.stderr_tail()
-        assert tail.endswith("the flood is over") and TAIL - 20 < len(tail) <= TAIL
+        assert tail.endswith("the flood is over") and STDERR_TAIL_BYTES - 20 < len(tail) <= STDERR_TAIL_BYTES
 
 
 async def test_an_agent_that_dies_says_why() -> None:
     async with start("dies", 3, "otter:", "no", "key") as process:
         assert await process.read() == b""
         fault = process.died("it answered")
-        assert fault.detail == "The agent exited with code 3 before it answered. Its last words: otter: no key"
+        assert fault.detail == "The agent exited with code 3 before it answered. Its last output: otter: no key"
         assert (fault.code, fault.extra) == ("AGENT_DIED", {"exitCode": 3, "stderr": "otter: no key"})
 
 
@@ -163,7 +163,7 @@ async def test_an_agent_that_closes_its_stdout_lives_on() -> None:
 async def test_what_an_agent_said_before_its_death_can_still_be_read() -> None:
     async with start("long-line", 60_000) as process:
         assert await process.wait() == 0
-        while process._stdout.open:  # until the pipe itself is given back
+        while process._stdout.is_open:  # until the pipe itself is given back
             await anyio.lowlevel.checkpoint()
         assert await read_all(process) == b"y" * 60_000 + b"\n"
 
@@ -179,7 +179,7 @@ async def test_secrets_are_masked_in_stderr() -> None:
 
 async def test_a_secret_across_the_tails_edge_is_masked_too() -> None:
     secret = "s3cr3t" * 10
-    async with start("dies", 1, secret + "x" * (TAIL - 30), API_KEY=secret) as process:
+    async with start("dies", 1, secret + "x" * (STDERR_TAIL_BYTES - 30), API_KEY=secret) as process:
         await process.wait()
         assert "s3cr3t" not in process.stderr_tail()
 

@@ -35,15 +35,15 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_module, "STOP_GRACE", 0.2)
-    monkeypatch.setattr(process_module, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(process_module, "TERM_GRACE_SECONDS", 0.2)
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever needs the next step fails by time."""
-    monkeypatch.setattr(process_module, "STOP_GRACE", LIMIT)
-    monkeypatch.setattr(process_module, "TERM_GRACE", LIMIT)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", LIMIT)
+    monkeypatch.setattr(process_module, "TERM_GRACE_SECONDS", LIMIT)
 
 
 # -- the steps
@@ -202,24 +202,24 @@ async def test_an_agent_without_its_warden_is_ended() -> None:
         until(lambda: not alive(process.pid))
 
 
-async def test_a_warden_that_fails_is_told_with_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    broken = tmp_path / "warden.py"
-    broken.write_text("raise SystemExit('the warden is ill')")
-    monkeypatch.setattr(supervisor_client, "WARDEN", broken)
+async def test_the_error_of_a_failed_supervisor_has_its_stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "supervisor.py"
+    broken.write_text("raise SystemExit('the supervisor is broken')")
+    monkeypatch.setattr(supervisor_client, "SUPERVISOR", broken)
     async with anyio.create_task_group() as tasks:
-        with pytest.raises(AgentFault, match="its warden failed") as raised:
+        with pytest.raises(AgentFault, match="its supervisor failed") as raised:
             await spawn(["true"], cwd=tmp_path, env={}, tasks=tasks)
-    assert (raised.value.code, raised.value.extra["stderr"]) == ("AGENT_DIED", "the warden is ill")
+    assert (raised.value.code, raised.value.extra["stderr"]) == ("AGENT_DIED", "the supervisor is broken")
 
 
-async def test_a_warden_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hanging, mark = tmp_path / "warden.py", uuid4().hex
+async def test_a_supervisor_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hanging, mark = tmp_path / "supervisor.py", uuid4().hex
     hanging.write_text("import signal\nwhile True: signal.pause()")
-    monkeypatch.setattr(supervisor_client, "WARDEN", hanging)
-    for limit in ("START_LIMIT", "STOP_GRACE", "TERM_GRACE", "REAP_LIMIT"):
+    monkeypatch.setattr(supervisor_client, "SUPERVISOR", hanging)
+    for limit in ("START_TIMEOUT_SECONDS", "STOP_GRACE_SECONDS", "TERM_GRACE_SECONDS", "REAP_TIMEOUT_SECONDS"):
         monkeypatch.setattr(process_module, limit, 0.05)
     async with anyio.create_task_group() as tasks:
-        with pytest.raises(AgentFault, match="nothing was heard of it"):
+        with pytest.raises(AgentFault, match="it did not report a start"):
             await spawn(["true", mark], cwd=tmp_path, env={}, tasks=tasks)
     until(lambda: not running(mark))
 

@@ -28,7 +28,7 @@ class Warden:
         self.control.settimeout(LIMIT)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(supervisor_client.WARDEN), str(theirs.fileno()), "--", *command],
+                [sys.executable, "-I", "-S", str(supervisor_client.SUPERVISOR), str(theirs.fileno()), "--", *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -229,7 +229,7 @@ def test_orphans_that_end_by_themselves_are_reaped(wardens: list[Warden]) -> Non
 
 
 def test_it_imports_nothing_that_starts_slowly() -> None:
-    body = ast.parse(supervisor_client.WARDEN.read_text()).body
+    body = ast.parse(supervisor_client.SUPERVISOR.read_text()).body
     names = {alias.name for node in body if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in body if isinstance(node, ast.ImportFrom)}
     assert names == {"__future__", "ctypes", "os", "select", "sys", "time"}

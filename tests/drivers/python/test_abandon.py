@@ -145,7 +145,7 @@ async def swallows_in_a_coroutine(turn: Turn) -> None:
 async def test_an_agent_that_goes_on_though_it_was_cancelled_is_let_go(
     agent: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(driver, "CLOSE_LIMIT", 0.05)
+    monkeypatch.setattr(driver, "CLOSE_TIMEOUT_SECONDS", 0.05)
     before = asyncio.all_tasks()
     async with live(agent) as turn:
         if inspect.isasyncgenfunction(agent):
@@ -154,7 +154,7 @@ async def test_an_agent_that_goes_on_though_it_was_cancelled_is_let_go(
         await turn.aclose()
         assert await turn.next() == []
     assert asyncio.all_tasks() == before, "nothing of it is left to spin, or to be waited for at exit"
-    assert caplog.messages[0] == "run r: the agent goes on though it was cancelled; it is let go"
+    assert caplog.messages[0] == "run r: the agent goes on after its cancellation; it is abandoned"
 
 
 async def test_a_thread_that_blocks_for_ever_is_left_behind_and_keeps_nobody() -> None:

@@ -264,5 +264,5 @@ async def test_an_answer_may_be_the_last_that_an_agent_waits_for() -> None:
 
 @pytest.mark.parametrize("agent", [lambda turn: [ASKED], lambda turn: ASKED], ids=["a list", "one event"])
 async def test_who_cannot_be_sent_an_answer_cannot_ask(agent: Any) -> None:
-    with pytest.raises(AgentFault, match="only an async generator can ask"):
+    with pytest.raises(AgentFault, match="only an async generator can request"):
         await played(agent)
