@@ -56,11 +56,11 @@ def test_the_gateways_own_settings_never_pass(inherit: list[str]) -> None:
     assert "AGUI_GATEWAY_TOKEN" not in agent_environment(inherit, {"AGUI_GATEWAY_TOKEN": "set"}, EVERYTHING)
 
 
-def test_names_are_told_apart_by_case() -> None:
+def test_names_are_case_sensitive() -> None:
     assert agent_environment([], {}, {"path": "/bin", "Home": "/root"}) == {}
 
 
-def test_the_given_mappings_stay_as_they_are() -> None:
+def test_the_arguments_are_not_changed() -> None:
     environ, extra = dict(EVERYTHING), {"PATH": "/opt"}
     agent_environment(["*"], extra, environ)
     assert (environ, extra) == (EVERYTHING, {"PATH": "/opt"})

@@ -74,7 +74,7 @@ async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> No
     assert taken == 5 * BATCH_EVENTS
 
 
-async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_not_full(
+async def test_a_producer_that_computes_for_long_waits_for_the_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
@@ -99,11 +99,11 @@ async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_n
         (AguiEvent(TextMessageContentEvent(message_id="m", delta="a" * MAX_SHORT_CHARS + "b")), True),
         (StateSnapshot({"any": "thing"}), True),
         (ToolCallStart("c", "f"), False),
-        (TextMessageContent(5), False),  # type: ignore[arg-type] # an author's mistake, told by whoever sends it
+        (TextMessageContent(5), False),  # type: ignore[arg-type] # an author's mistake, reported where it is sent
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_a_producer_gives_way_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
+async def test_a_producer_waits_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
     assert EventQueue().put(event) == long
 
 
@@ -150,7 +150,7 @@ async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(another)
-        while not others:  # would never end if nobody else were let in
+        while not others:  # would never end if other tasks could not run
             assert queue.put(TextMessageContent("b"))
             await queue.wait_until_empty()
     assert await queue.take() == [TextMessageContent("a")]
@@ -177,20 +177,20 @@ async def taken_from_thread(produce: object, queue: EventQueue) -> list[str]:
 
 async def test_a_thread_puts_in_order_and_loses_nothing() -> None:
     queue = EventQueue()
-    door = ThreadProducer(queue)
+    producer = ThreadProducer(queue)
 
     def produce() -> None:
         for number in range(20_000):
-            door.put(TextMessageContent(str(number)))
+            producer.put(TextMessageContent(str(number)))
 
     texts = await taken_from_thread(produce, queue)
-    door.transfer()
+    producer.transfer()
     texts += [event.text for event in await queue.take() if isinstance(event, TextMessageContent)]
     assert texts == [str(number) for number in range(20_000)]
 
 
 class Watched(EventQueue):
-    """Tells when the producer began to wait."""
+    """Set when the producer began to wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -201,16 +201,16 @@ class Watched(EventQueue):
         await super().wait_until_empty()
 
 
-async def test_a_thread_that_nobody_reads_is_made_to_wait() -> None:
+async def test_a_thread_whose_events_are_not_read_has_to_wait() -> None:
     queue = Watched()
-    door = ThreadProducer(queue)
+    producer = ThreadProducer(queue)
     produced = 0
 
     def produce() -> None:
         nonlocal produced
         for number in range(1, 20 * BATCH_EVENTS):
             produced = number
-            door.put(TextMessageContent("a"))
+            producer.put(TextMessageContent("a"))
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:

@@ -154,7 +154,7 @@ def test_a_method_that_the_agent_does_not_know_is_its_own_answer(stage: Stage) -
 @pytest.mark.parametrize("method", ["initialize", "session/new", "session/prompt", "session/load", "session/cancel"])
 def test_what_would_go_behind_the_gateways_back_is_refused(stage: Stage, method: str) -> None:
     refusal = stage.asks(f"{begun(stage, 'full').path}/acp", {"method": method}, status=422)
-    assert "gateway's own" in refusal["detail"]
+    assert "only the gateway calls" in refusal["detail"]
 
 
 def test_a_thread_reaches_no_session_but_its_own(stage: Stage) -> None:

@@ -21,9 +21,9 @@ def test_a_command_is_started_where_the_session_works() -> None:
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
 def test_a_url_is_the_same_wherever_the_session_works(kind: str) -> None:
-    told = remote("web", "https://otter.example/mcp", kind, x_key=SECRET)
-    assert read_server(told, HERE) == read_server(told, Path("/there"))
-    assert transport_name(told) == kind
+    server = remote("web", "https://otter.example/mcp", kind, x_key=SECRET)
+    assert read_server(server, HERE) == read_server(server, Path("/there"))
+    assert transport_name(server) == kind
 
 
 def test_whatever_a_session_calls_it_the_same_server_is_one() -> None:
@@ -33,7 +33,7 @@ def test_whatever_a_session_calls_it_the_same_server_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("server", "why"),
     [
         ({"command": 7}, "strings"),
         ({"command": ""}, "strings"),
@@ -47,9 +47,9 @@ def test_whatever_a_session_calls_it_the_same_server_is_one() -> None:
         ({"url": 7}, "http://"),
     ],
 )
-def test_what_cannot_be_reached_says_why(told: dict[str, Any], why: str) -> None:
+def test_an_unusable_server_has_a_reason(server: dict[str, Any], why: str) -> None:
     with pytest.raises(ServerUnusable, match=why):
-        read_server({"name": "x", **told}, HERE)
+        read_server({"name": "x", **server}, HERE)
 
 
 @pytest.mark.parametrize(

@@ -46,14 +46,14 @@ def test_a_tool_keeps_what_a_client_can_use() -> None:
     }
 
 
-def test_pages_follow_each_other_and_a_name_is_told_once() -> None:
+def test_pages_are_joined_and_a_name_is_listed_once() -> None:
     found = gathered([tool("add"), tool("sub")], [tool("sub", description="again"), tool("mul")])
     assert [one["name"] for one in found.tools] == ["add", "sub", "mul"]
     assert found.tools[1]["description"] == ""
     assert found.complete
 
 
-def test_only_so_many_are_kept_and_that_there_are_more_is_told() -> None:
+def test_the_number_of_tools_is_bounded_and_a_longer_list_is_marked() -> None:
     found = gathered([tool(f"tool{number}") for number in range(10_000)])
     assert (len(found.tools), found.complete) == (MAX_TOOLS, False)
 

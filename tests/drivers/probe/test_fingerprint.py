@@ -16,7 +16,7 @@ def test_it_shows_a_program_that_comes_changes_and_goes(tmp_path: Path) -> None:
     program = script(tmp_path / "otter", "exit 0")
     seen.append(fingerprint(definition, {}))
     assert fingerprint(definition, {}) == seen[-1]
-    os.utime(program, (1, 1))  # installed anew
+    os.utime(program, (1, 1))  # installed again
     seen.append(fingerprint(definition, {}))
     program.unlink()
     assert fingerprint(definition, {}) == seen[0]

@@ -40,7 +40,7 @@ async def until_waits(end: Source | Sink) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_a_stream_without_a_pause_leaves_the_loop_to_others(
+async def test_a_stream_without_a_pause_lets_other_tasks_run(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipes, "CHUNK_BYTES", 10)
@@ -106,7 +106,7 @@ async def test_a_message_of_which_nothing_has_left_was_never_sent(pipe: tuple[in
     assert os.read(pipe[0], 2 * CHUNK_BYTES) == b"next"
 
 
-async def test_a_writer_that_waits_is_told_when_the_pipe_is_closed(pipe: tuple[int, int]) -> None:
+async def test_a_writer_that_waits_fails_when_the_pipe_is_closed(pipe: tuple[int, int]) -> None:
     sink = Sink(pipe[1])
 
     async def close() -> None:
@@ -119,7 +119,7 @@ async def test_a_writer_that_waits_is_told_when_the_pipe_is_closed(pipe: tuple[i
             await sink.write(b"x" * CHUNK_BYTES * 2)
 
 
-async def test_nothing_stays_with_the_loop_when_nobody_waits(pipe: tuple[int, int]) -> None:
+async def test_no_callback_stays_registered_when_no_task_waits(pipe: tuple[int, int]) -> None:
     source, loop = Source(pipe[0]), asyncio.get_running_loop()
     with anyio.move_on_after(0.01):
         await source.read()
