@@ -133,7 +133,7 @@ def test_a_change_of_tools_is_an_event_of_the_run(stage: Stage, tmp_path: Path) 
     talk = Talk(stage, "named", mcpServers=[stdio("calc", f"--more={more}")])
     talk.say("hello")
     wait_until_known(talk)
-    with talk.saying("slow") as events:
+    with talk.streaming("slow") as events:
         next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
         more.write_text("sub")
         states = next(event for event in events if event.get("name") == "capabilities.changed")
