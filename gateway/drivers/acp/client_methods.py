@@ -25,7 +25,7 @@ from gateway.drivers.environment import agent_environment
 from gateway.errors import AgentFault
 from gateway.events import Event
 from gateway.wire.acp.errors import RESOURCE_NOT_FOUND
-from gateway.wire.acp.permissions import by_policy, elicitation_result, permission_outcome, told_outcome
+from gateway.wire.acp.permissions import decide_by_policy, elicitation_result, permission_result, selected_option_name
 from gateway.wire.fields import items
 from gateway.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request
 
@@ -84,15 +84,15 @@ class ClientMethods:
         reader = self._host.reader
         if turn is None or turn.over.is_set():
             return {"outcome": {"outcome": "cancelled"}}  # no run could put it to the user
-        events, interrupt = reader.permission(request.id, params, _read_text(params, "sessionId"))
+        events, interrupt = reader.read_permission(request.id, params, _read_text(params, "sessionId"))
         turn.put(events)
         policy = _read_policy(turn.approvals)
         if policy is not None:
-            outcome = by_policy(params, policy)
+            outcome = decide_by_policy(params, policy)
         else:
             turn.put(reader.park())
-            outcome = permission_outcome(params, await turn.request_interrupt(interrupt))
-        reader.permission_given(params, told_outcome(params, outcome))
+            outcome = permission_result(params, await turn.request_interrupt(interrupt))
+        reader.set_permission_outcome(params, selected_option_name(params, outcome))
         return outcome
 
     async def _create_elicitation(self, request: Request, params: Params) -> Any:
@@ -100,7 +100,7 @@ class ClientMethods:
         reader = self._host.reader
         if turn is None or turn.over.is_set():
             return {"action": "cancel"}
-        events, interrupt = reader.elicitation(request.id, params, _read_text(params, "sessionId"))
+        events, interrupt = reader.read_elicitation(request.id, params, _read_text(params, "sessionId"))
         turn.put([*events, *reader.park()])
         return elicitation_result(params, await turn.request_interrupt(interrupt))
 
@@ -137,7 +137,7 @@ class ClientMethods:
             on_output=self._show_output,
             on_exit=self._show_exit,
         )
-        self._put(self._host.reader.terminal(terminal_id, command=" ".join([command, *args])))
+        self._put(self._host.reader.show_terminal(terminal_id, command=" ".join([command, *args])))
         return {"terminalId": terminal_id}
 
     async def _read_output(self, request: Request, params: Params) -> Any:
@@ -163,12 +163,12 @@ class ClientMethods:
         turn = self._host.turn
         if turn is not None and turn.unread_count > MAX_UNREAD_EVENTS:
             return False
-        self._put(self._host.reader.terminal(terminal_id, text))
+        self._put(self._host.reader.show_terminal(terminal_id, text))
         return True
 
     def _show_exit(self, terminal_id: str, text: str, code: int) -> None:
         status: dict[str, Any] = to_exit_status(code)
-        self._put(self._host.reader.terminal(terminal_id, text, **status))
+        self._put(self._host.reader.show_terminal(terminal_id, text, **status))
 
     def _put(self, events: list[Event]) -> None:
         if (turn := self._host.turn) is not None:

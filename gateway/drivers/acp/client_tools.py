@@ -39,7 +39,7 @@ def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
     """Every agent takes MCP servers that it starts itself, unless its handshake excludes them. Some agents take them
     and do not use them: then the definition has `tools.clientProvided = false`."""
     claim: object = definition.capabilities.get("tools", {}).get("clientProvided")
-    return handshake.probe_mcp_stdio and claim is not False
+    return handshake.mcp_stdio and claim is not False
 
 
 class ClientTools:
@@ -71,7 +71,7 @@ class ClientTools:
         self._server = await ClientToolServer.open(self._directory, self._call, self._tasks)
         self._offered = list(tools)
         name = _choose_name(opening.mcp_servers)
-        self._host.reader.hosted.offer(tools, name)
+        self._host.reader.client_tools.offer(tools, name)
         await self._server.offer(tools, 0.0)
         entry = self._server.entry(name, typed=handshake.protocol_version == 2)
         return replace(opening, mcp_servers=(*opening.mcp_servers, entry))
@@ -80,7 +80,7 @@ class ClientTools:
         """The tools of a run. False: the agent will not see them in the session as it is."""
         if not self._serves or not (tools or self._server):
             return True
-        hosted = self._host.reader.hosted
+        hosted = self._host.reader.client_tools
         hosted.offer(tools, hosted.server)
         if self._server is None or (not self._follows and list(tools) != self._offered):
             return False
@@ -102,7 +102,7 @@ class ClientTools:
         if turn is None or not turn.takes_calls:
             return Answer("", "cancelled")  # no run could put it to the client
         reader = self._host.reader
-        events, client_call = reader.client_call(call.name, call.arguments, call.agents_id)
+        events, client_call = reader.call_client_tool(call.name, call.arguments, call.agent_call_id)
         turn.put([*events, *reader.park()])
         # Until it is answered, a result that comes later is new to the agent.
         self._prompts.mark_unanswered(client_call.id)

@@ -109,7 +109,6 @@ class Connection:
 
     @property
     def is_full(self) -> bool:
-        """It takes no further session."""
         return self._is_full
 
     @property

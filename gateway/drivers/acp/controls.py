@@ -58,11 +58,11 @@ class AcpControls:
 
     async def set_mode(self, mode: str) -> None:
         await self._set(*set_mode_request(self._state, self._session_id, mode))
-        self._state.chose_mode(mode)
+        self._state.set_mode(mode)
 
     async def set_model(self, model: str) -> None:
         await self._set(*set_model_request(self._state, self._session_id, model))
-        self._state.chose_model(model)
+        self._state.set_model(model)
 
     async def set_config(self, option: str, value: str | bool) -> None:
         await self._set(*set_config_request(self._state, self._session_id, option, value))

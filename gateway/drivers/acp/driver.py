@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from gateway.background import Tasks
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import MODELS, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
@@ -23,10 +23,8 @@ from gateway.drivers.environment import agent_environment
 from gateway.drivers.probe import Availability, probe
 from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
-from gateway.wire.acp.initialize import Handshake, agui_layer
-from gateway.wire.acp.session_state import SessionState, layer
-from gateway.wire.session_paths import MODELS
+from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
+from gateway.wire.acp.session_state import SessionState, session_layer
 
 IDLE_PROCESS_SECONDS = 300.0
 """How long a process without a session is kept for the next one: starting one takes seconds."""
@@ -68,7 +66,7 @@ class AcpDriver:
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         """Those of the newest session: an agent lists its models only to a session."""
-        models: list[Mapping[str, Any]] = layer(self._newest_state).get(MODELS, [])
+        models: list[Mapping[str, Any]] = session_layer(self._newest_state).get(MODELS, [])
         return models or None
 
     async def availability(self) -> Availability:
@@ -91,7 +89,7 @@ class AcpDriver:
             raise
         connection.release()
         self._auth_fault = None
-        self._newest_state = session.reader.facts
+        self._newest_state = session.reader.state
         return session
 
     async def probe(self) -> None:

@@ -59,7 +59,7 @@ class SessionSetup:
         params = location_params(self._opening, self._handshake)
         result = await self._connection.call("session/new", params, OPEN_TIMEOUT_SECONDS)
         self._session.attach(read_session_id(result, "opened a session"))
-        self._session.reader.facts.read_result(result)
+        self._session.reader.state.read_result(result)
         return session_id is None and not self._opening.known
 
     async def _resume_or_fork(self, session_id: str) -> bool:
@@ -70,7 +70,7 @@ class SessionSetup:
                     result = await self._fork(session_id)
                 else:
                     result = await self._resume(method, session_id)
-                self._session.reader.facts.read_result(result)
+                self._session.reader.state.read_result(result)
                 return True
             except AgentFault as exc:
                 if exc.code == "AUTH_REQUIRED" or self._opening.fork:

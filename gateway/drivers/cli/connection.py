@@ -80,7 +80,7 @@ class Connection:
     @property
     def is_ready(self) -> bool:
         """The dialect of a session on it is ready."""
-        return any(session.dialect.ready for session in self._sessions)
+        return any(session.dialect.is_ready for session in self._sessions)
 
     def start(self) -> None:
         self._tasks.start_soon(self._read)
@@ -161,8 +161,8 @@ class Connection:
         routes: list[tuple[Listener, list[bytes]]] = [(session, []) for session in self._sessions]
         names = {name for session in self._sessions for name in (session.tag, session.dialect.session_id)}
         for message in messages:
-            owner = self._dialect.owner(message)
-            is_for_all = owner is None or (self._dialect.strays and owner not in names)
+            owner = self._dialect.read_owner(message)
+            is_for_all = owner is None or (self._dialect.has_unlisted_sessions and owner not in names)
             for session, own_messages in routes:
                 if is_for_all or owner in (session.tag, session.dialect.session_id):
                     own_messages.append(message)

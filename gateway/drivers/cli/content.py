@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.prompt_content import PromptContent
 
 
@@ -20,5 +20,5 @@ def read_prompt_content(definition: AgentDefinition) -> PromptContent:
 
 def flatten_block(block: dict[str, Any]) -> dict[str, Any]:
     """Links and embedded text become text, because only ACP has blocks for them. Blocks with bytes stay."""
-    text = inline(block)
+    text = inline_text(block)
     return block if text is None else {"type": "text", "text": text}

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from gateway.background import Tasks
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import STEERING, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import LaunchArguments
@@ -41,7 +41,7 @@ class CliDriver:
         self._connections: list[Connection] = []
         self._start_lock = anyio.Lock()
         self._failure: str | None = None
-        self._layer: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.steers else {}
+        self._layer: dict[str, Any] = {STEERING: True} if self._launcher.dialect.can_steer else {}
         self._sessions: list[CliSession] = []
         self._has_started = False
 

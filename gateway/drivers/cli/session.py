@@ -40,7 +40,7 @@ class CliSession:
 
     @property
     def session_layer(self) -> Layer:
-        return self._process.dialect.facts
+        return self._process.dialect.session_layer
 
     @property
     def handshake_layer(self) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.errors import AgentFault
 from gateway.events import Event
-from gateway.wire.dialects import Begin, Dialect
+from gateway.wire.dialects import Dialect, SessionStart
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class SessionProcess:
         """The session that is still to be copied."""
         self._has_history = opening.session_id is not None
         """There is a conversation to resume."""
-        self._client_tools: Tools = opening.tools if self.dialect.serves_tools else ()
+        self._client_tools: Tools = opening.tools if self.dialect.can_call_client_tools else ()
         self._connection: Connection | None = None
         self._killed: Connection | None = None
         """A connection whose process was killed: it must have ended before the next one begins."""
@@ -106,7 +106,7 @@ class SessionProcess:
 
     def offer_tools(self, tools: Sequence[Mapping[str, Any]]) -> bool:
         """True: they have changed, and the agent takes tools only when a session begins."""
-        previous, self._client_tools = self._client_tools, tuple(tools) if self.dialect.serves_tools else ()
+        previous, self._client_tools = self._client_tools, tuple(tools) if self.dialect.can_call_client_tools else ()
         return self._takes_tools_at_start and self._client_tools != previous
 
     @property
@@ -130,14 +130,14 @@ class SessionProcess:
             self.forget()
             await self._start(arguments, media or LaunchArguments())
         self._started_with = wanted
-        if self.dialect.anew:
+        if self.dialect.has_lost_history:
             self._on_history_lost()
 
     @property
     def _can_continue(self) -> bool:
         """The process takes another turn."""
         is_alive = self._connection is not None and self._connection.is_alive
-        return is_alive and self.dialect.ready and self._cli.process != "turn"
+        return is_alive and self.dialect.is_ready and self._cli.process != "turn"
 
     async def _start(self, arguments: LaunchArguments, media: LaunchArguments) -> None:
         opening = self._opening
@@ -156,8 +156,8 @@ class SessionProcess:
             params["error_text_patterns"] = self._cli.error_text_patterns
         connection.attach(self)
         directories = tuple(str(folder) for folder in opening.additional_directories)
-        self.dialect.begin(
-            Begin(
+        self.dialect.start_session(
+            SessionStart(
                 str(opening.cwd),
                 session_id,
                 is_fork,
@@ -179,7 +179,7 @@ class SessionProcess:
     async def _wait_until_ready(self) -> None:
         seconds = self._cli.start_timeout
         with anyio.move_on_after(seconds):
-            while not self.dialect.ready and self.dialect.failure is None:
+            while not self.dialect.is_ready and self.dialect.failure is None:
                 await self._wait_for_change()
             if self.dialect.failure is not None:
                 raise self.dialect.failure
@@ -215,12 +215,12 @@ class SessionProcess:
 
     async def run_action(self, action: str, params: dict[str, Any], limit: float) -> Any:
         """One of the dialect's actions, on a process that is ready. `limit`: seconds."""
-        ticket = self.dialect.do(action, params)
+        ticket = self.dialect.start_action(action, params)
         self.flush()
         with anyio.move_on_after(limit):
-            while ticket not in self.dialect.replies:
+            while ticket not in self.dialect.action_results:
                 await self._wait_for_change()
-            reply = self.dialect.replies.pop(ticket)
+            reply = self.dialect.action_results.pop(ticket)
             if reply.error is not None:
                 raise reply.error
             return reply.value
@@ -228,7 +228,7 @@ class SessionProcess:
 
     def cancel(self) -> None:
         """Stop the turn: by the dialect, else by a signal."""
-        if not self.dialect.busy or self._connection is None:
+        if not self.dialect.is_busy or self._connection is None:
             return
         if self.dialect.cancel():
             self.flush()
@@ -242,8 +242,8 @@ class SessionProcess:
     def abandon(self) -> None:
         """The turn did not end after its cancellation: kill its process, without waiting for it."""
         connection, self._connection = self._connection, None
-        self.dialect.ready = False
-        self.dialect.busy = False
+        self.dialect.is_ready = False
+        self.dialect.is_busy = False
         if connection is None:
             return
         connection.detach(self)
@@ -269,7 +269,7 @@ class SessionProcess:
     async def aclose(self) -> None:
         connection = self._connection
         if connection is not None and connection.is_alive and self._cli.process == "agent":
-            self.dialect.leave()
+            self.dialect.release_session()
             self.flush()
         self._killed = None
         await self.release()
@@ -291,7 +291,7 @@ class SessionProcess:
             return
         process = connection.process
         self._death = error or process.died()
-        last_events = self.dialect.closed(process.exit_code, process.stderr_tail())
+        last_events = self.dialect.on_process_exit(process.exit_code, process.stderr_tail())
         self._receiver.process_ended(last_events, self._death)
         self._pool.release(connection)
         self._notify()

@@ -71,7 +71,7 @@ class CliTurn(TurnBase):
     def _add(self, events: Sequence[Event]) -> None:
         for event in events:
             if type(event) is InterruptRequested:
-                self._wait_for(*(interrupt.id for interrupt in event.questions))
+                self._wait_for(*(interrupt.id for interrupt in event.interrupts))
             elif type(event) is ClientToolsCalled:
                 self._wait_for(*(call.id for call in event.calls))
             elif type(event) is UserMessageAccepted:

@@ -34,7 +34,9 @@ class TurnRunner:
         self._tasks = tasks
         self._cli = launcher.cli
         forgets = launcher.cli.process == "turn" and launcher.cli.flags.resume is None
-        self._prompts = PromptBuilder(opening.known, serves_tools=launcher.dialect.serves_tools, forgets=forgets)
+        self._prompts = PromptBuilder(
+            opening.known, serves_tools=launcher.dialect.can_call_client_tools, forgets=forgets
+        )
         self._prompt_content = read_prompt_content(launcher.definition)
         self._files = TempFiles()
         self.process = SessionProcess(launcher, pool, opening, self._files.save, self, self._prompts.forget)
@@ -92,7 +94,7 @@ class TurnRunner:
         turn = self._slot.turn
         if turn is None or not turn.takes_events:
             self._slot.keep_late(events)
-        elif self._dialect.busy:
+        elif self._dialect.is_busy:
             turn.put(events)
         else:
             self._end_turn(turn, *split_at_end(events))
@@ -116,7 +118,7 @@ class TurnRunner:
             turn.finish(end)
 
     def _can_retry(self, turn: CliTurn) -> bool:
-        is_cancelled = self._dialect.cancelled
+        is_cancelled = self._dialect.is_cancelled
         return self._retry is not None and not turn.has_output and not is_cancelled and self.process.has_history
 
     async def _prompt_again(self, live: CliTurn) -> None:
@@ -135,9 +137,9 @@ class TurnRunner:
     def process_ended(self, last_events: Sequence[Event], error: AgentFault) -> None:
         turn = self._slot.turn
         self.deliver(last_events)
-        self._dialect.ready = False
-        if turn is not None and not turn.is_over and self._slot.turn is turn and self._dialect.busy:
-            self._dialect.busy = False
+        self._dialect.is_ready = False
+        if turn is not None and not turn.is_over and self._slot.turn is turn and self._dialect.is_busy:
+            self._dialect.is_busy = False
             turn.fail(error)
 
     async def wait_for_room(self) -> None:
@@ -152,7 +154,7 @@ class TurnRunner:
         self.process.flush()
 
     def steer(self, message_id: str, text: str) -> bool:
-        if not self._dialect.busy or self._dialect.cancelled or not self.process.is_connected:
+        if not self._dialect.is_busy or self._dialect.is_cancelled or not self.process.is_connected:
             return False
         is_taken = self._dialect.steer(message_id, text)
         self.process.flush()

@@ -25,7 +25,7 @@ from gateway.drivers.client_tools.socket_dir import SocketDirectory
 from gateway.turn import Answer
 from gateway.wire.jsonrpc import Id
 from gateway.wire.lines import Lines
-from gateway.wire.mcp_server import GaveUp, Offer, ToolCall, ToolServer
+from gateway.wire.mcp_server import CallCancelled, Offer, ToolCall, ToolServer
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +101,9 @@ class ClientToolServer:
         if all(before.get(name) == tool for name, tool in self._offer.tools.items()):
             return True
         with anyio.move_on_after(limit):
-            while not all(connection.server.knows for connection in self._connections):
+            while not all(connection.server.has_read_tools for connection in self._connections):
                 await self._changed.wait()
-        return all(connection.server.asked for connection in self._connections)
+        return all(connection.server.has_listed_tools for connection in self._connections)
 
     async def aclose(self) -> None:
         self._scope.cancel()
@@ -186,34 +186,34 @@ class ShimConnection:
         await self._flush()
 
     async def notify_changed(self) -> None:
-        self.server.changed()
+        self.server.announce_change()
         with suppress(*DISCONNECTED):
             await self._flush()
 
-    def _handle(self, message: ToolCall | GaveUp, tasks: TaskGroup) -> None:
-        if isinstance(message, GaveUp):
-            if (scope := self._calls.get(message.number)) is not None:
+    def _handle(self, message: ToolCall | CallCancelled, tasks: TaskGroup) -> None:
+        if isinstance(message, CallCancelled):
+            if (scope := self._calls.get(message.request_id)) is not None:
                 scope.cancel()
         else:
-            scope = self._calls[message.number] = CancelScope()
+            scope = self._calls[message.request_id] = CancelScope()
             tasks.start_soon(self._answer, message, scope)
 
     async def _answer(self, call: ToolCall, scope: CancelScope) -> None:
         with scope, suppress(*DISCONNECTED):
             async with anyio.create_task_group() as background:
                 background.start_soon(self._send_progress, call)
-                self.server.result(call, await self._handle_call(call))
+                self.server.answer(call, await self._handle_call(call))
                 background.cancel_scope.cancel()
             await self._flush()
-        if self._calls.get(call.number) is scope:
-            del self._calls[call.number]
+        if self._calls.get(call.request_id) is scope:
+            del self._calls[call.request_id]
 
     async def _send_progress(self, call: ToolCall) -> None:
         count = 0
-        while call.progress is not None:
+        while call.progress_token is not None:
             await anyio.sleep(PROGRESS_INTERVAL_SECONDS)
             count += 1
-            self.server.waiting(call, count)
+            self.server.report_progress(call, count)
             with suppress(*DISCONNECTED):  # the reader of this connection sees that, too
                 await self._flush()
 

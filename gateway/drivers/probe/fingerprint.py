@@ -10,7 +10,7 @@ import os
 from collections.abc import Hashable, Mapping
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.probe import auth
+from gateway.drivers.probe.auth import has_static_sign
 from gateway.drivers.probe.executable import find
 
 
@@ -19,7 +19,7 @@ def fingerprint(definition: AgentDefinition, environ: Mapping[str, str] | None =
     program = find(definition, os.environ if environ is None else environ)
     if program is None:
         return None
-    signed_in = auth.has_static_sign(definition.auth, program.env)
+    signed_in = has_static_sign(definition.auth, program.env)
     return program.path, program.transport, _modified_at(program.path), signed_in
 
 

@@ -13,7 +13,7 @@ from anyio import to_thread
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Install
 from gateway.drivers.environment import agent_environment
-from gateway.drivers.probe import auth, python_module, version
+from gateway.drivers.probe.auth import has_command_sign, has_static_sign, sign_in_hint
 from gateway.drivers.probe.availability import Availability, Prerequisite
 from gateway.drivers.probe.command import run_command
 from gateway.drivers.probe.executable import (
@@ -25,6 +25,14 @@ from gateway.drivers.probe.executable import (
     missing_interpreter,
 )
 from gateway.drivers.probe.install_hint import choose_method, install_command, supports_platform
+from gateway.drivers.probe.python_module import is_importable, may_exist, module_name
+from gateway.drivers.probe.version import (
+    TIMEOUT_SECONDS,
+    Version,
+    read_package_version,
+    run_cached,
+    run_version_command,
+)
 from gateway.errors import AgentFault
 
 
@@ -64,7 +72,7 @@ class _Examination:
         self._program = program
         self._thorough = thorough
         self._method: Install | None = None
-        self._version = version.Version()
+        self._version = Version()
         self._is_signed_in = False
         self._prerequisites: tuple[Prerequisite, ...] = ()
         self._missing_part: str | None = None
@@ -75,9 +83,9 @@ class _Examination:
         """All that can be known without a command."""
         definition, program = self._definition, self._program
         self._method = choose_method(definition.install, program.env)
-        packaged = version.read_package_version(program.command, program.path, program.env, definition.install)
-        self._version = version.Version(packaged)
-        self._is_signed_in = auth.has_static_sign(definition.auth, program.env)
+        packaged = read_package_version(program.command, program.path, program.env, definition.install)
+        self._version = Version(packaged)
+        self._is_signed_in = has_static_sign(definition.auth, program.env)
         self._missing_interpreter = missing_interpreter(program)
         companion = companion_program(program.command)
         if companion is not None and locate(companion, program.env) is None:
@@ -92,21 +100,21 @@ class _Examination:
 
     async def _check_version(self) -> None:
         if self._version.text is None and self._program.command.version:
-            self._version = await version.run_version_command(self._program.command.version, self._program.env)
+            self._version = await run_version_command(self._program.command.version, self._program.env)
 
     async def _check_sign_in(self) -> None:
-        self._is_signed_in = self._is_signed_in or await auth.has_command_sign(self._definition.auth, self._program.env)
+        self._is_signed_in = self._is_signed_in or await has_command_sign(self._definition.auth, self._program.env)
 
     async def _check_prerequisites(self) -> None:
         self._prerequisites = await _prerequisites(self._method, self._program.env, self._thorough)
 
     async def _check_module(self) -> None:
         """`python` is nearly everywhere; the module that it runs may be missing."""
-        name = python_module.module_name(self._program.command)
+        name = module_name(self._program.command)
         if name is None or self._missing_part is not None:
             return
-        may_exist = await to_thread.run_sync(python_module.may_exist, self._program, name)
-        if not may_exist or not await python_module.is_importable(self._program, name):
+        has_file = await to_thread.run_sync(may_exist, self._program, name)
+        if not has_file or not await is_importable(self._program, name):
             self._missing_part = f"{self._program.path} has no module {name!r}"
 
     def conclude(self) -> Availability:
@@ -130,7 +138,7 @@ class _Examination:
             return replace(facts, status="broken", reason=self._version.failure, hint=hint)
         if facts.signed_in is False:
             reason = "no sign of being signed in was found"
-            return replace(facts, status="needs-auth", reason=reason, hint=auth.sign_in_hint(definition.auth))
+            return replace(facts, status="needs-auth", reason=reason, hint=sign_in_hint(definition.auth))
         return facts
 
 
@@ -140,18 +148,18 @@ async def _prerequisites(method: Install | None, env: Mapping[str, str], thoroug
     path = locate(method.needs[0], env)
     is_met = path is not None
     if path is not None and thorough:
-        is_met = (await version.run_cached(method.needs, path, env)).code == 0
+        is_met = (await run_cached(method.needs, path, env)).code == 0
     return (Prerequisite(" ".join(method.needs), is_met),)
 
 
 async def check_version_command(program: FoundProgram) -> str:
     """Run the program's version command now, without the cache. Raises `AgentFault` when it fails."""
-    reply = await run_command(program.command.version, program.env, version.TIMEOUT_SECONDS)
+    reply = await run_command(program.command.version, program.env, TIMEOUT_SECONDS)
     line = " ".join(program.command.version)
     if reply.failure is not None:
         raise AgentFault(reply.failure)
     if reply.is_late:
-        raise AgentFault(f"`{line}` did not end within {version.TIMEOUT_SECONDS:g} seconds", code="AGENT_STALLED")
+        raise AgentFault(f"`{line}` did not end within {TIMEOUT_SECONDS:g} seconds", code="AGENT_STALLED")
     if reply.code != 0:
         raise AgentFault(f"`{line}` fails with code {reply.code}", stderr=reply.text)
     return f"`{line}` answered"

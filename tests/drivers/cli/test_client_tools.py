@@ -10,7 +10,7 @@ import pytest
 
 from gateway.events import ClientToolsCalled, Event, TextMessageContent, Warning
 from gateway.turn import Answer, Turn
-from gateway.wire.dialects import DIALECTS, Begin
+from gateway.wire.dialects import DIALECTS, SessionStart
 from tests.drivers.cli.parrot_session import (
     ParrotDialect,
     PlainDialect,
@@ -27,13 +27,13 @@ pytestmark = pytest.mark.anyio
 CARD = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
 OTHER = {**CARD, "name": "other"}
 
-beginnings: list[Begin] = []
+beginnings: list[SessionStart] = []
 
 
 class RecordingDialect(ParrotDialect):
-    def begin(self, begin: Begin) -> None:
-        beginnings.append(begin)
-        super().begin(begin)
+    def start_session(self, start_session: SessionStart) -> None:
+        beginnings.append(start_session)
+        super().start_session(start_session)
 
 
 @pytest.fixture(autouse=True)
