@@ -38,7 +38,7 @@ TABLE: dict[str, Row] = {
     "capabilities": row(f"{VOCABULARY} catalog", "orjson"),
     "drivers": row(
         f"{VOCABULARY} catalog encode.protobuf.decoder wire",
-        "anyio httpx httpx2 mcp mcp_types orjson pydantic websockets",
+        "anyio httpx2 mcp mcp_types orjson pydantic websockets",
     ),
     "store": row(VOCABULARY, "anyio"),
     "registry": row(f"{VOCABULARY} catalog drivers store", "anyio orjson watchfiles"),

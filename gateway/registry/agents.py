@@ -298,7 +298,7 @@ class Agents:
     def probe_soon(self, agent: Agent, *, is_ready: bool = False) -> None:
         """Probes in the background: a client that reads capabilities does not wait for the agent to start. `is_ready`:
         the agent is known to be able to run, so that no slow command is needed to find out."""
-        if agent.driver is not None and not agent.driver.probed and (agent.driver, is_ready) not in self._probing:
+        if agent.driver is not None and not agent.driver.is_probed and (agent.driver, is_ready) not in self._probing:
             self._probing.add((agent.driver, is_ready))
             self._tasks.start_soon(self._probe, agent, agent.driver, is_ready)
 

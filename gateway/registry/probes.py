@@ -34,7 +34,7 @@ class Probes:
 
     async def wait_until_probed(self, driver: Driver) -> None:
         """Until the agent has announced what it can do. Raises `AgentFault` when it cannot."""
-        if driver.probed:
+        if driver.is_probed:
             return
         probe = self._running.get(driver) or self._start(driver)
         probe.callers += 1

@@ -153,7 +153,7 @@ class Playback:
 
     async def _begin_turn(self) -> LiveTurn:
         # Events of a remote agent pass unchanged: it announces changes of its capabilities itself, if it can.
-        changes = await read_before_turn(self._snapshot_reader() if self._driver.local else None)
+        changes = await read_before_turn(self._snapshot_reader() if self._driver.is_local else None)
         sessions = self._services.sessions
         session = await sessions.acquire(self._thread, self._run.turn, self._driver, self._interrupts)
         try:

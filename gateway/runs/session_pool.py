@@ -14,7 +14,7 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
-from gateway.drivers.mcp_client import McpServers, Using
+from gateway.drivers.mcp_client import McpServers, SessionServers
 from gateway.errors import GatewayError
 from gateway.identity import ThreadKey
 from gateway.runs.tool_observer import ObservedSession
@@ -42,7 +42,7 @@ class PooledSession:
         self.last_used = time.monotonic()
 
     def is_idle(self, since: float) -> bool:
-        return not self.users and (self.last_used < since or not self.session.alive)
+        return not self.users and (self.last_used < since or not self.session.is_alive)
 
     def fits(self, opening: Opening) -> bool:
         """The session is open as this run wants it. An option that the run leaves out may have any value."""
@@ -74,7 +74,7 @@ class SessionPool:
 
     def get(self, thread: ThreadKey) -> Session | None:
         pooled = self._pooled.get(thread)
-        return pooled.session if pooled is not None and pooled.session.alive else None
+        return pooled.session if pooled is not None and pooled.session.is_alive else None
 
     def was_resumed(self, thread: ThreadKey) -> bool:
         """The agent resumed the session that was requested, rather than beginning a new one."""
@@ -86,7 +86,7 @@ class SessionPool:
     def has_fitting(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
         """A session is open that a run with these options can use; or one is in use, and must not be closed."""
         pooled = self._pooled.get(thread)
-        if pooled is None or not pooled.session.alive:
+        if pooled is None or not pooled.session.is_alive:
             return False
         return pooled.users > 0 or (pooled.driver is driver and pooled.fits(opening))
 
@@ -100,14 +100,14 @@ class SessionPool:
                 return pooled.session
             if (old := self._pooled.pop(thread, None)) is not None:
                 old.session.leave_servers()
-                if old.session.alive:
+                if old.session.is_alive:
                     await self._close_session(old)
             session = await driver.open(opening)
             observed = ObservedSession(session, self._use_servers(thread, opening))
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 
-    def _use_servers(self, thread: ThreadKey, opening: Opening) -> Using | None:
+    def _use_servers(self, thread: ThreadKey, opening: Opening) -> SessionServers | None:
         """After the session is open, because the agent starts the same servers: of a server that can run only once, the
         agent's instance must be the one."""
         if not opening.mcp_servers:
@@ -123,7 +123,7 @@ class SessionPool:
         self._on_change(thread.agent)
         if (released := self._closing_drivers.get(pooled.driver)) is not None:
             released.set()
-        if not pooled.session.kept or not pooled.session.alive:
+        if not pooled.session.reusable or not pooled.session.is_alive:
             await self.close(thread)
 
     async def close_driver_sessions(self, driver: Driver) -> None:

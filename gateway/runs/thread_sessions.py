@@ -50,7 +50,7 @@ class ThreadSessions:
 
     async def acquire(self, thread: ThreadKey, turn: Turn, driver: Driver, interrupts: Interrupts) -> Session:
         """For one turn; the session is resumed if it is not open. To be followed by `release`."""
-        opening = self._opening(thread, turn, interrupts.session, driver.local)
+        opening = self._opening(thread, turn, interrupts.session, driver.is_local)
         if interrupts.session is not None and not self._pool.has_fitting(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
         session = await self._pool.acquire(thread, driver, opening)

@@ -13,7 +13,7 @@ from typing import Any
 from gateway.capabilities.session_tools import LISTED, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
-from gateway.drivers.mcp_client import Known, Using
+from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
@@ -24,11 +24,11 @@ AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
 class ObservedSession:
-    def __init__(self, session: Session, servers: Using | None = None) -> None:
+    def __init__(self, session: Session, servers: SessionServers | None = None) -> None:
         self._session = session
         self._servers = servers
         self._called = CalledTools()
-        self._known_servers: dict[str, Known] = {}
+        self._known_servers: dict[str, KnownServer] = {}
         self._servers_layer: Layer = {}
 
     @property
@@ -36,12 +36,12 @@ class ObservedSession:
         return self._session.id
 
     @property
-    def kept(self) -> bool:
-        return self._session.kept
+    def reusable(self) -> bool:
+        return self._session.reusable
 
     @property
-    def alive(self) -> bool:
-        return self._session.alive
+    def is_alive(self) -> bool:
+        return self._session.is_alive
 
     @property
     def controls(self) -> Controls | None:
@@ -64,20 +64,20 @@ class ObservedSession:
 
     async def start(self, turn: Turn) -> LiveTurn:
         if self._servers is not None:
-            self._servers.again()
+            self._servers.retry_failed()
         client_tools = frozenset(tool["name"] for tool in turn.tools)
         return ToolObserver(await self._session.start(turn), self._called, client_tools)
 
     def leave_servers(self) -> None:
         """Also when the session itself is gone already. May be called twice."""
         if self._servers is not None:
-            self._servers.leave()
+            self._servers.release()
 
     async def aclose(self) -> None:
         await self._session.aclose()
 
 
-def _layer_of(name: str, known: Known) -> Iterator[tuple[str, Any]]:
+def _layer_of(name: str, known: KnownServer) -> Iterator[tuple[str, Any]]:
     state = known.state
     path = f"{SERVERS}{escape_key(name)}"
     yield f"{path}.status", state.status

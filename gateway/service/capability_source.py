@@ -18,7 +18,7 @@ from anyio import CancelScope, to_thread
 from gateway.capabilities.feed import ChangeSignal
 from gateway.capabilities.versions import Key, RenderedSnapshot
 from gateway.capabilities.views import relay, render
-from gateway.drivers.probe import glance
+from gateway.drivers.probe import fingerprint
 from gateway.errors import NotFound
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
@@ -140,7 +140,7 @@ class AvailabilityWatch:
         agent = self._find_agent()
         if agent is None or agent.definition.command is None:
             return None
-        return agent.definition.source, await to_thread.run_sync(glance, agent.definition)
+        return agent.definition.source, await to_thread.run_sync(fingerprint, agent.definition)
 
     def _find_agent(self) -> Agent | None:
         try:

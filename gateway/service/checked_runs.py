@@ -49,7 +49,7 @@ class CheckedRuns:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
         checked here. Raises `NotCapable` or `Refused`."""
         await agent.require_program()
-        if turn.options.strict and agent.driver is not None and not agent.driver.probed:
+        if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement
         turn, model = choose_model(turn, agent.definition, agent.models)
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)

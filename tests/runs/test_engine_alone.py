@@ -14,7 +14,7 @@ import pytest
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
-from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
+from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
 from gateway.errors import AgentFault, Busy, Conflict, StoreError
 from gateway.events import Event, Interrupt, InterruptRequested, TextMessageContent, Wire
 from gateway.registry.agents import Agent
@@ -93,7 +93,8 @@ class ScriptedDriver(PythonDriver):
 
 class ScriptedSession(PythonSession):
     def __init__(self, turn: Scripted) -> None:
-        self._turn, self.controls = turn, None
+        super().__init__(lambda turn: None)
+        self._turn = turn
 
     async def start(self, turn: Turn) -> PythonTurn:
         return cast(PythonTurn, self._turn)

@@ -1,4 +1,4 @@
-"""A session with what the gateway learns of its tools: which calls count, what is kept, what stays as it was."""
+"""A session with what the gateway learns of its tools: which calls count, what is reusable, what stays as it was."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 class Scripted:
     """A session and its turn, whose batches are given."""
 
-    id, kept, alive, controls = "s1", True, True, None
+    id, reusable, is_alive, controls = "s1", True, True, None
 
     def __init__(self, *batches: list[Event]) -> None:
         self.session_layer: Layer = {"custom.session.cwd": "/"}
@@ -130,7 +130,7 @@ async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: Mc
     live = await session.start(Turn("t", "r"))
     await live.next()
     assert session.session_layer is inner.session_layer
-    assert (session.id, session.kept, session.alive, session.controls) == ("s1", True, True, None)
+    assert (session.id, session.reusable, session.is_alive, session.controls) == ("s1", True, True, None)
     await live.answer({})
     assert await live.steer("m", "hurry")
     await live.cancel()

@@ -28,7 +28,7 @@ async def show(request: Request) -> ASGIApp:
     """Answers at once from what is known. `?probe=1` waits until the agent itself has announced what it can do."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    if agent.driver is not None and not agent.driver.probed:
+    if agent.driver is not None and not agent.driver.is_probed:
         await _probe(gateway, agent, request)
     if wants_feed(request):
         return _feed(gateway, agent, request)

@@ -15,7 +15,7 @@ from gateway.capabilities.views import relay
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
-from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
+from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
 from gateway.events import Event, TextMessageContent, TurnEnded, UserMessageAccepted, Wire
 from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
@@ -100,7 +100,8 @@ class PlayedDriver(PythonDriver):
 
 class PlayedSession(PythonSession):
     def __init__(self, driver: PlayedDriver) -> None:
-        self._driver, self.controls = driver, None
+        super().__init__(lambda turn: None)
+        self._driver = driver
 
     async def start(self, turn: Turn) -> PythonTurn:
         played = Played(turn)

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from tests.fakes import acp_agent
-from tests.fakes.acp_agent import Agent, initialized
+from tests.fakes.acp_agent import Agent, initialize_result
 
 METHOD = "_session/steering"
 
@@ -19,7 +19,7 @@ class SteeredAgent(Agent):
 
     def result(self, method: str, params: dict[str, Any]) -> Any:
         if method == "initialize":
-            return {**initialized(), "_meta": {"steering": {"supported": True}}}
+            return {**initialize_result(), "_meta": {"steering": {"supported": True}}}
         if method == METHOD:
             self.texts += [block["text"] for block in params["prompt"]]
             self.was_steered.set()

@@ -85,7 +85,7 @@ def test_the_index_and_the_feed_know_at_once(stage: Stage) -> None:
 def test_a_live_run_goes_on_in_the_old_one_and_the_next_is_in_the_new(stage: Stage) -> None:
     put(stage, "swap", definition(stage, "swap", stage.state("swap")))
     talk = Talk(stage, "swap")
-    with talk.saying("slow") as events:
+    with talk.streaming("slow") as events:
         first = next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
         old = pid_of(talk.session)
         assert put(stage, "swap", definition(stage, "swap", stage.state("swap"), merge=False)).status_code == 200
@@ -121,7 +121,7 @@ def test_idle_sessions_of_a_removed_agent_are_closed_in_order(stage: Stage) -> N
     session = talk.session
     stage.client.delete("/agents/leaver")
     eventually(lambda: not stage.processes("leaver"))
-    assert stage.heard("leaver", session, "session/close")
+    assert stage.received("leaver", session, "session/close")
 
 
 # -- what is checked
