@@ -170,6 +170,8 @@ class _Session:
 
 
 def _check_not_allowed(params: dict[str, Any], result: dict[str, Any]) -> None:
-    option_id = result["outcome"].get("optionId")
+    if result["outcome"]["outcome"] != "selected":
+        return
+    option_id = result["outcome"]["optionId"]
     kinds = [option.get("kind") for option in items(params.get("options")) if option.get("optionId") == option_id]
-    assert not kinds or kinds[0] not in ALLOWING_KINDS, f"no clear yes, and yet {option_id!r} was selected"
+    assert kinds[0] not in ALLOWING_KINDS, f"no clear yes, and yet {option_id!r} was selected"

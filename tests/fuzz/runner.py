@@ -27,6 +27,8 @@ class Case:
     sample: Sample
     lines: list[bytes]
     seed: int
+    origin: str
+    """The option of the command that makes the same case again."""
 
     def check(self, lines: list[bytes]) -> None:
         self.target.check(self.sample, lines, Random(self.seed))
@@ -47,7 +49,7 @@ def random_case(target: Target, seed: int) -> Case:
     """The same case for the same seed."""
     rng = Random(seed)
     sample = rng.choice(target.samples)
-    return Case(target, sample, target.mutate(rng, sample.lines), seed)
+    return Case(target, sample, target.mutate(rng, sample.lines), seed, f"--case {seed}")
 
 
 def run_case(case: Case) -> str | None:
@@ -59,7 +61,7 @@ def run_case(case: Case) -> str | None:
         smallest = reduce_case(case.check, case.lines, failure_of(exc))
         shown = "\n".join(f"  {line!r}" for line in smallest)
         return (
-            f"FAILED {case.target.name} ({case.sample.name}), --case {case.seed}\n"
+            f"FAILED {case.target.name} ({case.sample.name}), {case.origin}\n"
             f"{len(smallest)} lines of {len(case.lines)}:\n{shown}\n{trace}"
         )
     return None

@@ -48,7 +48,7 @@ def _make_case(target: Target, sample: Sample, at: int, path: Path, seed: int) -
     before = sample.lines[max(0, at - LINES_BEFORE) : at]
     after = sample.lines[at + 1 : at + 1 + LINES_AFTER]
     line = replace_value(parse_line(sample.lines[at]), path, JSON_TEXTS[seed])
-    return Case(target, sample, [*before, line, *after], seed)
+    return Case(target, sample, [*before, line, *after], seed, "--sweep")
 
 
 def _values(node: Any, path: Path = (), kind: Kind = ()) -> Iterator[tuple[Path, Kind]]:

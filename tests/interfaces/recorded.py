@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gateway.wire.acp.session_state import session_layer
-from tests.wire.acp.replay import NAMES, played
+from tests.wire.acp.replay import NAMES, replay_transcript
 from tests.wire.dialects.replay import read_turn
 from tests.wire.dialects.test_mutations import RECORDINGS
 
@@ -39,7 +39,7 @@ def _dialects() -> Iterator[Recorded]:
 
 def _acp() -> Iterator[Recorded]:
     for name in NAMES:
-        for session in played(name).sessions.values():
+        for session in replay_transcript(name).sessions.values():
             yield Recorded(ACP, name, {}, session_layer(session.reader.state))
 
 

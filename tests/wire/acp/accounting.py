@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.wire.acp.replay import SeenUpdate
+from tests.wire.acp.replay import ReplayedUpdate
 
 STATE_UPDATES = ("available_commands_update", "config_option_update", "current_mode_update", "usage_update")
 
@@ -91,15 +91,15 @@ RULES: tuple[Callable[[dict[str, Any], Past], bool], ...] = (
 )
 
 
-def excuses(seen: list[SeenUpdate]) -> Iterator[tuple[SeenUpdate, str | None]]:
+def excuses(updates: list[ReplayedUpdate]) -> Iterator[tuple[ReplayedUpdate, str | None]]:
     """Each update that produced nothing, with the rule that excuses it; None: it was lost."""
     pasts: dict[str, Past] = {}
-    for seen_update in seen:
-        past = pasts.setdefault(seen_update.session_id, Past())
-        past.opened = seen_update.opening_result
-        if not seen_update.events and not seen_update.has_changed_state and not seen_update.is_replayed:
-            yield seen_update, next((rule.__name__ for rule in RULES if rule(seen_update.update, past)), None)
-        _remember(seen_update.update, past)
+    for replayed in updates:
+        past = pasts.setdefault(replayed.session_id, Past())
+        past.opened = replayed.opening_result
+        if not replayed.events and not replayed.has_changed_state and not replayed.is_replayed:
+            yield replayed, next((rule.__name__ for rule in RULES if rule(replayed.update, past)), None)
+        _remember(replayed.update, past)
 
 
 def _remember(update: dict[str, Any], past: Past) -> None:

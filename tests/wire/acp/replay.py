@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from typing import Any
 
-from gateway.agui.outbound import Outbound
-from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
+from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.wire.acp.errors import ERROR_TEXTS
 from gateway.wire.acp.initialize import Handshake, read_handshake
 from gateway.wire.acp.permissions import selected_option_name
@@ -25,6 +25,7 @@ from gateway.wire.acp.usage import Covers
 from gateway.wire.jsonrpc import JsonRpc, Noise, Notification, Request, Response
 from gateway.wire.lines import Lines
 from tests import replay
+from tests.replay.runs import Runs
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "acp"
 NAMES = sorted(f"{path.parent.name}/{path.stem}" for path in TRANSCRIPTS.glob("*/*.jsonl"))
@@ -36,7 +37,7 @@ Cut = Callable[[bytes], Iterator[bytes]]
 
 
 @dataclass
-class SeenUpdate:
+class ReplayedUpdate:
     """One `session/update` and what it produced."""
 
     session_id: str
@@ -54,15 +55,17 @@ class SessionReplay:
     """One session."""
 
     reader: SessionReader
-    runs: list[list[Wire]] = field(default_factory=list)
-    undelivered_events: list[Event] = field(default_factory=list)
-    """Events that came while there was no run."""
+    client: Runs
+    """What a client sees."""
     prompts: list[int] = field(default_factory=list)
     open_interrupts: set[Any] = field(default_factory=set)
     cancelled: bool = False
     opening_result: dict[str, Any] = field(default_factory=dict)
-    outbound: Outbound | None = None
     histories: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[list[Wire]]:
+        return self.client.streams
 
 
 class Replay:
@@ -71,9 +74,10 @@ class Replay:
         self._cut = cut
         self.sessions: dict[str, SessionReplay] = {}
         self.handshakes: list[Handshake] = []
-        self.seen: list[SeenUpdate] = []
+        self.updates: list[ReplayedUpdate] = []
         self.noise: list[Noise] = []
         self._turns = 0
+        self._run_numbers = count(1)
         self._new_process()
         for entry in entries(name):
             self._read_entry(entry)
@@ -159,10 +163,10 @@ class Replay:
     def _session(self, session_id: str) -> SessionReplay:
         if session_id not in self.sessions:
             covers: Covers = "session" if self.agent in SESSION_COUNTING_AGENTS else "turn"
-            has_changed_state = SessionState(version=self._version)
-            self.sessions[session_id] = SessionReplay(
-                SessionReader(has_changed_state, error_texts=ERROR_TEXTS, usage_covers=covers)
-            )
+            state = SessionState(version=self._version)
+            reader = SessionReader(state, error_texts=ERROR_TEXTS, usage_covers=covers)
+            # Requests of the agent that come together are answered one by one, so each ends a run.
+            self.sessions[session_id] = SessionReplay(reader, Runs(numbers=self._run_numbers))
         return self.sessions[session_id]
 
     def _open_session(self, method: str, params: dict[str, Any], answer: Response) -> None:
@@ -188,10 +192,10 @@ class Replay:
         before, replaying = deepcopy(session.reader.state), session.reader.is_replaying
         events = session.reader.read(update, session_id)
         changed = session.reader.state != before
-        self.seen.append(
-            SeenUpdate(session_id, update, events, changed, replaying, parent is not None, session.opening_result)
+        self.updates.append(
+            ReplayedUpdate(session_id, update, events, changed, replaying, parent is not None, session.opening_result)
         )
-        self._deliver(session, events)
+        session.client.add(events)
         if any(isinstance(event, TurnEnded | TurnFailed) for event in events):  # version 2: the turn ends by an update
             session.prompts.pop(0)
             self._end_turn(session)
@@ -202,20 +206,7 @@ class Replay:
         self._turns += 1
         session.cancelled = False
         session.reader.begin_turn(f"t{self._turns}")
-        self._begin_run(session)
-
-    def _begin_run(self, session: SessionReplay) -> None:
-        number = sum(len(known.runs) for known in self.sessions.values()) + 1
-        session.outbound = Outbound("thread", f"run{number}", f"r{number}", merging=False)
-        session.runs.append(session.outbound.started())
-        undelivered, session.undelivered_events = session.undelivered_events, []
-        session.runs[-1] += session.outbound.feed(undelivered)
-
-    def _deliver(self, session: SessionReplay, events: list[Event]) -> None:
-        if session.outbound is None:
-            session.undelivered_events += events
-        else:
-            session.runs[-1] += session.outbound.feed(events)
+        session.client.start()
 
     def _prompt_answered(self, number: int, answer: Response) -> None:
         session = next((session for session in self.sessions.values() if number in session.prompts), None)
@@ -225,30 +216,25 @@ class Replay:
         session.prompts.remove(number)
         reader = session.reader
         if answer.error is not None:
-            self._deliver(session, reader.fail_turn(answer.error, cancelled=session.cancelled))
+            session.client.add(reader.fail_turn(answer.error, cancelled=session.cancelled))
         else:
             end = (result["stopReason"], result.get("usage"))
-            self._deliver(session, reader.end_turn(*end, cancelled=session.cancelled, meta=result.get("_meta")))
+            session.client.add(reader.end_turn(*end, cancelled=session.cancelled, meta=result.get("_meta")))
         self._end_turn(session)
 
     def _end_turn(self, session: SessionReplay) -> None:
-        if session.outbound is not None:
-            session.runs[-1] += _run_end(session.outbound)
-        session.outbound = None
+        session.client.end()
         if session.prompts:
             self._begin_turn(session)  # another prompt waits in the same session
 
     def _end_session(self, session: SessionReplay) -> None:
         """The process has ended. A turn that never ended is cancelled; events without a run make a last one."""
         if session.reader.is_in_turn:
-            self._deliver(session, session.reader.end_turn("cancelled"))
-        elif session.undelivered_events:
-            self._begin_run(session)
-        if session.outbound is not None:
-            session.runs[-1] += _run_end(session.outbound)
-        session.outbound, session.prompts = None, []
+            session.client.add(session.reader.end_turn("cancelled"))
+        session.client.close()
+        session.prompts = []
 
-    # -- questions
+    # -- interrupts
 
     def _read_interrupt(self, number: Any, method: str, params: dict[str, Any]) -> None:
         session_id = params["sessionId"]
@@ -259,47 +245,18 @@ class Replay:
             if method == "session/request_permission"
             else session.reader.read_elicitation
         )
-        events, interrupt_event = ask(number, params)
-        self._deliver(session, [*events, *session.reader.park(), InterruptRequested((interrupt_event,))])
+        events, interrupt = ask(number, params)
         self._waiting[number] = (session, params)
         session.open_interrupts.add(number)
-        if session.outbound is not None:
-            session.runs[-1] += session.outbound.finished(
-                [interrupt(requested) for requested in session.outbound.asked]
-            )
-            session.outbound = None
+        session.client.add([*events, *session.reader.park(), InterruptRequested((interrupt,))])
 
     def _answer_interrupt(self, number: Any, result: dict[str, Any]) -> None:
         session, params = self._waiting.pop(number)
         session.open_interrupts.discard(number)
         if "outcome" in result:
             session.reader.set_permission_outcome(params, selected_option_name(params, result))
-        if session.outbound is None and not session.open_interrupts:
-            self._begin_run(session)
-
-
-def interrupt(interrupt_event: Interrupt) -> dict[str, Any]:
-    """AG-UI's object, without the time."""
-    fields = {
-        "id": interrupt_event.id,
-        "reason": interrupt_event.reason,
-        "message": interrupt_event.message,
-        "toolCallId": interrupt_event.tool_call_id,
-        "responseSchema": interrupt_event.response_schema,
-        "metadata": interrupt_event.metadata,
-        "subagentRunId": interrupt_event.subagent,
-    }
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def _run_end(outbound: Outbound) -> list[Wire]:
-    match outbound.ended:
-        case TurnEnded(stop_reason="cancelled"):
-            return outbound.finished(cancelled=True)
-        case None | TurnEnded():
-            return outbound.finished()
-        case broke:
-            return outbound.failed(broke.message, broke.code)
+        if not session.open_interrupts:
+            session.client.start()
 
 
 @cache
@@ -313,6 +270,6 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 @cache
-def played(name: str) -> Replay:
-    """Whole, once per worker."""
+def replay_transcript(name: str) -> Replay:
+    """The whole transcript, replayed once per worker."""
     return Replay(name)

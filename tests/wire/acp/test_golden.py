@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from gateway.events import Wire
 from tests.replay import GOLDENS
-from tests.wire.acp.replay import played
+from tests.replay.golden import render_runs
+from tests.wire.acp.replay import replay_transcript
 
 GOLDEN = GOLDENS / "acp"
-SHOWN = {
+CASES = {
     "claude-agent-acp/write_allow": "input that grows, a diff, a permission",
     "claude-agent-acp/extra": "a form to fill in, a subagent with a session of its own, an answer after the turn",
     "claude-agent-acp/v2": "version 2: terminals, a turn in updates, a replay",
@@ -37,16 +37,12 @@ SHOWN = {
 }
 
 
-def shown(name: str) -> str:
-    """One event a line."""
-    runs = [run for session in played(name).sessions.values() for run in session.runs]
-    histories = [history for session in played(name).sessions.values() for history in session.histories if history]
-    blocks = ["[\n" + ",\n".join(_line(event) for event in run) + "\n]" for run in [*runs, *histories]]
-    return "[" + ",\n".join(blocks) + "]\n"
-
-
-def _line(event: Wire) -> str:
-    return json.dumps(_brief(event), ensure_ascii=False, sort_keys=True)
+def render(name: str) -> str:
+    """The runs, then the histories that were replayed."""
+    sessions = replay_transcript(name).sessions.values()
+    runs = [run for session in sessions for run in session.runs]
+    histories = [history for session in sessions for history in session.histories if history]
+    return render_runs([[_brief(event) for event in block] for block in [*runs, *histories]])
 
 
 def _brief(event: Wire) -> Wire:
@@ -57,18 +53,18 @@ def _brief(event: Wire) -> Wire:
     return {**event, "value": value}
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", CASES)
 def test_a_client_sees_what_the_golden_file_has(name: str) -> None:
-    assert shown(name) == (GOLDEN / f"{name.replace('/', '-')}.json").read_text("utf-8")
+    assert render(name) == (GOLDEN / f"{name.replace('/', '-')}.json").read_text("utf-8")
 
 
 def test_every_file_belongs_to_a_transcript() -> None:
-    assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(name.replace("/", "-") for name in SHOWN)
+    assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(name.replace("/", "-") for name in CASES)
 
 
 def write() -> None:
-    for name in SHOWN:
-        (GOLDEN / f"{name.replace('/', '-')}.json").write_text(shown(name), "utf-8")
+    for name in CASES:
+        (GOLDEN / f"{name.replace('/', '-')}.json").write_text(render(name), "utf-8")
 
 
 if __name__ == "__main__":

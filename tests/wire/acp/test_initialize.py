@@ -18,7 +18,7 @@ from gateway.wire.acp.initialize import (
     read_handshake,
 )
 from tests.agui.streams import VALUES, steady
-from tests.wire.acp.replay import NAMES, played
+from tests.wire.acp.replay import NAMES, replay_transcript
 
 AGENTS = {  # agent → prompt, MCP beside stdio, session capabilities: as its `initialize` result has them
     "claude-agent-acp": ("ie", "http sse", "additional_directories close delete fork list load resume system_prompt"),
@@ -44,7 +44,7 @@ SESSION = ["additional_directories", "close", "delete", "fork", "list", "load", 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_real_agents_capabilities_are_read(agent: str) -> None:
-    handshake = played(f"{agent}/init").handshakes[0]
+    handshake = replay_transcript(f"{agent}/init").handshakes[0]
     prompt = "i" * handshake.image + "a" * handshake.audio + "e" * handshake.embedded_context
     mcp = " ".join(name for name in ("http", "sse") if getattr(handshake, f"mcp_{name}"))
     assert (prompt, mcp, " ".join(name for name in SESSION if getattr(handshake, name))) == AGENTS[agent]
@@ -52,7 +52,7 @@ def test_a_real_agents_capabilities_are_read(agent: str) -> None:
 
 def test_version_2_is_read_only_from_its_own_form() -> None:
     wait_until_probed = {
-        name: [handshake.protocol_version for handshake in played(name).handshakes]
+        name: [handshake.protocol_version for handshake in replay_transcript(name).handshakes]
         for name in NAMES
         if name.endswith("/v2_both")
     }
@@ -68,7 +68,7 @@ def test_version_2_is_read_only_from_its_own_form() -> None:
 
 
 def test_version_2_has_the_same_shape_afterwards() -> None:
-    handshake = played("claude-agent-acp/v2").handshakes[0]
+    handshake = replay_transcript("claude-agent-acp/v2").handshakes[0]
     assert (handshake.name, handshake.title, handshake.version) == (
         "@agentclientprotocol/claude-agent-acp",
         "Claude Agent",
@@ -81,7 +81,7 @@ def test_version_2_has_the_same_shape_afterwards() -> None:
 
 
 def test_ways_to_sign_in_are_kept() -> None:
-    methods = played("claude-agent-acp/init").handshakes[0].auth_methods
+    methods = replay_transcript("claude-agent-acp/init").handshakes[0].auth_methods
     assert [(method.id, method.type) for method in methods] == [
         ("claude-ai-login", "terminal"),
         ("console-login", "terminal"),
@@ -131,7 +131,7 @@ def test_nothing_is_offered_that_is_switched_off() -> None:
 
 
 def test_the_layer_claims_what_the_agent_stated_and_no_more() -> None:
-    layer = agui_layer(played("gemini-cli/init").handshakes[0])
+    layer = agui_layer(replay_transcript("gemini-cli/init").handshakes[0])
     assert layer["identity.name"] == "Gemini CLI"
     assert (layer["multimodal.input.image"], layer["multimodal.input.audio"]) == (True, True)
     assert (layer["multimodal.input.pdf"], layer["multimodal.input.file"]) == (True, True)
@@ -143,7 +143,7 @@ def test_the_layer_claims_what_the_agent_stated_and_no_more() -> None:
 
 
 def test_the_view_is_the_hosts_shape() -> None:
-    view = acp_view(played("hermes-agent/init").handshakes[0])
+    view = acp_view(replay_transcript("hermes-agent/init").handshakes[0])
     assert view == {
         "loadSession": True,
         "forkSession": True,

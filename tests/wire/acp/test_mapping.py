@@ -14,7 +14,7 @@ from gateway.agui.outbound import Outbound
 from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
-from tests.wire.acp.replay import interrupt
+from tests.replay.runs import interrupt_json
 
 Scene = tuple[list[Event], list[Event]]
 """What sets the scene, and what the row is about."""
@@ -175,7 +175,7 @@ def seen(scene: list[Event], events: list[Event]) -> list[str]:
             closing = outbound.failed(broke.message, broke.code)
         case ended:
             cancelled = isinstance(ended, TurnEnded) and ended.stop_reason == "cancelled"
-            closing = outbound.finished([interrupt(q) for q in outbound.asked], cancelled=cancelled)
+            closing = outbound.finished([interrupt_json(q) for q in outbound.asked], cancelled=cancelled)
     for event in before + stream + closing:
         order.take(event)
     over = outbound.ended is not None or bool(outbound.asked)

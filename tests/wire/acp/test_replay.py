@@ -11,64 +11,55 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.agui.ordering import Order
 from gateway.agui.validate import validate
 from gateway.events import Wire
+from tests.agui.replay import accepted
 from tests.agui.streams import steady
 from tests.wire.acp.accounting import RULES, excuses
-from tests.wire.acp.replay import NAMES, TRANSCRIPTS, Replay, SessionReplay, played
+from tests.wire.acp.replay import NAMES, TRANSCRIPTS, Replay, SessionReplay, replay_transcript
 
 
-def test_all_transcripts_are_played() -> None:
+def test_all_transcripts_are_replay_transcript() -> None:
     assert len(NAMES) == 429
     assert {name.split("/")[0] for name in NAMES} == {path.name for path in TRANSCRIPTS.iterdir() if path.is_dir()}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
-    for session in played(name).sessions.values():
+def test_a_transcript_becomes_runs_and_nothing_is_lost(name: str) -> None:
+    replay = replay_transcript(name)
+    check_runs_are_accepted(replay)
+    check_nothing_had_to_be_put_in_order(replay)
+    check_no_update_is_lost(replay)
+    check_texts_are_whole(replay)
+    check_tool_calls_are_whole(replay)
+
+
+def check_runs_are_accepted(replay: Replay) -> None:
+    """Every run is a stream that clients accept."""
+    for session in replay.sessions.values():
         for run in session.runs:
-            order = Order()
-            for event in run:
-                assert validate(event) == event
-                order.take(event)
-            assert order.phase in ("finished", "errored")
+            accepted(run)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_that_was_read_had_to_be_put_in_order(name: str) -> None:
+def check_nothing_had_to_be_put_in_order(replay: Replay) -> None:
     """`Outbound` hands on as RAW what comes at the wrong time. A right mapping leaves it nothing to repair."""
-    assert [event for event in all_events(played(name)) if event["type"] == "RAW"] == []
+    assert [event for event in all_events(replay) if event["type"] == "RAW"] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_update_is_lost(name: str) -> None:
-    lost = [seen_update.update for seen_update, excuse in excuses(played(name).seen) if excuse is None]
+def check_no_update_is_lost(replay: Replay) -> None:
+    lost = [update.update for update, excuse in excuses(replay.updates) if excuse is None]
     assert lost == []
 
 
-def test_the_excuses_are_all_needed_and_the_count_is_whole() -> None:
-    effective, excused, replayed = 0, Counter[str | None](), 0
-    for name in NAMES:
-        seen = played(name).seen
-        excused.update(excuse for _, excuse in excuses(seen))
-        replayed += sum(seen_update.is_replayed and not seen_update.has_changed_state for seen_update in seen)
-        effective += sum(bool(seen_update.events) or seen_update.has_changed_state for seen_update in seen)
-    assert effective + replayed + excused.total() == 4666
-    assert excused.keys() == {rule.__name__ for rule in RULES}
+def check_texts_are_whole(replay: Replay) -> None:
+    for session_id, session in replay.sessions.items():
+        assert sent_text(session, "TEXT_MESSAGE") == recorded(replay, session_id, "agent_message")
+        assert sent_text(session, "REASONING_MESSAGE") == recorded(replay, session_id, "agent_thought")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_texts_are_whole(name: str) -> None:
-    play = played(name)
-    for session_id, session in play.sessions.items():
-        assert sent_text(session, "TEXT_MESSAGE") == recorded(play, session_id, "agent_message")
-        assert sent_text(session, "REASONING_MESSAGE") == recorded(play, session_id, "agent_thought")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_call_has_a_start_an_end_a_result_and_whole_arguments(name: str) -> None:
-    for session in played(name).sessions.values():
+def check_tool_calls_are_whole(replay: Replay) -> None:
+    """Every call has a start, an end, a result and whole arguments."""
+    for session in replay.sessions.values():
         stream = [event for run in session.runs for event in run]
         started = Counter(event["toolCallId"] for event in stream if event["type"] == "TOOL_CALL_START")
         assert started.total() == len(started)
@@ -79,14 +70,25 @@ def test_every_call_has_a_start_an_end_a_result_and_whole_arguments(name: str) -
             assert isinstance(json.loads(arguments), dict)
 
 
+def test_the_excuses_are_all_needed_and_the_count_is_whole() -> None:
+    effective, excused, replayed = 0, Counter[str | None](), 0
+    for name in NAMES:
+        updates = replay_transcript(name).updates
+        excused.update(excuse for _, excuse in excuses(updates))
+        replayed += sum(update.is_replayed and not update.has_changed_state for update in updates)
+        effective += sum(bool(update.events) or update.has_changed_state for update in updates)
+    assert effective + replayed + excused.total() == 4666
+    assert excused.keys() == {rule.__name__ for rule in RULES}
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(("/load", "/v2"))])
 def test_a_replay_is_history_and_no_event(name: str) -> None:
-    play = played(name)
-    assert [seen_update for seen_update in play.seen if seen_update.is_replayed and seen_update.events] == []
-    for session_id, session in play.sessions.items():
+    replay = replay_transcript(name)
+    assert [update for update in replay.updates if update.is_replayed and update.events] == []
+    for session_id, session in replay.sessions.items():
         effective = [message for history in session.histories for message in history]
         texts = "".join(message.get("content", "") for message in effective if message["role"] == "assistant")
-        assert texts == recorded(play, session_id, "agent_message", replayed=True)
+        assert texts == recorded(replay, session_id, "agent_message", replayed=True)
         for history in session.histories:
             assert validate({"type": "MESSAGES_SNAPSHOT", "messages": history})["messages"] == history
             ids = [message["id"] for message in history]
@@ -106,22 +108,24 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
             yield data[start : start + size]
             start, number = start + size, number + 1
 
-    assert shown(Replay(name, cut)) == shown(played(name))
+    assert session_results(Replay(name, cut)) == session_results(replay_transcript(name))
 
 
 def test_the_events_are_the_same_byte_by_byte() -> None:
     def cut(data: bytes) -> Iterator[bytes]:
         return (data[at : at + 1] for at in range(len(data)))
 
-    assert shown(Replay("opencode/tool_fail", cut)) == shown(played("opencode/tool_fail"))
+    assert session_results(Replay("opencode/tool_fail", cut)) == session_results(
+        replay_transcript("opencode/tool_fail")
+    )
 
 
-def shown(play: Replay) -> list[Any]:
-    return [(session_id, session.runs, session.histories) for session_id, session in play.sessions.items()]
+def session_results(replay: Replay) -> list[Any]:
+    return [(session_id, session.runs, session.histories) for session_id, session in replay.sessions.items()]
 
 
-def all_events(play: Replay) -> list[Wire]:
-    return [event for session in play.sessions.values() for run in session.runs for event in run]
+def all_events(replay: Replay) -> list[Wire]:
+    return [event for session in replay.sessions.values() for run in session.runs for event in run]
 
 
 def sent_text(session: SessionReplay, kind: str) -> str:
@@ -130,14 +134,14 @@ def sent_text(session: SessionReplay, kind: str) -> str:
     return "".join(event["delta"] for event in stream if "subagentRunId" not in event)
 
 
-def recorded(play: Replay, session_id: str, kind: str, *, replayed: bool = False) -> str:
+def recorded(replay: Replay, session_id: str, kind: str, *, replayed: bool = False) -> str:
     """The text as the agent sent it: chunks, and version 2's whole messages that came in no chunk."""
     texts: list[str] = []
-    for seen_update in play.seen:
-        if seen_update.session_id != session_id or seen_update.is_child or seen_update.is_replayed != replayed:
+    for update in replay.updates:
+        if update.session_id != session_id or update.is_child or update.is_replayed != replayed:
             continue
-        if seen_update.update["sessionUpdate"] == f"{kind}_chunk":
-            texts.append(seen_update.update["content"]["text"])
-        elif seen_update.update["sessionUpdate"] == kind:
-            texts += [block["text"] for block in seen_update.update["content"]]
+        if update.update["sessionUpdate"] == f"{kind}_chunk":
+            texts.append(update.update["content"]["text"])
+        elif update.update["sessionUpdate"] == kind:
+            texts += [block["text"] for block in update.update["content"]]
     return "".join(texts)

@@ -12,12 +12,12 @@ from gateway.errors import NotCapable
 from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
 from gateway.wire.acp.session_state import SessionState, session_layer
 from tests.agui.streams import VALUES, steady
-from tests.wire.acp.replay import played
+from tests.wire.acp.replay import replay_transcript
 
 
 def facts(agent: str, scenario: str = "init") -> SessionState:
     """Of the first session of a recording."""
-    return next(iter(played(f"{agent}/{scenario}").sessions.values())).reader.state
+    return next(iter(replay_transcript(f"{agent}/{scenario}").sessions.values())).reader.state
 
 
 MODES = {

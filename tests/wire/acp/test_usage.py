@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.events import TokenUsage
 from gateway.wire.acp.usage import UsageCounter
 from tests.agui.streams import VALUES, steady
-from tests.wire.acp.replay import played
+from tests.wire.acp.replay import replay_transcript
 
 
 def usage(input_tokens: int, output_tokens: int, total: int | None = None, **more: int) -> dict[str, int]:
@@ -76,7 +76,7 @@ def test_geminis_own_place_is_read() -> None:
 def test_agents_that_count_the_session_are_reported_by_the_turn() -> None:
     """Both turns of the recording cost the same; copilot-cli reports 31, then 62."""
     for agent in ("copilot-cli", "hermes-agent", "codex-acp"):
-        (session,) = played(f"{agent}/text").sessions.values()
+        (session,) = replay_transcript(f"{agent}/text").sessions.values()
         totals = [run[-1]["usage"][0]["totalTokens"] for run in session.runs if "usage" in run[-1]]
         assert totals == [31, 31]
 

@@ -20,7 +20,7 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.lines import Lines
 from tests import replay
-from tests.wire.acp.replay import interrupt
+from tests.replay.runs import interrupt_json as interrupt
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "claude"
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl"))

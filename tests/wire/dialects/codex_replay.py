@@ -20,7 +20,7 @@ from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.lines import Lines
 from tests import replay
-from tests.wire.acp.replay import interrupt
+from tests.replay.runs import interrupt_json as interrupt
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "codex"
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("appserver-*.jsonl"))

@@ -22,7 +22,7 @@ from gateway.wire.dialects.copilot import CopilotDialect
 from gateway.wire.dialects.copilot.permissions import REQUEST_KINDS
 from tests import replay
 from tests.agui.replay import accepted
-from tests.wire.acp.replay import interrupt as to_interrupt
+from tests.replay.runs import interrupt_json as to_interrupt
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "copilot"
 SERVER_CASES = sorted(

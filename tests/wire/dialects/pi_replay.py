@@ -18,7 +18,7 @@ from gateway.turn import Answer
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
 from tests import replay
-from tests.wire.acp.replay import interrupt
+from tests.replay.runs import interrupt_json as interrupt
 
 TRANSCRIPTS = replay.TRANSCRIPTS
 AGENTS = ("pi", "pi-1.5", "omp")

@@ -28,7 +28,7 @@ def test_a_changed_recording_is_still_a_well_ordered_stream(name: str) -> None:
 
 
 def _case(target: Target, sample: Sample, seed: int) -> Case:
-    return Case(target, sample, mutate_lines(Random(f"{sample.name}/{seed}"), sample.lines), seed)
+    return Case(target, sample, mutate_lines(Random(f"{sample.name}/{seed}"), sample.lines), seed, f"seed {seed}")
 
 
 def test_every_dialect_has_recordings() -> None:
