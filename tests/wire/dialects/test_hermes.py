@@ -9,8 +9,9 @@ import pytest
 from gateway.events import Raw
 from gateway.wire.dialects import Dialect
 from gateway.wire.lines import Lines
-from tests.wire.dialects.golden import GOLDEN, shown
-from tests.wire.dialects.hermes_replay import FOLDER, Conversation
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
+from tests.wire.dialects.hermes_replay import FOLDER, HermesReplay
 from tests.wire.dialects.replay import Recording, client_runs
 
 CASES = sorted(path.stem for path in FOLDER.iterdir() if path.suffix == ".jsonl")
@@ -37,9 +38,9 @@ GOLDEN_CASES = {
 
 def _recording(case: str) -> Recording:
     def start() -> tuple[Dialect, list[bytes]]:
-        conversation = Conversation(case)
-        messages = conversation.play_to_prompt()
-        return conversation.dialect, messages
+        replay = HermesReplay(case)
+        messages = replay.play_to_prompt()
+        return replay.dialect, messages
 
     return start
 
@@ -48,22 +49,22 @@ RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 
 def _runs(case: str) -> str:
-    return shown(run for turn in Conversation(case).play().turns for run in client_runs(turn))
+    return render_runs(run for turn in HermesReplay(case).play().turns for run in client_runs(turn))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
-    conversation = Conversation(case).play()
-    assert conversation.turns
-    assert [client_runs(turn) for turn in conversation.turns]
+    replay = HermesReplay(case).play()
+    assert replay.turns
+    assert [client_runs(turn) for turn in replay.turns]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
-    conversation = Conversation(case).play()
-    events = [event for turn in [*conversation.turns, conversation.late] for event in turn]
+    replay = HermesReplay(case).play()
+    events = [event for turn in [*replay.turns, replay.late_events] for event in turn]
     assert [event for event in events if isinstance(event, Raw)] == []
-    raw = [event for turn in conversation.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
+    raw = [event for turn in replay.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 
 
@@ -82,7 +83,7 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(case: str, size: int)
 
 
 def test_the_session_layer_has_the_settings() -> None:
-    dialect = Conversation("serve-write").play().dialect
+    dialect = HermesReplay("serve-write").play().dialect
     assert dialect.handshake_layer == {"identity.version": "0.19.0"}
     assert dialect.session_layer["custom.session.models.current"] == "custom:scripted-model"
     assert {"name": "terminal", "description": ""} in dialect.session_layer["tools.items"]
@@ -90,13 +91,13 @@ def test_the_session_layer_has_the_settings() -> None:
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert _runs(case) == (GOLDEN / f"hermes-{case}.json").read_text("utf-8")
+    assert _runs(case) == (GOLDENS / f"hermes-{case}.json").read_text("utf-8")
 
 
 def write() -> None:
     """`python -m tests.wire.dialects.test_hermes` writes the files again; review the difference."""
     for case in GOLDEN_CASES:
-        (GOLDEN / f"hermes-{case}.json").write_text(_runs(case), "utf-8")
+        (GOLDENS / f"hermes-{case}.json").write_text(_runs(case), "utf-8")
 
 
 if __name__ == "__main__":

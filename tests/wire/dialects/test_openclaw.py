@@ -6,8 +6,9 @@ import pytest
 
 from gateway.events import Raw
 from gateway.wire.dialects import Dialect
-from tests.wire.dialects.golden import GOLDEN, shown
-from tests.wire.dialects.openclaw_replay import FOLDER, Conversation
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
+from tests.wire.dialects.openclaw_replay import FOLDER, OpenClawReplay
 from tests.wire.dialects.replay import Recording, client_runs
 
 CASES = sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem != "ws-connect")
@@ -32,9 +33,9 @@ GOLDEN_CASES = {
 
 def _recording(case: str) -> Recording:
     def start() -> tuple[Dialect, list[bytes]]:
-        conversation = Conversation(case)
-        messages = conversation.play_to_prompt()
-        return conversation.dialect, messages
+        replay = OpenClawReplay(case)
+        messages = replay.play_to_prompt()
+        return replay.dialect, messages
 
     return start
 
@@ -43,22 +44,22 @@ RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 
 def _runs(case: str) -> str:
-    return shown(run for turn in Conversation(case).play().turns for run in client_runs(turn))
+    return render_runs(run for turn in OpenClawReplay(case).play().turns for run in client_runs(turn))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
-    conversation = Conversation(case).play()
-    assert conversation.turns
-    assert [client_runs(turn) for turn in conversation.turns]
+    replay = OpenClawReplay(case).play()
+    assert replay.turns
+    assert [client_runs(turn) for turn in replay.turns]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
-    conversation = Conversation(case).play()
-    events = [event for turn in [*conversation.turns, conversation.late] for event in turn]
+    replay = OpenClawReplay(case).play()
+    events = [event for turn in [*replay.turns, replay.late_events] for event in turn]
     assert [event for event in events if isinstance(event, Raw)] == []
-    raw = [event for turn in conversation.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
+    raw = [event for turn in replay.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 
 
@@ -72,20 +73,20 @@ def test_the_events_are_the_same_however_many_messages_come_together(case: str, 
 
 
 def test_the_connection_is_accepted() -> None:
-    conversation = Conversation("ws-connect").play()
-    assert conversation.dialect.failure is None
-    assert conversation.dialect.handshake_layer == {"identity.version": "2026.9.6"}
+    replay = OpenClawReplay("ws-connect").play()
+    assert replay.dialect.failure is None
+    assert replay.dialect.handshake_layer == {"identity.version": "2026.9.6"}
 
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert _runs(case) == (GOLDEN / f"openclaw-{case}.json").read_text("utf-8")
+    assert _runs(case) == (GOLDENS / f"openclaw-{case}.json").read_text("utf-8")
 
 
 def write() -> None:
     """`python -m tests.wire.dialects.test_openclaw` writes the files again; review the difference."""
     for case in GOLDEN_CASES:
-        (GOLDEN / f"openclaw-{case}.json").write_text(_runs(case), "utf-8")
+        (GOLDENS / f"openclaw-{case}.json").write_text(_runs(case), "utf-8")
 
 
 if __name__ == "__main__":
