@@ -1,97 +1,61 @@
-"""Plays a recorded conversation with `opencode serve`; the dialect replaces the recording client.
-
-The recording has calls, answers and streamed events, in order. The dialect is made to send every recorded call,
-with the same path and body; answers reach it under the ids of its own calls.
-"""
+"""Replays recordings of `opencode serve`. Requests are HTTP calls; each must have the recorded path and body."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
-from gateway.events import Event, InterruptRequested
-from gateway.turn import Answer, Approvals
+from gateway.turn import Approvals
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCode
-from tests.wire.dialects.golden import TRANSCRIPTS
+from tests.replay import TRANSCRIPTS
+from tests.replay.harness import DialectReplay, Json, read_entries
 
 FOLDER = TRANSCRIPTS / "opencode"
 CWD = "/workspace"
-Json = dict[str, Any]
 
 
 def entries(case: str) -> list[Json]:
-    return [orjson.loads(line) for line in (FOLDER / f"{case}.jsonl").read_bytes().splitlines()]
+    return read_entries(FOLDER / f"{case}.jsonl")
 
 
-class Play:
-    """One recording. `events` of its turns, `late` those after a turn, `calls` all calls without their ids."""
+class OpenCodeReplay(DialectReplay[OpenCode]):
+    """`sent` has the calls without their ids and queries; `ids` has their ids, by method and path."""
 
     def __init__(self, case: str, *, approvals: Approvals = "prompt") -> None:
-        self.dialect = OpenCode()
-        self.events: list[Event] = []
-        self.late: list[Event] = []
-        self.calls: list[Json] = []
-        self._ids: dict[str, str] = {}
-        self._approvals = approvals
-        self._interrupt_ids: list[str] = []
-        self._entries = entries(case)
+        super().__init__(OpenCode(), entries(case), approvals=approvals)
 
-    def play(self) -> Play:
-        for batch in self.batches():
-            self.feed(batch)
-        return self
+    def translate(self, line: Json) -> bytes | None:
+        if "http" not in line:
+            return orjson.dumps(line)
+        call_id = self.ids.pop(line["http"], None)
+        response = {"id": call_id, "status": line["status"], "body": line["response"]}
+        return None if call_id is None else orjson.dumps(response)
 
-    def play_to_prompt(self) -> list[bytes]:
-        """Plays up to the first prompt; returns the server's messages after it, whatever the client did then."""
-        for batch in self.batches():
-            self.feed(batch)
-            if self.dialect.is_busy:
-                break
-        self._entries = [entry for entry in self._entries if entry["dir"] == "out"]
-        return [message for batch in self.batches() for message in batch]
+    def read_sent(self, message: bytes) -> Json:
+        call = orjson.loads(message)
+        path, _, query = call["path"].partition("?")
+        assert query == "directory=%2Fworkspace"
+        self.ids[f"{call['method']} {path}"] = call.pop("id")
+        return {**call, "path": path}
 
-    def batches(self) -> Iterator[list[bytes]]:
-        """The server's messages, one at a time, in the recorded order."""
-        while self._entries:
-            entry = self._entries.pop(0)
-            line = entry["line"]
-            if "http" not in line:
-                if self.dialect.session_start.cwd:  # otherwise the session is not started
-                    yield [orjson.dumps(line)]
-            elif entry["dir"] == "in":
-                self._repeat(line["http"], line.get("body"))
-                yield []
-            elif (call_id := self._ids.pop(line["http"], None)) is not None:
-                yield [orjson.dumps({"id": call_id, "status": line["status"], "body": line["response"]})]
-
-    def feed(self, batch: Sequence[bytes]) -> None:
-        is_in_turn = self.dialect.is_busy
-        events = self.dialect.read(batch)
-        (self.events if is_in_turn else self.late).extend(events)
-        self._interrupt_ids += [
-            interrupt.id for event in events if isinstance(event, InterruptRequested) for interrupt in event.interrupts
-        ]
-        self._take_calls()
-
-    # -- what the recording client did
-
-    def _repeat(self, call: str, body: Any) -> None:
-        method, _, path = call.partition(" ")
-        if not self.dialect.session_start.cwd and not path.endswith("/prompt_async"):
+    def repeat(self, line: Json) -> None:
+        method, _, path = line["http"].partition(" ")
+        body = line.get("body")
+        if not self.is_started and not path.endswith("/prompt_async"):
             self._start_session(path, body)
         match path.split("/")[1:]:
             case ["session", session_id, "prompt_async"]:
+                assert body is not None
                 self._prompt(session_id, body)
             case ["session", _, "abort"]:
                 self.dialect.cancel()
             case ["permission" | "question" as kind, _, "reply" | "reject" as verb]:
-                self._answer(kind, verb, body)
-        self._take_calls()
-        if method == "POST" and self._approvals == "prompt":
-            assert {"method": method, "path": path, "body": body} in self.calls
+                self._answer_all(kind, verb, body)
+        self.collect_sent()
+        if method == "POST" and self.approvals == "prompt":
+            assert {"method": method, "path": path, "body": body} in self.sent
 
     def _start_session(self, path: str, body: Any) -> None:
         match path.split("/")[1:]:
@@ -101,29 +65,29 @@ class Play:
                 self.dialect.start_session(SessionStart(CWD, session_id, fork=True, tag="s"))
 
     def _prompt(self, session_id: str, body: Json) -> None:
-        if not self.dialect.session_start.cwd:
+        if not self.is_started:
             self.dialect.start_session(SessionStart(CWD, session_id, tag="s"))
-            self._take_calls()
-            answer = {"id": self._ids.pop(f"GET /session/{session_id}"), "status": 200, "body": {"id": session_id}}
-            self.dialect.read([orjson.dumps(answer)])
+            self.collect_sent()
+            response = {"id": self.ids.pop(f"GET /session/{session_id}"), "status": 200, "body": {"id": session_id}}
+            self.read([orjson.dumps(response)])
         assert self.dialect.is_ready
         model, variant = body.get("model"), body.get("variant")
-        self.dialect.prompt(
+        self.prompt(
             Prompt(
                 [_to_block(part) for part in body["parts"]],
                 "k",
                 model=f"{model['providerID']}/{model['modelID']}" if model else None,
                 mode=body.get("agent"),
                 thinking={"variant": variant} if variant else {},
-                approvals=self._approvals,
+                approvals=self.approvals,
                 output_schema=body["format"]["schema"] if "format" in body else None,
             )
         )
         if "format" in body:
-            body["format"]["retryCount"] = 2  # the recording client had another
+            body["format"]["retryCount"] = 2  # the recorded client had another
 
-    def _answer(self, kind: str, verb: str, body: Any) -> None:
-        """Answers every open interrupt: a client answers all of them at once."""
+    def _answer_all(self, kind: str, verb: str, body: Any) -> None:
+        """A client answers every open interrupt at once."""
         match kind, verb, body:
             case "permission", _, {"reply": "reject", "message": str(message)}:
                 payload: Any = {"approved": False, "message": message}
@@ -133,20 +97,8 @@ class Play:
                 payload = {f"q{number}": labels for number, labels in enumerate(answers, 1)}
             case _:
                 payload = None
-        interrupt_ids = self._interrupt_ids
-        self._interrupt_ids = []
-        for interrupt_id in interrupt_ids:
-            status: Literal["resolved", "cancelled"] = "cancelled" if payload is None else "resolved"
-            self.dialect.answer(interrupt_id, Answer(interrupt_id, status, payload))
-
-    def _take_calls(self) -> None:
-        for message in self.dialect.outbox:
-            call = orjson.loads(message)
-            path, _, query = call["path"].partition("?")
-            assert query == "directory=%2Fworkspace"
-            self._ids[f"{call['method']} {path}"] = call.pop("id")
-            self.calls.append({**call, "path": path})
-        self.dialect.outbox.clear()
+        for interrupt_id in list(self.interrupts):
+            self.answer(interrupt_id, payload)
 
 
 def _to_block(part: Json) -> Json:

@@ -20,8 +20,9 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
 from tests.wire.dialects.copilot_replay import SERVER_CASES, TRANSCRIPTS, Play, replay_case, text_of
-from tests.wire.dialects.golden import GOLDEN, shown
 from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 PRINT_CASES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl") if path.stem not in SERVER_CASES)
@@ -197,11 +198,11 @@ def test_lines_are_read_the_same_however_the_bytes_are_cut(name: str, data: st.D
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_receives_the_golden_events(case: str) -> None:
-    assert shown(runs(case)) == (GOLDEN / f"copilot-{case}.json").read_text("utf-8")
+    assert render_runs(runs(case)) == (GOLDENS / f"copilot-{case}.json").read_text("utf-8")
 
 
 def test_every_golden_file_belongs_to_a_recording() -> None:
-    assert {path.stem.removeprefix("copilot-") for path in GOLDEN.glob("copilot-*.json")} == set(GOLDEN_CASES)
+    assert {path.stem.removeprefix("copilot-") for path in GOLDENS.glob("copilot-*.json")} == set(GOLDEN_CASES)
 
 
 def test_a_process_whose_loader_was_stopped_finishes_its_turn() -> None:
@@ -211,7 +212,7 @@ def test_a_process_whose_loader_was_stopped_finishes_its_turn() -> None:
 
 def write() -> None:
     for case in GOLDEN_CASES:
-        (GOLDEN / f"copilot-{case}.json").write_text(shown(runs(case)), "utf-8")
+        (GOLDENS / f"copilot-{case}.json").write_text(render_runs(runs(case)), "utf-8")
 
 
 if __name__ == "__main__":

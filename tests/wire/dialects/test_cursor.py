@@ -29,7 +29,8 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.cursor import CursorDialect
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
-from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
+from tests.replay import GOLDENS, TRANSCRIPTS
+from tests.replay.golden import render_runs
 from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 CASE = "documented-example"
@@ -85,7 +86,7 @@ def test_the_example_is_understood_and_in_order() -> None:
 
 
 def test_a_client_sees_the_golden_stream() -> None:
-    assert shown(client_runs(played())) == (GOLDEN / f"cursor-{CASE}.json").read_text("utf-8")
+    assert render_runs(client_runs(played())) == (GOLDENS / f"cursor-{CASE}.json").read_text("utf-8")
 
 
 def test_text_is_sent_once_though_it_comes_three_times() -> None:
@@ -263,7 +264,7 @@ def test_what_is_not_understood_is_handed_on() -> None:
 
 
 def write() -> None:
-    (GOLDEN / f"cursor-{CASE}.json").write_text(shown(client_runs(played())), "utf-8")
+    (GOLDENS / f"cursor-{CASE}.json").write_text(render_runs(client_runs(played())), "utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.gemini import GeminiStream
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
-from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
+from tests.replay import GOLDENS, TRANSCRIPTS
+from tests.replay.golden import render_runs
 from tests.wire.dialects.replay import client_runs
 
 FOLDER = TRANSCRIPTS / "gemini"
@@ -84,7 +85,7 @@ def test_all_text_of_the_agent_is_sent_and_the_prompt_is_not(case: str) -> None:
 
 @pytest.mark.parametrize("case", SHOWN)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert shown(client_runs(played(case))) == (GOLDEN / f"gemini-{case}.json").read_text("utf-8")
+    assert render_runs(client_runs(played(case))) == (GOLDENS / f"gemini-{case}.json").read_text("utf-8")
 
 
 @settings(steady, max_examples=20)
@@ -217,7 +218,7 @@ def test_a_line_of_no_known_kind_is_handed_on() -> None:
 
 def write() -> None:
     for case in SHOWN:
-        (GOLDEN / f"gemini-{case}.json").write_text(shown(client_runs(played(case))), "utf-8")
+        (GOLDENS / f"gemini-{case}.json").write_text(render_runs(client_runs(played(case))), "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from gateway.turn import Approvals
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClawExec
 from gateway.wire.dialects.openclaw.exec import REFUSED
-from tests.wire.dialects.golden import TRANSCRIPTS
+from tests.replay import TRANSCRIPTS
 from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 CASES = sorted(path.stem for path in (TRANSCRIPTS / "openclaw").glob("exec-*.json"))

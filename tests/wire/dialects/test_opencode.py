@@ -1,4 +1,4 @@
-"""Recordings of `opencode serve`, played. `python -m tests.wire.dialects.test_opencode` writes the goldens."""
+"""Recordings of `opencode serve`, replayed. `python -m tests.wire.dialects.test_opencode` writes the goldens."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gateway.events import Event, InterruptRequested, Raw, TextMessageContent, T
 from gateway.wire.dialects import Dialect
 from gateway.wire.sse import Events
 from tests.agui.streams import steady
-from tests.wire.dialects.golden import GOLDEN, shown
-from tests.wire.dialects.opencode_replay import FOLDER, Play, entries
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
+from tests.wire.dialects.opencode_replay import FOLDER, OpenCodeReplay, entries
 from tests.wire.dialects.replay import client_runs
 
 CASES = sorted(path.stem.removeprefix("serve-") for path in FOLDER.glob("serve-*.jsonl"))
@@ -43,47 +44,47 @@ GOLDEN_CASES = {
 
 
 @cache
-def play_case(case: str) -> Play:
-    return Play(f"serve-{case}").play()
+def replay_case(case: str) -> OpenCodeReplay:
+    return OpenCodeReplay(f"serve-{case}").play()
 
 
 def recording(case: str) -> tuple[Dialect, list[bytes]]:
-    play = Play(f"serve-{case}")
-    messages = play.play_to_prompt()
-    return play.dialect, messages
+    replay = OpenCodeReplay(f"serve-{case}")
+    messages = replay.play_to_prompt()
+    return replay.dialect, messages
 
 
 RECORDINGS: dict[str, Callable[[], tuple[Dialect, list[bytes]]]] = {case: partial(recording, case) for case in TURNS}
 
 
-def test_all_recordings_are_played() -> None:
+def test_all_recordings_are_replayed() -> None:
     assert len(CASES) == 32
 
 
 @pytest.mark.parametrize("case", TURNS)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
-    events = play_case(case).events
+    events = replay_case(case).events
     assert isinstance(events[-1], TurnEnded | TurnFailed)
     interrupts = sum(isinstance(event, InterruptRequested) for event in events)
     assert len(client_runs(events)) == interrupts + 1
-    assert not play_case(case).dialect.is_busy
+    assert not replay_case(case).dialect.is_busy
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_event_is_understood(case: str) -> None:
-    events = [*play_case(case).events, *play_case(case).late]
+    events = replay_case(case).events
     assert [event for event in events if isinstance(event, Raw)] == []
     assert [event for run in client_runs(events) for event in run if event["type"] == "RAW"] == []
 
 
 @pytest.mark.parametrize("case", TURNS)
 def test_no_event_follows_the_end_of_the_turn(case: str) -> None:
-    assert play_case(case).late == []
+    assert replay_case(case).late_events == []
 
 
 @pytest.mark.parametrize("case", TURNS)
 def test_the_text_is_complete_and_has_nothing_of_the_users_messages(case: str) -> None:
-    sent = "".join(event.text for event in play_case(case).events if isinstance(event, TextMessageContent))
+    sent = "".join(event.text for event in replay_case(case).events if isinstance(event, TextMessageContent))
     deltas, texts, users = "", set(), set()
     for entry in entries(f"serve-{case}"):
         match entry["line"]:
@@ -99,7 +100,7 @@ def test_the_text_is_complete_and_has_nothing_of_the_users_messages(case: str) -
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_receives_the_golden_events(case: str) -> None:
-    assert shown(client_runs(play_case(case).events)) == (GOLDEN / f"opencode-{case}.json").read_text("utf-8")
+    assert render_runs(client_runs(replay_case(case).events)) == (GOLDENS / f"opencode-{case}.json").read_text("utf-8")
 
 
 CUT_CASES = ("text", "task", "permission-two")
@@ -140,7 +141,7 @@ def test_a_message_belongs_to_the_session_that_it_names() -> None:
 
 def write() -> None:
     for case in GOLDEN_CASES:
-        (GOLDEN / f"opencode-{case}.json").write_text(shown(client_runs(play_case(case).events)), "utf-8")
+        (GOLDENS / f"opencode-{case}.json").write_text(render_runs(client_runs(replay_case(case).events)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCodeRun
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
-from tests.wire.dialects.golden import GOLDEN, shown
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
 from tests.wire.dialects.opencode_replay import FOLDER
 from tests.wire.dialects.replay import client_runs
 
@@ -71,7 +72,7 @@ def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_receives_the_golden_events(case: str) -> None:
-    assert shown(client_runs(play_case(case))) == (GOLDEN / f"opencode-run-{case}.json").read_text("utf-8")
+    assert render_runs(client_runs(play_case(case))) == (GOLDENS / f"opencode-run-{case}.json").read_text("utf-8")
 
 
 @settings(steady, max_examples=20)
@@ -149,7 +150,7 @@ def test_a_text_is_whole_in_one_piece() -> None:
 
 def write() -> None:
     for case in GOLDEN_CASES:
-        (GOLDEN / f"opencode-run-{case}.json").write_text(shown(client_runs(play_case(case))), "utf-8")
+        (GOLDENS / f"opencode-run-{case}.json").write_text(render_runs(client_runs(play_case(case))), "utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.wire.dialects.golden import GOLDEN, shown
+from tests.replay import GOLDENS
+from tests.replay.golden import render_runs
 from tests.wire.dialects.pi_replay import played, runs_of
 
 CASES = {
@@ -44,14 +45,14 @@ def file_of(case: str) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert shown(runs_of(played(case).events)) == (GOLDEN / file_of(case)).read_text("utf-8")
+    assert render_runs(runs_of(played(case).events)) == (GOLDENS / file_of(case)).read_text("utf-8")
 
 
 def test_every_file_belongs_to_a_recording() -> None:
-    files = {path.name for agent in ("pi", "omp") for path in GOLDEN.glob(f"{agent}-*.json")}
+    files = {path.name for agent in ("pi", "omp") for path in GOLDENS.glob(f"{agent}-*.json")}
     assert files == {file_of(case) for case in CASES}
 
 
 if __name__ == "__main__":
     for case in CASES:
-        (GOLDEN / file_of(case)).write_text(shown(runs_of(played(case).events)), "utf-8")
+        (GOLDENS / file_of(case)).write_text(render_runs(runs_of(played(case).events)), "utf-8")
