@@ -20,7 +20,7 @@ from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, Turn
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects import Dialect, Prompt
 from gateway.wire.lines import Lines
-from tests.replay.runs import Runs
+from tests.replay.runs import DIED, Runs
 
 Json = dict[str, Any]
 Cut = Callable[[bytes], Iterator[bytes]]
@@ -130,7 +130,7 @@ class DialectReplay(Generic[D]):
             return
         message = self.translate(entry["line"]) if self.is_started else None
         if message is not None:
-            self._pending.append(message)
+            self.receive(message)
         if self.reads_one_by_one:
             self.flush()
 
@@ -149,6 +149,10 @@ class DialectReplay(Generic[D]):
         return (entry["line"] for entry in self.entries[self.position - 1 :] if entry["dir"] == "in")
 
     # -- what the agent sent
+
+    def receive(self, message: bytes) -> None:
+        """A message of the agent, to be read by the next `flush`."""
+        self._pending.append(message)
 
     def flush(self) -> None:
         """Let the dialect read what is pending."""
@@ -201,6 +205,14 @@ class DialectReplay(Generic[D]):
         self.dialect.answer(interrupt_id, answer)
         self.collect_sent()
 
+    def end_process(self, exit_code: int | None = 0, stderr: str = "") -> None:
+        """The recording is over. A turn that is under way ends with the process."""
+        is_in_turn = self.dialect.is_busy
+        events = self.dialect.on_process_exit(exit_code, stderr)
+        self.add_events(events, is_in_turn=is_in_turn)
+        if self.runs.is_open:
+            self.runs.add([DIED])
+
     def collect_sent(self) -> list[Json]:
         """What the dialect has sent since the last call."""
         messages = [self.read_sent(message) for message in self.dialect.outbox]
@@ -212,6 +224,13 @@ class DialectReplay(Generic[D]):
     def next_is(self, method: str) -> bool:
         """The dialect has sent this request by itself."""
         return bool(self.unmatched) and self.unmatched[0]["method"] == method
+
+    def take_request(self, method: str) -> Json | None:
+        """The oldest request of this method that the dialect has sent, and that was not taken before."""
+        request = next((request for request in self.unmatched if request.get("method") == method), None)
+        if request is not None:
+            self.unmatched.remove(request)
+        return request
 
     def match(self, recorded_id: Any, method: str) -> Json:
         """The dialect's own request for a recorded one; what it sent before stays without a response."""

@@ -1,28 +1,19 @@
-"""Plays recordings of Copilot's SDK server through the dialect and `Outbound`, the way a driver and its runs do.
-
-What the recorded client sent is repeated with the dialect: it opens a session, prompts, answers, cancels. The dialect's
-own requests replace the recorded ones, and the recorded answers get their ids. What the server sent goes through
-`Frames`, cut anywhere. An interrupt ends a run, and its answer starts the next.
-"""
+"""Replays recordings of Copilot's SDK server: JSON-RPC in frames with a `Content-Length`."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from gateway.agui.outbound import Outbound, Suspended
-from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
-from gateway.turn import Answer
+import orjson
+
+from gateway.turn import Approvals
 from gateway.wire.content_length import Frames, frame
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect
 from gateway.wire.dialects.copilot.permissions import REQUEST_KINDS
 from tests import replay
-from tests.agui.replay import accepted
-from tests.replay.runs import interrupt_json as to_interrupt
+from tests.replay.harness import MAX_MESSAGE_BYTES, Cut, DialectReplay, Framing, Json, read_entries, uncut
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "copilot"
 SERVER_CASES = sorted(
@@ -39,210 +30,127 @@ ACTIONS = {
     "session.mode.set": "set_mode",
 }
 
-Json = dict[str, Any]
-Cut = Callable[[bytes], Iterator[bytes]]
-
 
 @cache
 def text_of(name: str) -> bytes:
     return (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
 
 
-def whole(data: bytes) -> Iterator[bytes]:
-    yield data
+class CopilotReplay(DialectReplay[CopilotDialect]):
+    reads_one_by_one = False
 
-
-class Play:
-    """One recording, played. `runs` has what a client sees of each run."""
-
-    def __init__(self, name: str, cut: Cut = whole) -> None:
-        self._cut = cut
-        self._has_policy = name in POLICY_CASES
-        self.dialect = CopilotDialect()
+    def __init__(self, name: str, cut: Cut = uncut) -> None:
+        approvals: Approvals = "auto" if name in POLICY_CASES else "prompt"
+        super().__init__(CopilotDialect(), read_entries(TRANSCRIPTS / f"{name}.jsonl"), approvals=approvals, cut=cut)
         self.log: list[tuple[str, Any]] = []
         """Calls of the dialect: `start_session`, `prompt`, `read`."""
-        self.sent: list[tuple[Json, Json]] = []
+        self.answers: list[tuple[Json, Json]] = []
         """Answers to interrupts: what was recorded, and what the dialect sent in its place."""
-        self.events: list[Event] = []
-        self.runs: list[list[Wire]] = []
-        self._requests: dict[str, deque[Json]] = defaultdict(deque)
-        self._ids: dict[Any, Any] = {}
-        self._frames = Frames(100_000_000)
-        self._pending = b""
-        self._interrupts: dict[str, Interrupt] = {}
-        self._out: Outbound | None = None
-        self._suspended: Suspended | None = None
-        self._late: list[Event] = []
-        self._turns = 0
         self._options: Json = {}
-        self._entries = [json.loads(line) for line in text_of(name).split(b"\n") if line]
-        for at, entry in enumerate(self._entries):
-            if entry["dir"] == "out":
-                self._read_recorded(entry["line"])
-            elif "method" in entry["line"]:
-                self._flush()
-                self._repeat(at, entry["line"])
-        self._flush()
-        self._close()
+        self.play()
+        self.end_process()
 
-    # -- what the recorded client sent
+    def make_framing(self) -> Framing:
+        return Frames(MAX_MESSAGE_BYTES)
 
-    def _repeat(self, at: int, line: Json) -> None:
+    def frame(self, message: bytes) -> bytes:
+        return frame(message)
+
+    def translate(self, line: Json) -> bytes | None:
+        if "method" in line:
+            return orjson.dumps(line)
+        if self.ids.get(line["id"]) is None:
+            self.flush()  # the dialect may have sent its request by itself
+        own_id = self.ids.get(line["id"])
+        return None if own_id is None else orjson.dumps({**line, "id": own_id})
+
+    def read(self, batch: list[bytes]) -> None:
+        self.log.append(("read", batch))
+        super().read(batch)
+
+    def repeat(self, line: Json) -> None:
+        if "method" not in line:
+            return
         method, params = line["method"], line.get("params", {})
-        self._act(at, method, params)
-        self._drain()
-        request = self._requests[method].popleft() if self._requests[method] else None
-        self._ids[line.get("id")] = None if request is None else request["id"]
+        self._act(method, params)
+        self.collect_sent()
+        request = self.take_request(method)
+        self.ids[line.get("id")] = None if request is None else request["id"]
         if method in ANSWER_FIELDS and request is not None:
             field = ANSWER_FIELDS[method]
-            self.sent.append((params[field], request["params"][field]))
+            self.answers.append((params[field], request["params"][field]))
 
-    def _act(self, at: int, method: str, params: Json) -> None:
-        is_started = self.dialect.session_start.cwd != ""
-        if method in ("session.create", "session.resume", "sessions.fork") and not is_started:
+    def _act(self, method: str, params: Json) -> None:
+        has_sent = any(request.get("method") == method for request in self.unmatched)
+        if method in ("session.create", "session.resume", "sessions.fork") and not self.is_started:
             session_id = None if method == "session.create" else params["sessionId"]
-            self._call("start_session", SessionStart("/workspace", session_id, fork=method == "sessions.fork"))
-        elif method in OPTION_METHODS and self._precedes_prompt(at):
+            start = SessionStart("/workspace", session_id, fork=method == "sessions.fork")
+            self.log.append(("start_session", start))
+            self.dialect.start_session(start)
+        elif method in OPTION_METHODS and self._precedes_prompt():
             self._options |= params
             if len(self._options) == len(params):
-                self._prompt(self._first_send(at))
+                self._prompt(self._first_send())
         elif method == "session.send" and not self._options:
             self._prompt(params)
         elif method == "session.send":
             self._options = {}
         elif method == "session.abort":
             self.dialect.cancel()
-        elif method in ANSWER_FIELDS and not self._requests[method]:
-            self._answer(method, params)
-        elif method in ACTIONS and is_started and method != "sessions.fork" or method == "sessions.fork":
+        elif method in ANSWER_FIELDS and not has_sent:
+            interrupt_id = next(name for name in self.interrupts if name.endswith(params["requestId"]))
+            self.answer(interrupt_id, _to_payload(params[ANSWER_FIELDS[method]]))
+        elif method in ACTIONS:
             self.dialect.start_action(ACTIONS[method], {"model": params.get("modelId"), "mode": params.get("mode")})
 
-    def _precedes_prompt(self, at: int) -> bool:
+    def _precedes_prompt(self) -> bool:
         """Whether the option belongs to a prompt: the next request that sets no option is the prompt."""
-        methods = [entry["line"].get("method") for entry in self._entries[at:] if entry["dir"] == "in"]
+        methods = (request.get("method") for request in self.next_requests())
         return next((method for method in methods if method not in OPTION_METHODS), None) == "session.send"
 
-    def _first_send(self, at: int) -> Json:
-        lines = [entry["line"] for entry in self._entries[at:] if entry["dir"] == "in"]
-        option_params = [line["params"] for line in lines[: [line["method"] for line in lines].index("session.send")]]
-        options = {key: value for params in option_params for key, value in params.items()}
-        send: Json = next(line["params"] for line in lines if line["method"] == "session.send")
-        return {**options, **send}
+    def _first_send(self) -> Json:
+        """The params of the next prompt, with the options that are set before it."""
+        params: Json = {}
+        for request in self.next_requests():
+            params |= request["params"]
+            if request["method"] == "session.send":
+                break
+        return params
 
     def _prompt(self, params: Json) -> None:
-        self._turns += 1
         blocks: list[Json] = [{"type": "text", "text": params["prompt"]}]
         for attachment in params.get("attachments", []):
             blocks.append({"type": "image", "data": attachment["data"], "mimeType": attachment["mimeType"]})
         effort = params.get("reasoningEffort")
         prompt = Prompt(
             blocks,
-            f"t{self._turns}",
+            f"t{self.turn_number}",
             model=params.get("modelId"),
             mode=params.get("mode"),
             thinking={"reasoningEffort": effort} if effort else {},
-            approvals="auto" if self._has_policy else "prompt",
+            approvals=self.approvals,
         )
-        self._run()
-        self._call("prompt", prompt)
-
-    def _answer(self, method: str, params: Json) -> None:
-        interrupt_id = next(name for name in self._interrupts if name.endswith(params["requestId"]))
-        del self._interrupts[interrupt_id]
-        if not self._interrupts:
-            self._run()
-        self.dialect.answer(interrupt_id, _to_answer(interrupt_id, params[ANSWER_FIELDS[method]]))
-
-    def _call(self, method: str, argument: Any) -> None:
-        self.log.append((method, argument))
-        getattr(self.dialect, method)(argument)
-
-    def _drain(self) -> None:
-        for message in self.dialect.outbox:
-            request = json.loads(message)
-            self._requests[request.get("method", "")].append(request)
-        self.dialect.outbox = []
-
-    # -- what the server sent
-
-    def _read_recorded(self, line: Json) -> None:
-        if "method" not in line:
-            if self._ids.get(line["id"]) is None:
-                self._flush()  # the dialect may have sent its request by itself
-            if self._ids.get(line["id"]) is None:
-                return
-            line = {**line, "id": self._ids[line["id"]]}
-        self._pending += frame(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode())
-
-    def _flush(self) -> None:
-        data = self._pending
-        self._pending = b""
-        for piece in self._cut(data):
-            messages = self._frames.feed(piece)
-            if messages:
-                self.log.append(("read", messages))
-                self._add_events(self.dialect.read(messages))
-                self._drain()
-
-    # -- runs
-
-    def _run(self) -> None:
-        if self._out is None:
-            number = len(self.runs) + 1
-            self._out = Outbound("thread", f"run{number}", f"r{number}", merging=False)
-            self.runs.append(self._out.started(suspended=self._suspended))
-            self._suspended = None
-            late = self._late
-            self._late = []
-            self._feed(late)
-
-    def _add_events(self, events: list[Event]) -> None:
-        self.events += events
-        self._feed(events)
-
-    def _feed(self, events: list[Event]) -> None:
-        for event in events:
-            if self._out is None:
-                self._late.append(event)
-                continue
-            self.runs[-1] += self._out.feed([event])
-            if isinstance(event, InterruptRequested):
-                self._interrupts |= {interrupt.id: interrupt for interrupt in event.interrupts}
-                self._suspended = self._out.suspended()
-                self._finish(self._out.finished([to_interrupt(interrupt) for interrupt in event.interrupts]))
-            elif isinstance(event, TurnEnded):
-                self._finish(self._out.finished(cancelled=event.stop_reason == "cancelled"))
-            elif isinstance(event, TurnFailed):
-                self._finish(self._out.failed(event.message, event.code))
-
-    def _finish(self, last: list[Wire]) -> None:
-        self.runs[-1] = accepted(self.runs[-1] + last)
-        self._out = None
-
-    def _close(self) -> None:
-        """The process has ended."""
-        self._add_events(self.dialect.on_process_exit(0, ""))
-        if self._out is not None:
-            self._finish(self._out.failed("the agent is gone", "AGENT_DIED"))
+        self.log.append(("prompt", prompt))
+        self.prompt(prompt)
 
 
-def _to_answer(interrupt_id: str, reply: Json) -> Answer:
-    """The user's answer that the recorded request carries."""
+def _to_payload(reply: Json) -> Any:
+    """The user's answer that the recorded request carries; None: cancelled."""
     match reply:
         case {"kind": "user-not-available"} | {"action": "cancel"}:
-            return Answer(interrupt_id, "cancelled")
+            return None
         case {"kind": str(option)}:
             feedback = {"feedback": reply["feedback"]} if "feedback" in reply else {}
-            return Answer(interrupt_id, "resolved", {"optionId": option, **feedback})
+            return {"optionId": option, **feedback}
         case {"action": "accept", "content": content}:
-            return Answer(interrupt_id, "resolved", content)
+            return content
         case {"approved": True, "selectedAction": str(action)}:
-            return Answer(interrupt_id, "resolved", {"optionId": action})
+            return {"optionId": action}
         case _:
-            return Answer(interrupt_id, "resolved", reply)
+            return reply
 
 
 @cache
-def replay_case(name: str) -> Play:
-    """The whole recording, played once per worker."""
-    return Play(name)
+def replay_case(name: str) -> CopilotReplay:
+    """The whole recording, replayed once per worker."""
+    return CopilotReplay(name)

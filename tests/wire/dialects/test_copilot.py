@@ -1,4 +1,4 @@
-"""Every recording of Copilot, played through its dialect and `Outbound`: every event is understood and complete.
+"""Every recording of Copilot, replayed through its dialect and `Outbound`: every event is understood and complete.
 
 `python -m tests.wire.dialects.test_copilot` writes the golden files; review the difference.
 """
@@ -19,10 +19,11 @@ from gateway.events import Event, Raw, TokenUsage, TurnEnded, Wire
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.lines import Lines
+from tests.agui.replay import accepted
 from tests.agui.streams import steady
 from tests.replay import GOLDENS
 from tests.replay.golden import render_runs
-from tests.wire.dialects.copilot_replay import SERVER_CASES, TRANSCRIPTS, Play, replay_case, text_of
+from tests.wire.dialects.copilot_replay import SERVER_CASES, TRANSCRIPTS, CopilotReplay, replay_case, text_of
 from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 PRINT_CASES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl") if path.stem not in SERVER_CASES)
@@ -93,9 +94,9 @@ RECORDINGS |= {name: partial(_server_recording, name) for name in SERVER_CASES i
 
 
 def runs(case: str) -> list[list[Wire]]:
-    """What a client sees. `seen` and `Play` check every run against the official client's rules."""
+    """What a client sees; every run is checked by the official client's rules."""
     if case in SERVER_CASES:
-        return replay_case(case).runs
+        return [accepted(run) for run in replay_case(case).runs.streams]
     return client_runs(replay_print(case.removeprefix("print-")))
 
 
@@ -106,7 +107,7 @@ def events_of(case: str) -> list[Event]:
     return replay_case(case).events if case in SERVER_CASES else replay_print(case.removeprefix("print-"))
 
 
-def test_all_recordings_are_played() -> None:
+def test_all_recordings_are_replayed() -> None:
     assert len(PRINT_CASES) == 13
     assert len(SERVER_CASES) == 17
 
@@ -168,7 +169,7 @@ def test_token_usage_is_that_of_the_model_calls(case: str) -> None:
 
 @pytest.mark.parametrize("name", SERVER_CASES)
 def test_the_dialect_answers_as_the_recorded_client_did(name: str) -> None:
-    for recorded, sent in replay_case(name).sent:
+    for recorded, sent in replay_case(name).answers:
         assert {key: value for key, value in sent.items() if key != "approvedInteractively"} == {
             key: value for key, value in recorded.items() if key != "approvedInteractively"
         }
@@ -179,9 +180,9 @@ def test_the_dialect_answers_as_the_recorded_client_did(name: str) -> None:
 @pytest.mark.parametrize("name", ["server-shell", "server-mcp", "server-error"])
 def test_frames_are_read_the_same_however_the_bytes_are_cut(name: str, data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 5000))
-    cut = Play(name, lambda content: (content[at : at + size] for at in range(0, len(content), size)))
+    cut = CopilotReplay(name, lambda content: (content[at : at + size] for at in range(0, len(content), size)))
     assert cut.events == replay_case(name).events
-    assert cut.runs == replay_case(name).runs
+    assert cut.runs.streams == replay_case(name).runs.streams
 
 
 @settings(steady, max_examples=15)
