@@ -57,6 +57,9 @@ class DialectReplay(Generic[D]):
     reads_one_by_one = True
     """The dialect reads each message as it comes. False: all that came before the client's next message, at once."""
 
+    resumes_at_first_answer = False
+    """A run starts with the first answer of several. False: with the last."""
+
     def __init__(
         self, dialect: D, entries: Sequence[Json], *, approvals: Approvals = "prompt", cut: Cut = uncut
     ) -> None:
@@ -199,7 +202,7 @@ class DialectReplay(Generic[D]):
     def answer(self, interrupt_id: str, payload: Any) -> None:
         """The user's answer. None: cancelled."""
         del self.interrupts[interrupt_id]
-        if not self.interrupts:
+        if self.resumes_at_first_answer or not self.interrupts:
             self.runs.start()
         answer = Answer(interrupt_id, "resolved", payload) if payload is not None else Answer(interrupt_id, "cancelled")
         self.dialect.answer(interrupt_id, answer)

@@ -1,26 +1,20 @@
-"""Plays recordings of Claude Code through its dialects and `Outbound`, as a driver and runs do.
+"""Replays recordings of Claude Code. Those named `bidir-` have both directions, the others what `claude -p` printed.
 
-A recording of both directions has what its client sent: the dialect does the same (begins, prompts, answers, cancels,
-sets), and the agent's lines get the ids that the dialect chose. What the recorded client asked for and no dialect does
-is left out with its answer. A question ends a run, its answer begins the next, and what comes between turns opens it.
+What the recorded client requested and no dialect does is left out with its response.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import orjson
 
-from gateway.agui.outbound import Outbound, Suspended
-from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
-from gateway.turn import Answer
+from gateway.events import Event, Interrupt
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
-from gateway.wire.lines import Lines
 from tests import replay
-from tests.replay.runs import interrupt_json as interrupt
+from tests.replay.harness import Cut, DialectReplay, Json, read_lines, uncut
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "claude"
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl"))
@@ -29,24 +23,11 @@ EXITS: dict[str, tuple[int, str]] = {
     "resume-unknown": (1, "No conversation found with session ID: 11111111-2222-3333-4444-555555555555"),
 }
 """How the process ended, where that says more than its lines."""
-SETTING = {
+ACTIONS = {
     "set_permission_mode": ("set_mode", "mode"),
     "set_model": ("set_model", "model"),
     "list_models": ("models", ""),
 }
-
-Json = dict[str, Any]
-Cut = Callable[[bytes], Iterator[bytes]]
-
-
-def whole(data: bytes) -> Iterator[bytes]:
-    yield data
-
-
-@cache
-def lines(name: str) -> tuple[bytes, ...]:
-    # By bytes: some texts hold characters that only Python takes for the end of a line.
-    return tuple(line for line in (TRANSCRIPTS / f"{name}.jsonl").read_bytes().split(b"\n") if line)
 
 
 def text(content: str) -> list[Json]:
@@ -55,121 +36,83 @@ def text(content: str) -> list[Json]:
 
 def sent(dialect: Dialect) -> list[Json]:
     """What the dialect has for the agent; taken, as the driver takes it."""
-    messages, dialect.outbox = dialect.outbox, []
+    messages = dialect.outbox
+    dialect.outbox = []
     return [orjson.loads(message) for message in messages]
 
 
-class Runs:
-    """The runs that a client sees."""
+class ClaudePrintReplay(DialectReplay[Dialect]):
+    """One turn, of which only the agent's lines were recorded."""
 
-    def __init__(self) -> None:
-        self.streams: list[list[Wire]] = []
-        self._late: list[Event] = []
-        self._out: Outbound | None = None
-        self._suspended: Suspended | None = None
+    reads_one_by_one = False
 
-    def start(self) -> None:
-        if self._out is not None:
-            return
-        number = len(self.streams) + 1
-        self._out = Outbound("thread", f"run{number}", f"r{number}", merging=False)
-        late, self._late = self._late, []
-        self.streams.append(self._out.started(suspended=self._suspended) + self._out.feed(late))
-        self._suspended = None
-
-    def add(self, event: Event) -> None:
-        if self._out is None:
-            self._late.append(event)
-            return
-        self.streams[-1] += self._out.feed([event])
-        if isinstance(event, InterruptRequested):
-            interrupts = self._out.interrupts([interrupt(question) for question in event.interrupts])
-            self._suspended = self._out.suspended()
-            self._end(self._out.finished(interrupts))
-        elif isinstance(event, TurnFailed):
-            self._end(self._out.failed(event.message, event.code))
-        elif isinstance(event, TurnEnded):
-            self._end(self._out.finished(cancelled=event.stop_reason == "cancelled"))
-
-    def _end(self, last: list[Wire]) -> None:
-        self.streams[-1] += last
-        self._out = None
-
-    def close(self) -> None:
-        """Events that no run has taken make a last run."""
-        if self._late:
-            self.start()
-            assert self._out is not None
-            self._end(self._out.finished())
-
-
-class Play:
-    def __init__(self, name: str, cut: Cut = whole) -> None:
-        self.name, self._cut, self._lines = name, cut, Lines(100_000_000)
-        self.events: list[Event] = []
-        self.messages: list[bytes] = []
-        """What the agent said, with the dialect's ids."""
-        self.commands: list[Json] = []
-        """What the dialect sent."""
-        self.runs = Runs()
-        self._ids: list[tuple[bytes, bytes]] = []
-        self._waiting: list[bytes] = []
-        self._foreign: set[str] = set()
-        self._questions: dict[str, Interrupt] = {}
-        self._early: dict[str, Json] = {}
-        """Answers that the recorded client gave before the dialect asks: it lets a message come to its end first."""
-        self._turns = 0
-        self.dialect: Dialect = ClaudeDialect() if name.startswith("bidir-") else ClaudePrint()
-        if name.startswith("bidir-"):
-            self._both_ways()
-        else:
-            self._one_way()
-        self._flush()
+    def __init__(self, name: str, cut: Cut = uncut) -> None:
+        super().__init__(ClaudePrint(), [], cut=cut)
+        self.dialect.start_session(SessionStart("/workspace"))
+        self.prompt(Prompt(text("hello"), "t1"))
+        self.dialect.is_cancelled = name.startswith("cancel-")
+        for line in read_lines(TRANSCRIPTS / f"{name}.jsonl"):
+            self.receive(line)
+        self.flush()
         if self.dialect.is_busy:
-            self._add_events(self.dialect.on_process_exit(*EXITS.get(name, (0, ""))))
+            self.end_process(*EXITS.get(name, (0, "")))
+
+    def read_sent(self, message: bytes) -> Json:
+        return {"text": message.decode()}
+
+
+class ClaudeReplay(DialectReplay[Dialect]):
+    """Both directions."""
+
+    reads_one_by_one = False
+    resumes_at_first_answer = True
+    is_started = True
+
+    def __init__(self, name: str, cut: Cut = uncut) -> None:
+        entries = [orjson.loads(line) for line in read_lines(TRANSCRIPTS / f"{name}.jsonl")]
+        super().__init__(ClaudeDialect(), entries, cut=cut)
+        self._replacements: list[tuple[bytes, bytes]] = []
+        """Recorded ids in the agent's lines → the dialect's."""
+        self._foreign_requests: set[str] = set()
+        """Requests of the recorded client that the dialect does not send."""
+        self._early_responses: dict[str, Json] = {}
+        """Responses that the recorded client sent before the dialect asks: it waits for the end of a message first."""
+        self.play()
+        if self.dialect.is_busy:
+            self.end_process(*EXITS.get(name, (0, "")))
         self.runs.close()
 
-    def _one_way(self) -> None:
-        self.dialect.start_session(SessionStart("/workspace"))
-        self.dialect.prompt(Prompt(text("hello"), "t1"))
-        self.dialect.is_cancelled = self.name.startswith("cancel-")
-        self.runs.start()
-        self._waiting += lines(self.name)
+    def translate(self, line: Json) -> bytes | None:
+        if line.get("type") == "control_response" and line["response"]["request_id"] in self._foreign_requests:
+            return None
+        message = orjson.dumps(line)
+        for recorded_id, dialect_id in self._replacements:
+            message = message.replace(recorded_id, dialect_id)
+        return message
 
-    def _both_ways(self) -> None:
-        for entry in map(orjson.loads, lines(self.name)):
-            line = entry["line"]
-            if entry["dir"] == "out":
-                if not self._of_others(line):
-                    self._waiting.append(orjson.dumps(line))
-                continue
-            self._flush()
-            if isinstance(line, dict):
-                self._client(line)
-
-    # -- what the recorded client did
-
-    def _client(self, line: Json) -> None:
+    def repeat(self, line: Any) -> None:
         match line:
             case {"type": "user", "message": {"content": content}}:
                 self._prompt(content, line.get("uuid"))
-            case {"type": "control_request", "request_id": str(number), "request": dict(request)}:
-                self._request(number, request["subtype"], request)
-            case {"type": "control_response", "response": {"request_id": str(number), "response": dict(response)}}:
-                self._answer(number, response)
-        self.commands += sent(self.dialect)
+            case {"type": "control_request", "request_id": str(request_id), "request": dict(request)}:
+                self._request(request_id, request["subtype"], request)
+            case {"type": "control_response", "response": {"request_id": str(request_id), "response": dict(response)}}:
+                self._respond(request_id, response)
+
+    def add_events(self, events: list[Event], *, is_in_turn: bool) -> None:
+        super().add_events(events, is_in_turn=is_in_turn)
+        for request_id in list(self._early_responses) if self.interrupts else ():
+            self._respond(request_id, self._early_responses.pop(request_id))
 
     def _prompt(self, content: Any, uuid: str | None) -> None:
-        self._turns += 1
         blocks = text(content) if isinstance(content, str) else [_block(part) for part in content]
-        self.runs.start()
-        self.dialect.prompt(Prompt(blocks, f"t{self._turns}"))
-        [command] = sent(self.dialect)
-        self.commands.append(command)
+        before = len(self.sent)
+        self.prompt(Prompt(blocks, f"t{self.turn_number}"))
+        [command] = self.sent[before:]
         if uuid is not None:
-            self._ids.append((uuid.encode(), command["uuid"].encode()))
+            self._replacements.append((uuid.encode(), command["uuid"].encode()))
 
-    def _request(self, number: str, subtype: str, request: Json) -> None:
+    def _request(self, request_id: str, subtype: str, request: Json) -> None:
         match subtype:
             case "initialize":
                 self.dialect.start_session(SessionStart("/workspace"))
@@ -177,54 +120,27 @@ class Play:
                 self.runs.start()
                 assert self.dialect.cancel()
             case "set_permission_mode" | "set_model" | "list_models":
-                action, field = SETTING[subtype]
+                action, field = ACTIONS[subtype]
                 self.dialect.start_action(action, {field: request[field]} if field else {})
             case _:
-                self._foreign.add(number)
+                self._foreign_requests.add(request_id)
                 return
-        requests = sent(self.dialect)
-        self.commands += requests
-        own_ids = [command["request_id"] for command in requests if command["type"] == "control_request"]
-        # A list of models that is known is not asked for again.
-        self._foreign |= set() if own_ids else {number}
-        self._ids += [(b'"%b"' % number.encode(), b'"%b"' % name.encode()) for name in own_ids]
+        own_ids = [command["request_id"] for command in self.collect_sent() if command["type"] == "control_request"]
+        if not own_ids:  # a list of models that is known is not requested again
+            self._foreign_requests.add(request_id)
+        self._replacements += [(b'"%b"' % request_id.encode(), b'"%b"' % own_id.encode()) for own_id in own_ids]
 
-    def _answer(self, number: str, response: Json) -> None:
-        question = next((one for name, one in self._questions.items() if name.endswith(number)), None)
-        if question is None:
-            self._early[number] = response
+    def _respond(self, request_id: str, response: Json) -> None:
+        interrupt = next((known for name, known in self.interrupts.items() if name.endswith(request_id)), None)
+        if interrupt is None:
+            self._early_responses[request_id] = response
             return
-        del self._questions[question.id]
-        self.runs.start()
         if response.get("interrupt") is True:
+            del self.interrupts[interrupt.id]
+            self.runs.start()
             assert self.dialect.cancel()
         else:
-            self.dialect.answer(question.id, Answer(question.id, "resolved", _payload(question, response)))
-
-    # -- what the agent says
-
-    def _of_others(self, line: Json) -> bool:
-        """An answer to what no dialect asks, or a conversation with a server that the recorded client was."""
-        return line.get("type") == "control_response" and line["response"]["request_id"] in self._foreign
-
-    def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for old, new in self._ids:
-            waiting = [line.replace(old, new) for line in waiting]
-        self.messages += waiting
-        for piece in self._cut(b"".join(line + b"\n" for line in waiting)):
-            batch = [line for line in self._lines.feed(piece) if isinstance(line, bytes)]
-            self._add_events(self.dialect.read(batch))
-            self.commands += sent(self.dialect) if isinstance(self.dialect, ClaudeDialect) else []
-
-    def _add_events(self, events: list[Event]) -> None:
-        self.events += events
-        for event in events:
-            self.runs.add(event)
-            if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.interrupts}
-                for number in list(self._early):
-                    self._answer(number, self._early.pop(number))
+            self.answer(interrupt.id, _payload(interrupt, response))
 
 
 def _block(part: Json) -> Json:
@@ -233,27 +149,31 @@ def _block(part: Json) -> Json:
     return {"type": part["type"], "data": part["source"]["data"], "mimeType": part["source"]["media_type"]}
 
 
-def _payload(question: Interrupt, response: Json) -> Json:
+def _payload(interrupt: Interrupt, response: Json) -> Json:
     """The recorded answer as a client of the gateway gives it."""
-    details = (question.metadata or {})["claude"]
+    details = (interrupt.metadata or {})["claude"]
     if response["behavior"] == "deny":
         return {"approved": False, "feedback": response["message"]}
-    if question.reason == "input_required":
+    if interrupt.reason == "input_required":
         return {f"question_{at}": answer for at, answer in enumerate(response["updatedInput"]["answers"].values())}
     edited = {"editedArgs": response["updatedInput"]} if response["updatedInput"] != details["input"] else {}
     return {"approved": True, **edited}
 
 
+def replay_recording(name: str, cut: Cut = uncut) -> ClaudeReplay | ClaudePrintReplay:
+    return ClaudeReplay(name, cut) if name.startswith("bidir-") else ClaudePrintReplay(name, cut)
+
+
 @cache
-def played(name: str) -> Play:
-    """Whole, once per worker."""
-    return Play(name)
+def replay_case(name: str) -> ClaudeReplay | ClaudePrintReplay:
+    """The whole recording, replayed once per worker."""
+    return replay_recording(name)
 
 
 def recording(name: str) -> tuple[Dialect, list[bytes]]:
-    """A dialect with a turn begun, and all that the agent says in it."""
+    """A dialect in its first turn, and all messages of the agent."""
     dialect: Dialect = ClaudeDialect() if name.startswith("bidir-") else ClaudePrint()
     dialect.start_session(SessionStart("/workspace"))
     dialect.is_ready = True
     dialect.prompt(Prompt(text("hello"), "t1"))
-    return dialect, played(name).messages
+    return dialect, replay_case(name).messages

@@ -13,44 +13,48 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, Raw, TokenUsage, TurnEnded, TurnFailed, Wire
+from gateway.wire.dialects import Dialect
 from tests.agui.replay import accepted
 from tests.agui.streams import steady
-from tests.wire.dialects.claude_replay import NAMES, Play, played, recording
+from tests.replay.harness import DialectReplay
+from tests.wire.dialects.claude_replay import NAMES, recording, replay_case, replay_recording
 from tests.wire.dialects.replay import Recording
+
+AnyReplay = DialectReplay[Dialect]
 
 RECORDINGS: dict[str, Recording] = {name: partial(recording, name) for name in NAMES}
 
 
-def test_all_recordings_are_played() -> None:
+def test_all_recordings_are_replay_case() -> None:
     assert len(NAMES) == 37
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
-    assert played(name).runs.streams
-    for stream in played(name).runs.streams:
+    assert replay_case(name).runs.streams
+    for stream in replay_case(name).runs.streams:
         accepted(stream)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_left_unread_or_has_to_be_put_in_order(name: str) -> None:
-    play = played(name)
-    assert [event for event in play.events if isinstance(event, Raw)] == []
-    assert [event for event in all_events(play) if event["type"] == "RAW"] == []
+    replay = replay_case(name)
+    assert [event for event in replay.events if isinstance(event, Raw)] == []
+    assert [event for event in all_events(replay) if event["type"] == "RAW"] == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "cancel-sigterm"])
 def test_texts_and_thoughts_are_whole(name: str) -> None:
     """Claude repeats each streamed block as a whole, which proves what was streamed."""
-    play = played(name)
+    replay = replay_case(name)
     for kind, event in (("text", "TEXT_MESSAGE_CONTENT"), ("thinking", "REASONING_MESSAGE_CONTENT")):
-        assert sent_texts(play, event) == recorded_texts(play, kind)
+        assert sent_texts(replay, event) == recorded_texts(replay, kind)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_call_has_a_start_an_end_a_result_and_its_arguments(name: str) -> None:
-    play = played(name)
-    stream = all_events(play)
+    replay = replay_case(name)
+    stream = all_events(replay)
     started = Counter(event["toolCallId"] for event in stream if event["type"] == "TOOL_CALL_START")
     assert started.total() == len(started)
     for kind in ("TOOL_CALL_END", "TOOL_CALL_RESULT"):
@@ -59,20 +63,20 @@ def test_every_call_has_a_start_an_end_a_result_and_its_arguments(name: str) -> 
         json.dumps(json.loads("".join(e["delta"] for e in stream if e.get("toolCallId") == call and "delta" in e)))
         for call in started
     )
-    assert arguments == Counter(json.dumps(block["input"]) for block in blocks(play, "tool_use"))
+    assert arguments == Counter(json.dumps(block["input"]) for block in blocks(replay, "tool_use"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ids_are_used_for_one_thing_only(name: str) -> None:
-    names = [event["messageId"] for event in all_events(played(name)) if event["type"] == "TEXT_MESSAGE_START"]
+    names = [event["messageId"] for event in all_events(replay_case(name)) if event["type"] == "TEXT_MESSAGE_START"]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_all_tokens_are_counted_once(name: str) -> None:
     """The usage of all results together is the last total that this process reports."""
-    results = [line for line in agent_lines(played(name)) if line["type"] == "result"]
-    used = [event for event in played(name).events if isinstance(event, TokenUsage)]
+    results = [line for line in agent_lines(replay_case(name)) if line["type"] == "result"]
+    used = [event for event in replay_case(name).events if isinstance(event, TokenUsage)]
     total = sum(event.input_tokens or 0 for event in used)
     totals = [sum(model["inputTokens"] for model in line["modelUsage"].values()) for line in results]
     if name not in ("resume-2", "fork"):  # these go on with what was used before
@@ -92,14 +96,14 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
             yield data[start : start + size]
             start, number = start + size, number + 1
 
-    assert all_output(Play(name, cut)) == all_output(played(name))
+    assert all_output(replay_recording(name, cut)) == all_output(replay_case(name))
 
 
 def test_the_events_are_the_same_byte_by_byte() -> None:
     def cut(data: bytes) -> Iterator[bytes]:
         return (data[at : at + 1] for at in range(len(data)))
 
-    assert all_output(Play("schema", cut)) == all_output(played("schema"))
+    assert all_output(replay_recording("schema", cut)) == all_output(replay_case("schema"))
 
 
 OVERLOADED = (
@@ -149,40 +153,40 @@ ENDS: dict[str, list[Event]] = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_a_turn_ends_as_it_really_ended(name: str) -> None:
-    assert [event for event in played(name).events if isinstance(event, TurnEnded | TurnFailed)] == ENDS[name]
+    assert [event for event in replay_case(name).events if isinstance(event, TurnEnded | TurnFailed)] == ENDS[name]
 
 
 def test_a_prompt_is_not_ended_by_the_result_of_a_turn_that_claude_started() -> None:
-    last = played("bidir-background-shell").runs.streams[-1]
+    last = replay_case("bidir-background-shell").runs.streams[-1]
     assert "".join(event.get("delta", "") for event in last).endswith("You said: meanwhile")
 
 
 def test_a_run_goes_on_until_its_subagents_are_done_and_the_agent_has_reported_it() -> None:
-    runs = played("bidir-subagents").runs.streams
+    runs = replay_case("bidir-subagents").runs.streams
     assert len(runs) == 6  # one of five turns asks a question
     both = [event["type"] for event in runs[-1]]
     assert both.count("SUBAGENT_STARTED") == both.count("SUBAGENT_FINISHED") == 2
     assert both.index("SUBAGENT_FINISHED") < both.index("TEXT_MESSAGE_START", both.index("SUBAGENT_FINISHED"))
 
 
-def agent_lines(play: Play) -> list[Wire]:
-    return [orjson.loads(message) for message in play.messages]
+def agent_lines(replay: AnyReplay) -> list[Wire]:
+    return [orjson.loads(message) for message in replay.messages]
 
 
-def all_events(play: Play) -> list[Wire]:
-    return [event for stream in play.runs.streams for event in stream]
+def all_events(replay: AnyReplay) -> list[Wire]:
+    return [event for stream in replay.runs.streams for event in stream]
 
 
-def blocks(play: Play, kind: str) -> list[Wire]:
+def blocks(replay: AnyReplay, kind: str) -> list[Wire]:
     """The blocks of whole messages that are answers, not model errors."""
-    lines = [line for line in agent_lines(play) if line["type"] == "assistant"]
+    lines = [line for line in agent_lines(replay) if line["type"] == "assistant"]
     responses_sent = [line for line in lines if line["parent_tool_use_id"] or "is_api_error_message" not in line]
     return [block for line in responses_sent for block in line["message"]["content"] if block["type"] == kind]
 
 
-def sent_texts(play: Play, kind: str) -> Counter[str]:
+def sent_texts(replay: AnyReplay, kind: str) -> Counter[str]:
     """The texts of all messages, without those that a broken stream retracted."""
-    stream = all_events(play)
+    stream = all_events(replay)
     retracted = {name for event in stream if event.get("name") == "claude.retracted" for name in event["value"]["ids"]}
     texts: dict[str, str] = {}
     for event in stream:
@@ -191,9 +195,9 @@ def sent_texts(play: Play, kind: str) -> Counter[str]:
     return Counter(texts.values())
 
 
-def recorded_texts(play: Play, kind: str) -> Counter[str]:
-    return Counter(block[kind] for block in blocks(play, kind) if block[kind])
+def recorded_texts(replay: AnyReplay, kind: str) -> Counter[str]:
+    return Counter(block[kind] for block in blocks(replay, kind) if block[kind])
 
 
-def all_output(play: Play) -> object:
-    return play.runs.streams, play.commands
+def all_output(replay: AnyReplay) -> object:
+    return replay.runs.streams, replay.sent

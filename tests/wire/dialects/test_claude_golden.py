@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.replay import GOLDENS
-from tests.wire.dialects.claude_replay import played
+from tests.replay.golden import render_runs
+from tests.wire.dialects.claude_replay import replay_case
 
-GOLDEN = GOLDENS
-SHOWN = {
+CASES = {
     "text": "text, token by token",
     "thinking": "thinking and its signature",
     "tool-parallel": "two calls in one message",
@@ -38,26 +36,21 @@ SHOWN = {
 
 
 def render(name: str) -> str:
-    """One event a line."""
-    blocks = [
-        "[\n" + ",\n".join(json.dumps(event, ensure_ascii=False, sort_keys=True) for event in stream) + "\n]"
-        for stream in played(name).runs.streams
-    ]
-    return "[" + ",\n".join(blocks) + "]\n"
+    return render_runs(replay_case(name).runs.streams)
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", CASES)
 def test_a_client_sees_what_the_file_holds(name: str) -> None:
-    assert render(name) == (GOLDEN / f"claude-{name}.json").read_text("utf-8")
+    assert render(name) == (GOLDENS / f"claude-{name}.json").read_text("utf-8")
 
 
 def test_every_file_belongs_to_a_recording() -> None:
-    assert sorted(path.stem for path in GOLDEN.glob("claude-*.json")) == sorted(f"claude-{name}" for name in SHOWN)
+    assert sorted(path.stem for path in GOLDENS.glob("claude-*.json")) == sorted(f"claude-{name}" for name in CASES)
 
 
 def write() -> None:
-    for name in SHOWN:
-        (GOLDEN / f"claude-{name}.json").write_text(render(name), "utf-8")
+    for name in CASES:
+        (GOLDENS / f"claude-{name}.json").write_text(render(name), "utf-8")
 
 
 if __name__ == "__main__":
