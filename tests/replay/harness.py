@@ -18,7 +18,7 @@ import orjson
 
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.lines import Lines
 from tests.replay.runs import DIED, Runs
 
@@ -243,3 +243,30 @@ class DialectReplay(Generic[D]):
                 del self.unmatched[: at + 1]
                 return request
         raise AssertionError(f"the dialect did not send {method}; it sent {self.unmatched}")
+
+
+class PrintReplay(DialectReplay[Dialect]):
+    """A recording of one turn of a program that takes a prompt and prints its answer: only its lines were recorded."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        lines: Sequence[bytes],
+        *,
+        exit_code: int | None = 0,
+        stderr: str = "",
+        is_cancelled: bool = False,
+        cut: Cut = uncut,
+    ) -> None:
+        super().__init__(dialect, [], cut=cut)
+        dialect.start_session(SessionStart("/workspace"))
+        self.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
+        dialect.is_cancelled = is_cancelled
+        for line in lines:
+            self.receive(line)
+        self.flush()
+        if dialect.is_busy:
+            self.end_process(exit_code, stderr)
+
+    def read_sent(self, message: bytes) -> Json:
+        return {"text": message.decode()}

@@ -14,7 +14,7 @@ from gateway.events import Event, Interrupt
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from tests import replay
-from tests.replay.harness import Cut, DialectReplay, Json, read_lines, uncut
+from tests.replay.harness import Cut, DialectReplay, Json, PrintReplay, read_entries, read_lines, uncut
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "claude"
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl"))
@@ -41,36 +41,15 @@ def sent(dialect: Dialect) -> list[Json]:
     return [orjson.loads(message) for message in messages]
 
 
-class ClaudePrintReplay(DialectReplay[Dialect]):
-    """One turn, of which only the agent's lines were recorded."""
-
-    reads_one_by_one = False
-
-    def __init__(self, name: str, cut: Cut = uncut) -> None:
-        super().__init__(ClaudePrint(), [], cut=cut)
-        self.dialect.start_session(SessionStart("/workspace"))
-        self.prompt(Prompt(text("hello"), "t1"))
-        self.dialect.is_cancelled = name.startswith("cancel-")
-        for line in read_lines(TRANSCRIPTS / f"{name}.jsonl"):
-            self.receive(line)
-        self.flush()
-        if self.dialect.is_busy:
-            self.end_process(*EXITS.get(name, (0, "")))
-
-    def read_sent(self, message: bytes) -> Json:
-        return {"text": message.decode()}
-
-
 class ClaudeReplay(DialectReplay[Dialect]):
-    """Both directions."""
+    """A recording of both directions."""
 
     reads_one_by_one = False
     resumes_at_first_answer = True
     is_started = True
 
     def __init__(self, name: str, cut: Cut = uncut) -> None:
-        entries = [orjson.loads(line) for line in read_lines(TRANSCRIPTS / f"{name}.jsonl")]
-        super().__init__(ClaudeDialect(), entries, cut=cut)
+        super().__init__(ClaudeDialect(), read_entries(TRANSCRIPTS / f"{name}.jsonl"), cut=cut)
         self._replacements: list[tuple[bytes, bytes]] = []
         """Recorded ids in the agent's lines → the dialect's."""
         self._foreign_requests: set[str] = set()
@@ -160,12 +139,17 @@ def _payload(interrupt: Interrupt, response: Json) -> Json:
     return {"approved": True, **edited}
 
 
-def replay_recording(name: str, cut: Cut = uncut) -> ClaudeReplay | ClaudePrintReplay:
-    return ClaudeReplay(name, cut) if name.startswith("bidir-") else ClaudePrintReplay(name, cut)
+def replay_recording(name: str, cut: Cut = uncut) -> DialectReplay[Dialect]:
+    if name.startswith("bidir-"):
+        return ClaudeReplay(name, cut)
+    lines = read_lines(TRANSCRIPTS / f"{name}.jsonl")
+    exit_code, stderr = EXITS.get(name, (0, ""))
+    is_cancelled = name.startswith("cancel-")
+    return PrintReplay(ClaudePrint(), lines, exit_code=exit_code, stderr=stderr, is_cancelled=is_cancelled, cut=cut)
 
 
 @cache
-def replay_case(name: str) -> ClaudeReplay | ClaudePrintReplay:
+def replay_case(name: str) -> DialectReplay[Dialect]:
     """The whole recording, replayed once per worker."""
     return replay_recording(name)
 

@@ -15,7 +15,7 @@ from gateway.events import Event, Raw, TokenUsage, Wire
 from gateway.wire.lines import Lines
 from tests.agui.replay import accepted
 from tests.agui.streams import steady
-from tests.wire.dialects.pi_replay import NAMES, lines, played, recording, runs_of
+from tests.wire.dialects.pi_replay import NAMES, lines, recording, replay_case
 from tests.wire.dialects.replay import Recording
 
 RECORDINGS: dict[str, Recording] = {name: partial(recording, name) for name in NAMES}
@@ -39,28 +39,28 @@ def finals(name: str, kind: str) -> str:
 
 
 def deltas_of(name: str, kind: str) -> str:
-    stream = (event for run in runs_of(played(name).events) for event in run if event["type"] == f"{kind}_CONTENT")
+    stream = (event for run in replay_case(name).runs.streams for event in run if event["type"] == f"{kind}_CONTENT")
     return "".join(event["delta"] for event in stream if "subagentRunId" not in event)
 
 
-def test_all_recordings_are_played() -> None:
+def test_all_recordings_are_replay_case() -> None:
     assert len(NAMES) > 60
 
 
 @every
 def test_every_run_is_a_stream_that_the_official_client_takes(name: str) -> None:
-    for run in runs_of(played(name).events):
+    for run in replay_case(name).runs.streams:
         accepted(run)
 
 
 @every
 def test_the_turn_ends_when_the_agent_reports_it(name: str) -> None:
-    assert played(name).dialect.is_busy is (name in DIED)
+    assert replay_case(name).dialect.is_busy is (name in DIED)
 
 
 @every
 def test_nothing_is_left_unread(name: str) -> None:
-    assert [event for event in played(name).events if isinstance(event, Raw)] == []
+    assert [event for event in replay_case(name).events if isinstance(event, Raw)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "omp/rpc-command"])  # no model speaks there
@@ -71,7 +71,7 @@ def test_all_text_is_sent_once(name: str) -> None:
 
 @every
 def test_every_tool_that_ran_has_one_call_and_one_result(name: str) -> None:
-    events = [event for run in runs_of(played(name).events) for event in run if "subagentRunId" not in event]
+    events = [event for run in replay_case(name).runs.streams for event in run if "subagentRunId" not in event]
     ran = [
         line_message["toolCallId"]
         for line_message in agent_lines(name)
@@ -79,13 +79,13 @@ def test_every_tool_that_ran_has_one_call_and_one_result(name: str) -> None:
     ]
     starts = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
     results = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
-    assert starts == [f"t1:{agents_id}" for agents_id in ran]
+    assert starts == [f"t1:{agent_id}" for agent_id in ran]
     assert sorted(results) == sorted(starts) or name in DIED
 
 
 @every
 def test_the_arguments_are_those_of_the_tool(name: str) -> None:
-    runs = runs_of(played(name).events)
+    runs = replay_case(name).runs.streams
     for line_message in agent_lines(name):
         if line_message["type"] == "tool_execution_start":
             parts = [event for run in runs for event in run if event["type"] == "TOOL_CALL_ARGS"]
@@ -95,7 +95,7 @@ def test_the_arguments_are_those_of_the_tool(name: str) -> None:
 
 @every
 def test_the_tokens_are_those_of_all_answers(name: str) -> None:
-    used = [event for event in played(name).events if isinstance(event, TokenUsage)]
+    used = [event for event in replay_case(name).events if isinstance(event, TokenUsage)]
     line_message = [message["usage"] for message in answers(name)]
     assert sum(one.input_tokens or 0 for one in used) == sum(
         one["input"] + one["cacheRead"] + one["cacheWrite"] for one in line_message
@@ -132,13 +132,13 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
 
 
 def test_a_session_is_known_by_the_agents_own_id() -> None:
-    first, again = played("pi/json-text").dialect, played("pi/json-resume").dialect
+    first, again = replay_case("pi/json-text").dialect, replay_case("pi/json-resume").dialect
     assert first.session_id == again.session_id == "01a1e203-5f7d-741b-afed-f3758f0445d2"
-    assert played("pi/json-fork").dialect.session_id != first.session_id
+    assert replay_case("pi/json-fork").dialect.session_id != first.session_id
 
 
 def test_no_path_of_the_machine_is_sent() -> None:
-    line_message: list[Wire] = [event for name in NAMES for run in runs_of(played(name).events) for event in run]
+    line_message: list[Wire] = [event for name in NAMES for run in replay_case(name).runs.streams for event in run]
     text = orjson.dumps(line_message).decode()
     assert "raw-http-request" not in text
     assert "/home/user" not in text

@@ -9,7 +9,7 @@ import pytest
 
 from tests.replay import GOLDENS
 from tests.replay.golden import render_runs
-from tests.wire.dialects.pi_replay import played, runs_of
+from tests.wire.dialects.pi_replay import replay_case
 
 CASES = {
     "pi/rpc-text": "tokens with copies of the message; the end is asked for",
@@ -45,7 +45,7 @@ def file_of(case: str) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert render_runs(runs_of(played(case).events)) == (GOLDENS / file_of(case)).read_text("utf-8")
+    assert render_runs(replay_case(case).runs.streams) == (GOLDENS / file_of(case)).read_text("utf-8")
 
 
 def test_every_file_belongs_to_a_recording() -> None:
@@ -55,4 +55,4 @@ def test_every_file_belongs_to_a_recording() -> None:
 
 if __name__ == "__main__":
     for case in CASES:
-        (GOLDENS / file_of(case)).write_text(render_runs(runs_of(played(case).events)), "utf-8")
+        (GOLDENS / file_of(case)).write_text(render_runs(replay_case(case).runs.streams), "utf-8")
