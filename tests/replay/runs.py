@@ -40,7 +40,7 @@ def interrupt_json(interrupt: Interrupt) -> dict[str, Any]:
 class Runs:
     """The runs of one session. `numbers`: shared by the sessions of one recording, where run ids must differ.
     `parks_at_once`: an interrupt ends the run; otherwise the caller does with `park`, so that several that came
-    together end one run."""
+    together end one run. `marks_cancelled`: the end of a cancelled turn has the outcome `cancelled`."""
 
     def __init__(
         self,
@@ -49,12 +49,14 @@ class Runs:
         to_json: Callable[[Interrupt], dict[str, Any]] = interrupt_json,
         numbers: Iterable[int] | None = None,
         parks_at_once: bool = True,
+        marks_cancelled: bool = True,
     ) -> None:
         self.streams: list[list[Wire]] = []
         self._make_outbound = make_outbound
         self._to_json = to_json
         self._numbers = iter(count(1) if numbers is None else numbers)
         self._parks_at_once = parks_at_once
+        self._marks_cancelled = marks_cancelled
         self._outbound: Outbound | None = None
         self._suspended: Suspended | None = None
         self._interrupts: list[Interrupt] = []
@@ -102,7 +104,7 @@ class Runs:
         match self._outbound.ended:
             case TurnFailed(message, code):
                 self._finish(self._outbound.failed(message, code))
-            case TurnEnded(stop_reason="cancelled"):
+            case TurnEnded(stop_reason="cancelled") if self._marks_cancelled:
                 self._finish(self._outbound.finished(cancelled=True))
             case _:
                 self._finish(self._outbound.finished())

@@ -10,7 +10,7 @@ import orjson
 from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
 from tests import replay
-from tests.replay.harness import DialectReplay, Json, PrintReplay, read_entries, read_lines
+from tests.replay.harness import DialectReplay, PrintReplay, read_entries, read_lines
 
 TRANSCRIPTS = replay.TRANSCRIPTS
 AGENTS = ("pi", "pi-1.5", "omp")
@@ -22,6 +22,8 @@ STATE = {
     "isStreaming": False,
     "isCompacting": False,
 }
+Json = dict[str, Any]
+
 READY = {"type": "ready", "protocolVersion": 1, "supportedProtocolVersions": [1, 2]}
 
 

@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from gateway.events import Wire
 from tests.replay import GOLDENS
-from tests.wire.dialects.codex_replay import played as served
-from tests.wire.dialects.test_codex_exec import played as printed
+from tests.replay.golden import render_runs
+from tests.wire.dialects.codex_replay import replay_case
+from tests.wire.dialects.test_codex_exec import played as replay_exec
 
-GOLDEN = GOLDENS
-SERVED = {
+SERVER_CASES = {
     "text-thinking-tool": "thoughts, tokens, a command's output while it runs",
     "command": "a command that fails, a file that is written, an image that is looked at",
     "approvals": "accepted, declined, cancelled, for a session; files, too",
@@ -27,7 +24,7 @@ SERVED = {
     "interrupt-steer-error": "cancelled in mid-sentence, steered, failed twice",
     "sessions": "a thread that comes back, a fork",
 }
-PRINTED = {
+EXEC_CASES = {
     "text": "a message, whole",
     "thinking": "reasoning before it",
     "tool-parallel": "two commands",
@@ -37,35 +34,27 @@ PRINTED = {
 }
 
 
-def shown(case: str) -> str:
-    """One event a line."""
+def render(case: str) -> str:
     if case.startswith("exec-"):
-        runs = [printed(case.removeprefix("exec-"))]
-    else:
-        runs = [run for talk in served(f"appserver-{case}").talks for run in talk.runs]
-    blocks = ["[\n" + ",\n".join(_line(event) for event in run) + "\n]" for run in runs]
-    return "[" + ",\n".join(blocks) + "]\n"
+        return render_runs([replay_exec(case.removeprefix("exec-"))])
+    return render_runs(run for session in replay_case(f"appserver-{case}").sessions for run in session.runs)
 
 
-def _line(event: Wire) -> str:
-    return json.dumps(event, ensure_ascii=False, sort_keys=True)
-
-
-CASES = [*SERVED, *(f"exec-{name}" for name in PRINTED)]
+CASES = [*SERVER_CASES, *(f"exec-{name}" for name in EXEC_CASES)]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_client_sees_what_the_file_holds(case: str) -> None:
-    assert shown(case) == (GOLDEN / f"codex-{case}.json").read_text("utf-8")
+    assert render(case) == (GOLDENS / f"codex-{case}.json").read_text("utf-8")
 
 
 def test_every_file_belongs_to_a_recording() -> None:
-    assert sorted(path.stem for path in GOLDEN.glob("codex-*.json")) == sorted(f"codex-{case}" for case in CASES)
+    assert sorted(path.stem for path in GOLDENS.glob("codex-*.json")) == sorted(f"codex-{case}" for case in CASES)
 
 
 def write() -> None:
     for case in CASES:
-        (GOLDEN / f"codex-{case}.json").write_text(shown(case), "utf-8")
+        (GOLDENS / f"codex-{case}.json").write_text(render(case), "utf-8")
 
 
 if __name__ == "__main__":

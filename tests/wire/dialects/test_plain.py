@@ -71,7 +71,7 @@ def test_events_pass_as_they_are_and_the_run_ends_with_its_result() -> None:
 def test_the_exit_code_decides_how_the_turn_ends(name: str) -> None:
     assert read_turn(begun(name), [], 0) == [TurnEnded()]
     assert read_turn(begun(name), [], 3) == [
-        TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")
+        TurnFailed("the program ended with exit code 3: the last lines of stderr", "AGENT_DIED")
     ]
     stopped = begun(name)
     assert stopped.cancel() is False, "the format has no message for it: the driver sends a signal"
