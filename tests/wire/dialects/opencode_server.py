@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from gateway.events import Event
+from gateway.jsonio import dumps
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCode
 
@@ -39,7 +40,7 @@ class Server:
         return self.send_messages({"id": "evt_1", "type": kind, "properties": {"sessionID": session, **properties}})
 
     def send_messages(self, *messages: Json) -> list[Event]:
-        return self.dialect.read([orjson.dumps(message) for message in messages])
+        return self.dialect.read([dumps(message) for message in messages])
 
     def report_busy(self, session: str = SESSION) -> None:
         assert self.emit("session.status", session, status={"type": "busy"}) == []

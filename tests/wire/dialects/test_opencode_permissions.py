@@ -180,3 +180,13 @@ def test_a_form_that_is_not_filled_in_is_dismissed(payload: Any) -> None:
     server.take_calls()
     server.dialect.answer(interrupt_id, Answer(interrupt_id, "resolved", payload))
     assert server.take_calls()[0]["path"].startswith("/question/que_1/reject?")
+
+
+def test_an_id_that_no_url_can_carry_does_not_break_the_answer() -> None:
+    server = working_server()
+    [event] = server.emit("question.asked", id="\ud800", questions=FORM)
+    assert isinstance(event, InterruptRequested)
+    interrupt_id = event.interrupts[0].id
+    server.take_calls()
+    server.dialect.answer(interrupt_id, Answer(interrupt_id, "cancelled"))
+    assert server.take_calls()[0]["path"].startswith("/question/%3F/reject?")

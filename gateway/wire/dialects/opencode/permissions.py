@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
@@ -22,7 +21,7 @@ from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ONCE, Approv
 from gateway.wire.dialects.base import Dialect
 from gateway.wire.dialects.opencode.errors import to_agent_fault
 from gateway.wire.dialects.opencode.parts import ToolPart
-from gateway.wire.dialects.opencode.requests import HttpCalls, session_path
+from gateway.wire.dialects.opencode.requests import HttpCalls, escape_segment, session_path
 from gateway.wire.dialects.opencode.subagents import TurnSession, TurnSessions
 from gateway.wire.fields import if_small, items, non_empty, obj, present, strings, text
 
@@ -106,7 +105,7 @@ class PendingPermissions:
         pending = PendingPermission(interrupt_id, request_id, request, is_permission, session, tool)
         self._open[interrupt_id] = pending
         if pending.needs_arguments:  # a later event has them; in case none comes, the gateway asks the server
-            path = session_path(session.session_id, f"/message/{quote(message_id, safe='')}")
+            path = session_path(session.session_id, f"/message/{escape_segment(message_id)}")
             self._calls.send("GET", path, None, partial(self._read_message, self._dialect.turn.id_prefix, pending))
         self.release()
         return session.start()
@@ -211,7 +210,7 @@ def permission_approval(request: dict[str, Any]) -> Approval:
 
 
 def permission_reply(request_id: str, decision: Decision) -> Reply:
-    path = f"/permission/{quote(request_id, safe='')}/reply"
+    path = f"/permission/{escape_segment(request_id)}/reply"
     if decision.is_cancelled:
         return path, {"reply": "reject"}
     if decision.is_allowed and decision.option is not None:
@@ -245,11 +244,11 @@ def question_reply(request_id: str, request: dict[str, Any], answer: Answer) -> 
     answers = [_to_labels(payload.get(f"q{number}")) for number, _ in enumerate(items(request.get("questions")), 1)]
     if not answers or None in answers:
         return dismissal(request_id)
-    return f"/question/{quote(request_id, safe='')}/reply", {"answers": answers}
+    return f"/question/{escape_segment(request_id)}/reply", {"answers": answers}
 
 
 def dismissal(request_id: str) -> Reply:
-    return f"/question/{quote(request_id, safe='')}/reject", None
+    return f"/question/{escape_segment(request_id)}/reject", None
 
 
 def _question_schema(question: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class HttpCalls:
 
     def send(self, method: str, path: str, body: Any, read_answer: ReadAnswer) -> str:
         call_id = self._open.add(read_answer)
-        directory = quote(self._dialect.session_start.cwd, safe="")
+        directory = escape_segment(self._dialect.session_start.cwd)
         self._dialect.send({"id": call_id, "method": method, "path": f"{path}?directory={directory}", "body": body})
         return call_id
 
@@ -54,8 +54,13 @@ def read_owner(value: dict[str, Any]) -> str | None:
     return next((session_id for place in places if (session_id := non_empty(place.get("sessionID")))), None)
 
 
+def escape_segment(value: str) -> str:
+    """One segment of a path. An id of the server's may hold half a surrogate pair, which no URL can carry."""
+    return quote(value, safe="", errors="replace")
+
+
 def session_path(session_id: str, rest: str = "") -> str:
-    return f"/session/{quote(session_id, safe='')}{rest}"
+    return f"/session/{escape_segment(session_id)}{rest}"
 
 
 def permission_rules(start: SessionStart) -> list[dict[str, Any]]:

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from gateway.events import Event, UserMessageAccepted
 from gateway.wire.dialects.base import Dialect
-from gateway.wire.dialects.opencode.requests import HttpCalls, prompt_body, session_path
+from gateway.wire.dialects.opencode.requests import HttpCalls, escape_segment, prompt_body, session_path
 from gateway.wire.fields import non_empty, text
 
 
@@ -105,7 +104,7 @@ class SteeringQueue:
         if not self._sent and not self._is_deleting:
             self._is_deleting = True
             for message_id in self._waiting:
-                path = session_path(self._dialect.session_id or "", f"/message/{quote(message_id, safe='')}")
+                path = session_path(self._dialect.session_id or "", f"/message/{escape_segment(message_id)}")
                 self._calls.send(
                     "DELETE", path, None, partial(self._read_deleted, message_id, self._dialect.turn.id_prefix)
                 )
