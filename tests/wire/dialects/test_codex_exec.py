@@ -61,7 +61,7 @@ def turn(name: str, dialect: CodexExec | None = None, stderr: str = "") -> list[
 
 
 @cache
-def played(name: str) -> list[Wire]:
+def replay_case(name: str) -> list[Wire]:
     [run] = client_runs(turn(name))
     return run
 
@@ -84,21 +84,21 @@ def select(events: Sequence[Event], kind: type) -> list[Any]:
 # -- recordings
 
 
-def test_all_recordings_are_played() -> None:
+def test_all_recordings_are_replayed() -> None:
     assert len(NAMES) == 20
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_recording_is_a_stream_that_clients_accept(name: str) -> None:
-    assert played(name)[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
-    assert [event for event in played(name) if event["type"] == "RAW"] == []
+    assert replay_case(name)[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")
+    assert [event for event in replay_case(name) if event["type"] == "RAW"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_call_has_a_start_an_end_and_a_result(name: str) -> None:
-    started = [event["toolCallId"] for event in played(name) if event["type"] == "TOOL_CALL_START"]
+    started = [event["toolCallId"] for event in replay_case(name) if event["type"] == "TOOL_CALL_START"]
     for kind in ("TOOL_CALL_END", "TOOL_CALL_RESULT"):
-        assert [event["toolCallId"] for event in played(name) if event["type"] == kind] == started
+        assert [event["toolCallId"] for event in replay_case(name) if event["type"] == kind] == started
 
 
 @settings(steady, max_examples=20)

@@ -10,7 +10,7 @@ import pytest
 from tests.replay import GOLDENS
 from tests.replay.golden import render_runs
 from tests.wire.dialects.codex_replay import replay_case
-from tests.wire.dialects.test_codex_exec import played as replay_exec
+from tests.wire.dialects.test_codex_exec import replay_case as replay_exec
 
 SERVER_CASES = {
     "text-thinking-tool": "thoughts, tokens, a command's output while it runs",
