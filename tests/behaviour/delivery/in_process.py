@@ -1,4 +1,4 @@
-"""A house in this process, with one agent whose turns the test plays: for what must happen at an exact moment."""
+"""A gateway in this process, with one agent whose turns the test plays: for what must happen at an exact moment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Played:
         self.say(TurnEnded())
 
     def accept(self, message_id: str, text: str = "words") -> None:
-        self.say(UserMessageAccepted(message_id, text), TextMessageContent("I heard. "))
+        self.say(UserMessageAccepted(message_id, text), TextMessageContent("I read it. "))
 
     async def next(self) -> list[Event]:
         while not self._batches:
@@ -65,7 +65,7 @@ class Played:
         return self._batches.pop(0)
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        raise AssertionError("nobody asked")
+        raise AssertionError("no interrupt was requested")
 
     async def steer(self, message_id: str, text: str) -> bool:
         if not self.takes:

@@ -1,4 +1,4 @@
-"""However posts, runs and their ends fall together: every message reaches the agent once, and its fate is told once."""
+"""However posts, runs and their ends interleave: every message reaches the agent once, with one final receipt."""
 
 from __future__ import annotations
 
