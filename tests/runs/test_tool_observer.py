@@ -14,7 +14,7 @@ from gateway.capability_paths import SEEN_TOOLS
 from gateway.drivers import Opening
 from gateway.drivers.mcp_client import McpServers
 from gateway.events import AguiEvent, Custom, Event, Layer, TextMessageContent, ToolCallStart, TurnEnded
-from gateway.runs.tool_observer import LONGEST, MOST_SEEN, ObservedSession
+from gateway.runs.tool_observer import MAX_NAME_CHARS, MAX_TOOLS, ObservedSession
 from gateway.turn import Answer, Turn
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +90,7 @@ async def test_a_call_shows_that_the_session_has_the_tool(servers: McpServers, e
     [
         ToolCallStart("c", "edit", metadata={"acp": {"kind": "edit"}}),
         ToolCallStart("c", "own"),
-        ToolCallStart("c", "x" * (LONGEST + 1)),
+        ToolCallStart("c", "x" * (MAX_NAME_CHARS + 1)),
     ],
     ids=["a kind", "the client's own", "too long"],
 )
@@ -113,7 +113,7 @@ async def test_what_is_no_call_is_not_taken_for_one(servers: McpServers, event: 
 
 async def test_only_so_many_names_are_kept(servers: McpServers) -> None:
     assert (
-        len(await seen(servers, *(ToolCallStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MOST_SEEN
+        len(await seen(servers, *(ToolCallStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MAX_TOOLS
     )
 
 
@@ -135,6 +135,6 @@ async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: Mc
     assert await live.steer("m", "hurry")
     await live.cancel()
     await live.aclose()
-    session.leave()
+    session.leave_servers()
     await session.aclose()
     assert inner.done == ["answer", "steer m hurry", "cancel", "aclose", "aclose"]

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.events import Wire
 from tests.behaviour.acp.harness import Stage, Talk, json_of, of_type, outcome_of
-from tests.runs.harness import eventually, given_up, interrupts_of, resolved, until
+from tests.runs.harness import cancelled, eventually, interrupts_of, resolved, until
 from tests.support.gateway import text_of, types_of
 
 
@@ -61,7 +61,7 @@ def test_the_answer_goes_to_the_agent_and_the_turn_goes_on(stage: Stage, payload
 def test_a_cancelled_answer_is_no_approval(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("tool"))
-    events = talk.resume(given_up(interrupt))
+    events = talk.resume(cancelled(interrupt))
     assert outcome_of(events) == "cancelled"
     assert outcomes(stage)[-1] == {"outcome": "cancelled"}
     assert text_of(talk.say("hello")) == "You said: hello"
@@ -156,7 +156,7 @@ def test_a_form_is_an_interrupt_with_its_schema_and_the_input_goes_back(stage: S
 def test_a_form_without_an_answer_is_cancelled(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("form"))
-    assert json_of(talk.resume(given_up(interrupt))) == {"action": "cancel"}
+    assert json_of(talk.resume(cancelled(interrupt))) == {"action": "cancel"}
 
 
 def test_a_request_after_the_turn_is_answered_without_the_user(stage: Stage) -> None:

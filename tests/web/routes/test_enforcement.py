@@ -79,8 +79,8 @@ def test_a_model_may_be_set_by_any_name_that_means_it(stage: Stage) -> None:
 
 
 def test_what_a_run_would_be_warned_of_is_told_to_whoever_sets_it(stage: Stage) -> None:
-    told = stage.asks(f"{Talk(stage, 'full').path}/model", {"model": "small"})
-    assert (told["models"]["current"], [one["code"] for one in told["warnings"]]) == ("small", ["MODEL_DEPRECATED"])
+    answer = stage.asks(f"{Talk(stage, 'full').path}/model", {"model": "small"})
+    assert (answer["models"]["current"], [one["code"] for one in answer["warnings"]]) == ("small", ["MODEL_DEPRECATED"])
 
 
 def test_a_fork_is_refused_where_the_agent_is_known_to_have_none(stage: Stage) -> None:
