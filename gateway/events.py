@@ -56,6 +56,8 @@ class ReasoningMessageContent:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningMessageEnd:
+    """The reasoning message is complete. Optional, like `TextMessageEnd`."""
+
     message_id: str | None = None
     subagent: str | None = None
 
@@ -110,6 +112,8 @@ class ToolCallResult:
 
 @dataclass(frozen=True, slots=True)
 class StateSnapshot:
+    """The shared state as a whole; it replaces what the client has."""
+
     snapshot: Json
     subagent: str | None = None
 
@@ -142,6 +146,8 @@ class ActivitySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ActivityDelta:
+    """JSON Patch operations on the content of an activity."""
+
     id: str
     type: str
     patch: list[dict[str, Any]]
@@ -150,18 +156,24 @@ class ActivityDelta:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
+    """A named step of the work begins."""
+
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
+    """The step of this name is over."""
+
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
+    """A subagent begins. `id` names this invocation; its own events carry it as `subagent`."""
+
     id: str
     name: str
     description: str | None = None
@@ -173,12 +185,16 @@ class SubagentStarted:
 
 @dataclass(frozen=True, slots=True)
 class SubagentFinished:
+    """The subagent is done."""
+
     id: str
     result: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentError:
+    """The subagent failed; the agent itself goes on."""
+
     id: str
     message: str
     code: str | None = None
@@ -186,6 +202,8 @@ class SubagentError:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
+    """An event of the agent's own, which a frontend may know by its name."""
+
     name: str
     value: Json
     subagent: str | None = None
