@@ -81,11 +81,11 @@ def test_a_file_that_is_named_is_read_instead_of_the_one_that_lies_there() -> No
     assert load({}, {}, other).port == 2222
 
 
-def test_an_empty_variable_says_nothing() -> None:
+def test_an_empty_variable_states_nothing() -> None:
     assert load({}, {"AGUI_GATEWAY_PORT": ""}) == Settings()
 
 
-def test_a_variable_of_another_program_says_nothing() -> None:
+def test_a_variable_of_another_program_states_nothing() -> None:
     assert load({}, {"PORT": "1", "AGUI_PORT": "2", "agui_gateway_port": "3"}) == Settings()
 
 

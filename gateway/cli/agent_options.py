@@ -11,7 +11,7 @@ import click
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
-from gateway.catalog.plugins import plugins
+from gateway.catalog.plugins import load_plugins
 from gateway.errors import ConfigError
 from gateway.settings import Settings, load
 
@@ -34,7 +34,7 @@ def settings_for(agents: Sequence[str], acp: Sequence[str], **more: Any) -> Sett
 def catalog_for(settings: Settings, *, lean: bool = False) -> Catalog:
     """In the order in which the gateway lays them over each other. `lean`, and sooner: of the agents that come along
     the capabilities are left out. A user's own files are read whole, so that a mistake in one is told."""
-    catalog = load_folder(bundled(), lean=lean) | plugins() | load_catalog(settings.agents)
+    catalog = load_folder(bundled(), lean=lean) | load_plugins() | load_catalog(settings.agents)
     return with_bare(catalog, settings.acp)
 
 

@@ -75,7 +75,7 @@ def _checked(agent_id: str, table: Mapping[str, Any], settings: Settings) -> Age
     try:
         definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private_addresses)
     except InvalidDefinition as exc:
-        wrongs += exc.wrongs
+        wrongs += exc.problems
     if not wrongs:
         return definition
     errors = [{"pointer": wrong.pointer, "message": wrong.message} for wrong in wrongs]

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from gateway.capabilities.views import relay
 from gateway.catalog.load import bundled, with_bare
-from gateway.catalog.plugins import plugins
+from gateway.catalog.plugins import load_plugins
 from gateway.encode.negotiate import ENCODERS
 from gateway.errors import ConfigError
 from gateway.registry.file_watcher import AgentFolder
@@ -119,7 +119,7 @@ def layers(settings: Settings) -> list[Overlay]:
     mine = [AgentFolder(folder) for folder in settings.agents]
     return [
         AgentFolder(bundled()),
-        Overlay("entry points", plugins()),
+        Overlay("entry points", load_plugins()),
         *mine,
         Overlay("--acp", with_bare({}, settings.acp)),
     ]

@@ -60,7 +60,7 @@ def test_the_answer_to_an_approval_decides_the_calls_result(
     assert "outcome" not in events[-1]
 
 
-def test_an_approval_that_is_cancelled_has_a_result_that_says_so(gateway: Gateway) -> None:
+def test_an_approval_that_is_cancelled_has_a_result_that_reports_it(gateway: Gateway) -> None:
     thread = new_thread()
     (interrupt,) = interrupts(play(gateway, "approve", threadId=thread))
     events = resume(gateway, thread, cancelled(interrupt))

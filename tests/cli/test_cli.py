@@ -78,7 +78,7 @@ def test_help_shows_what_to_type(flag: str) -> None:
     assert "agui-gateway serve --agents ./my-agents" in result.stdout
 
 
-def test_help_for_serve_tells_of_every_option_and_where_else_it_can_be_set() -> None:
+def test_help_for_serve_reports_every_option_and_where_else_it_can_be_set() -> None:
     text = command("serve", "--help").stdout
     for option in ("host", "port", "agents", "store", "token-file", "allow-origin", "allow-host", "config"):
         assert f"--{option}" in text
@@ -92,7 +92,7 @@ def test_without_arguments_it_shows_the_help() -> None:
     assert "agui-gateway serve --help" in result.stdout + result.stderr
 
 
-def test_it_tells_its_version() -> None:
+def test_it_reports_its_version() -> None:
     result = command("--version")
     assert (result.returncode, result.stdout.strip()) == (0, f"agui-gateway, version {__version__}")
 
@@ -217,9 +217,9 @@ def test_a_wrong_token_file_is_named_with_the_line(remote_proxy: Path, content: 
 
 
 def test_a_folder_of_agents_that_is_not_there_is_named(remote_proxy: Path) -> None:
-    assert "agui-gateway: nowhere: not a folder" in complaint("--agents", "nowhere")
+    assert "agui-gateway: nowhere: not a directory" in complaint("--agents", "nowhere")
     (remote_proxy / "file.toml").write_text(AGENT)
-    assert "agui-gateway: file.toml: not a folder" in complaint("--agents", "file.toml")
+    assert "agui-gateway: file.toml: not a directory" in complaint("--agents", "file.toml")
 
 
 def test_a_broken_agent_file_is_named_with_the_line() -> None:
@@ -242,18 +242,18 @@ def test_a_wrong_variable_is_named() -> None:
     assert "agui-gateway: AGUI_GATEWAY_MAX_RUNS: " in complaint(AGUI_GATEWAY_MAX_RUNS="many")
 
 
-def test_a_default_agent_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_default_agent_that_is_not_there_is_reported_with_those_that_are() -> None:
     said = complaint(AGUI_GATEWAY_DEFAULT_AGENT="ghost")
     assert "default_agent" in said and "'ghost'" in said and "echo" in said
 
 
 @pytest.mark.parametrize("url", ["redis://localhost", "nonsense", "sqlite://", "memory:x"])
-def test_a_store_that_cannot_be_is_told_with_what_can(url: str) -> None:
+def test_a_store_that_cannot_be_is_reported_with_what_can(url: str) -> None:
     said = complaint("--store", url)
     assert f"--store {url}" in said and "memory:" in said
 
 
-def test_a_store_that_another_gateway_has_is_told_in_one_sentence(remote_proxy: Path) -> None:
+def test_a_store_that_another_gateway_has_is_reported_in_one_sentence(remote_proxy: Path) -> None:
     store = f"sqlite://{remote_proxy}/gateway.db"
     with serve("--store", store) as running:
         result = command("serve", "--port", "0", "--store", store)
@@ -262,7 +262,7 @@ def test_a_store_that_another_gateway_has_is_told_in_one_sentence(remote_proxy: 
     assert "--store" in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(remote_proxy: Path) -> None:
+def test_a_store_that_cannot_be_opened_is_reported_in_one_sentence(remote_proxy: Path) -> None:
     (remote_proxy / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
     result = command("serve", "--port", "0", "--store", f"sqlite://{remote_proxy}/notes.txt")
     assert result.returncode != 0 and result.stdout == ""

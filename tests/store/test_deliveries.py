@@ -35,7 +35,7 @@ async def test_a_delivery_is_kept_as_it_was_with_the_notes_that_tell_of_it(store
     assert await read(store) == [(1, b"one"), (2, b"two")]
 
 
-async def test_the_same_id_again_is_the_delivery_there_is_and_tells_nothing_new(store: Store) -> None:
+async def test_the_same_id_again_is_the_delivery_there_is_and_reports_nothing_new(store: Store) -> None:
     await store.mail.accept(DELIVERY, notes(b"one"))
     again = replace(DELIVERY, message_id="m2", digest="other")
     assert await store.mail.accept(again, notes(b"two")) == DELIVERY
@@ -60,7 +60,7 @@ async def test_what_waits_is_listed_in_the_order_in_which_it_came(store: Store) 
     assert await read(store) == [(1, b"done"), (2, b"later")]
 
 
-async def test_what_is_not_there_any_more_is_not_saved_and_not_told(store: Store) -> None:
+async def test_what_is_not_there_any_more_is_not_saved_and_not_reported(store: Store) -> None:
     assert not await store.mail.save(DELIVERY, notes(b"one"))
     assert (await read(store), await store.mail.waiting()) == ([], [])
 

@@ -106,7 +106,7 @@ def read(file: Path, found: Found) -> AgentDefinition | None:
 
 
 def _mistakes(file: Path, exc: ConfigError) -> Iterator[Mistake]:
-    wrongs = exc.extra.get("wrongs")
+    wrongs = exc.extra.get("problems")
     if wrongs is None:  # not TOML, or not to be read: the words have the line, where there is one
         yield Mistake(None, "", exc.detail.removeprefix(f"{file}: "))
         return

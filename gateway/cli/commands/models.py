@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from gateway.catalog.models.definition import Model
-from gateway.catalog.models.prices import Tokens, cost, plain
+from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.cli.agent_options import agents_options, catalog_for, chosen, settings_for
 from gateway.cli.exit import FAILED, complain, fail
@@ -42,7 +42,7 @@ def command(
     except GatewayError as exc:
         fail(exc)
     if model is None:
-        click.echo(as_json(registry.catalog())) if json_ else show_all(agent, registry)
+        click.echo(as_json(registry.to_json())) if json_ else show_all(agent, registry)
     else:
         show_one(registry, model, counted, json_)
 
@@ -97,7 +97,11 @@ def show_one(registry: ModelRegistry, name: str, tokens: Tokens | None, json_: b
     told: dict[str, Any] = {**registry.describe(verdict.model)}
     told |= {"isDefault": verdict.model is registry.default()}
     if tokens is not None:
-        told = {"agent": told["agent"], "modelId": told["modelId"], **cost(verdict.model.price, tokens).json()}
+        told = {
+            "agent": told["agent"],
+            "modelId": told["modelId"],
+            **calculate_cost(verdict.model.price, tokens).to_json(),
+        }
     if json_:
         click.echo(as_json(told))
         return
@@ -108,7 +112,7 @@ def show_one(registry: ModelRegistry, name: str, tokens: Tokens | None, json_: b
 
 
 def _price(price: Decimal | None) -> str:
-    return "" if price is None else plain(price)
+    return "" if price is None else format_amount(price)
 
 
 def _word(value: Any) -> str:

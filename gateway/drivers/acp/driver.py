@@ -133,7 +133,7 @@ class AcpDriver:
         self._tasks.start_soon(self._let_go, connection)
 
     def _takes_more(self, connection: Connection) -> bool:
-        return not connection.full and (self._definition.acp.sessions == "many" or connection.unused)
+        return not connection.full and (self._definition.acp.sessions_per_process == "many" or connection.unused)
 
     async def _started(self) -> Connection:
         try:
@@ -169,7 +169,7 @@ class AcpDriver:
         """Only when the agent insists, and only by a method that needs no terminal."""
         handshake = self._handshake_of(connection)
         callable_ones = [method for method in handshake.auth_methods if method.type == "agent"]
-        wanted = self._definition.acp.auth
+        wanted = self._definition.acp.auth_method
         chosen = next((method for method in callable_ones if method.id == wanted), None)
         if chosen is None:
             hints = [auth.hint for auth in self._definition.auth if auth.hint]
@@ -186,7 +186,7 @@ class AcpDriver:
             self._tasks.start_soon(self._retire, connection, connection.uses)
 
     async def _retire(self, connection: Connection, uses: int) -> None:
-        if self._definition.acp.sessions == "many" and connection.alive and not connection.full:
+        if self._definition.acp.sessions_per_process == "many" and connection.alive and not connection.full:
             await anyio.sleep(IDLE_PROCESS)
         if connection.uses == uses:  # else it was used again, and whoever did tells when that is over
             await self._let_go(connection)

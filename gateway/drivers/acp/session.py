@@ -72,12 +72,12 @@ class AcpSession:
         self._opening, self._tasks = opening, tasks
         patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.error_text_patterns)]
         facts = SessionState(version=handshake.protocol_version, cwd=str(opening.cwd))
-        self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
+        self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_scope)
         self._service = ClientMethods(self, opening, definition, tasks)
         serves = serves_tools(definition, handshake)
         self._telling = PromptBuilder(opening.known, serves_tools=serves)
         self._hosting = ClientTools(
-            self, self._telling, folder, tasks, serves=serves, follows=definition.acp.tools == "follow"
+            self, self._telling, folder, tasks, serves=serves, follows=definition.acp.client_tools == "per-turn"
         )
         self._late: list[Event] = []
         self._turn: AcpTurn | None = None

@@ -111,7 +111,7 @@ class CliSession:
 
     @property
     def _tools_at_begin(self) -> bool:
-        return self._cli.params.get("tools") == "begin"
+        return self._cli.client_tools == "per-session"
 
     async def establish(self) -> None:
         """So that an agent that cannot be started is known at once, and another way in is tried."""
@@ -166,7 +166,7 @@ class CliSession:
             model=wish if known is None else known.argument or known.id,
             mode=options.mode or self.settings.get("mode"),
             approvals=options.approvals or "prompt",
-            thinking=effort.native(self._definition, known, options),
+            thinking=effort.thinking_parameters(self._definition, known, options),
             directories=tuple(str(folder) for folder in self._opening.additional_directories),
             mcp_servers=self._opening.mcp_servers,
             output_schema=options.output_schema,
@@ -220,7 +220,7 @@ class CliSession:
         directories = tuple(str(folder) for folder in opening.additional_directories)
         params = {**self._cli.params, **link.secrets, "connected": connected}
         if self._cli.error_text_patterns:
-            params["errors_as_text"] = self._cli.error_text_patterns
+            params["error_text_patterns"] = self._cli.error_text_patterns
         self.dialect.begin(
             Begin(str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag, self._tools)
         )

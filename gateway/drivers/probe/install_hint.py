@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.install import COMMANDS, typed
+from gateway.catalog.install import COMMANDS, install_command
 from gateway.catalog.sections import Install
 from gateway.drivers.probe.executable import companion, where
 
@@ -32,4 +32,4 @@ def command_of(definition: AgentDefinition, way: Install | None) -> str | None:
         return None
     both = definition.command is not None and companion(definition.command) is not None
     ways = [other for other in definition.install if other.kind == way.kind] if both else [way]
-    return " && ".join(map(typed, ways))
+    return " && ".join(map(install_command, ways))

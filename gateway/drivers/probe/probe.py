@@ -125,13 +125,13 @@ class _Look:
 
 
 async def _needs(way: Install | None, env: Mapping[str, str], thorough: bool) -> tuple[Prerequisite, ...]:
-    if way is None or not way.needs:
+    if way is None or not way.prerequisite_check:
         return ()
-    path = where(way.needs[0], env)
+    path = where(way.prerequisite_check[0], env)
     met = path is not None
     if path is not None and thorough:
-        met = (await version.remembered(way.needs, path, env)).code == 0
-    return (Prerequisite(" ".join(way.needs), met),)
+        met = (await version.remembered(way.prerequisite_check, path, env)).code == 0
+    return (Prerequisite(" ".join(way.prerequisite_check), met),)
 
 
 async def answers(found: Found) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.field_types import header_value
+from gateway.catalog.field_types import check_header_value
 from gateway.catalog.sections import Remote
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError
@@ -29,7 +29,7 @@ def headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, s
     made = {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
     for name, text in made.items():
         try:
-            header_value(text)
+            check_header_value(text)
         except ValueError as exc:
             raise ConfigError(f"{definition.source}: remote.headers.{name}: {exc}") from exc
     return made

@@ -49,7 +49,7 @@ def playing(stage: Home) -> Iterator[Home]:
     """With agents of every kind."""
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full")
     stage.agent("deaf", "--deaf-tools").agent("deaf-bare", "--deaf-tools", "--bare")
-    stage.agent("begins", acp={"tools": "begin"})
+    stage.agent("begins", acp={"client_tools": "per-session"})
     stage.agent("leaves-them", capabilities={"tools": {"client_provided": False}})
     with stage:
         yield stage

@@ -86,7 +86,7 @@ def test_at_a_terminal_it_is_a_table(machine: Path, colours: bool) -> None:
     assert ("\x1b[32m" in terminal.raw, "\x1b" in terminal.raw) == (colours, colours)
 
 
-def test_a_mistake_in_a_file_is_told(machine: Path) -> None:
+def test_a_mistake_in_a_file_is_reported(machine: Path) -> None:
     (machine / "agents" / "wrong.toml").write_text('id = "wrong"\ndriver = "python"\nentry = "a:b"\n')
     done = typed(machine, "agents", "--agents", "agents")
     assert (done.returncode, done.stdout) == (2, "")

@@ -147,7 +147,7 @@ def test_json_of_several_has_each_by_its_name(gateway: Gateway, tmp_path: Path) 
     assert told == {name: gateway.client.get(path.format(name)).json() for name in ("demo", "echo")}
 
 
-def test_side_by_side_only_differences_are_shown_and_a_dot_is_what_nobody_knows(tmp_path: Path) -> None:
+def test_side_by_side_only_differences_are_shown_and_a_dot_is_what_is_unknown(tmp_path: Path) -> None:
     heading, *rows = shown(tmp_path, "demo", "echo")
     assert heading == ["capability", "demo", "echo"]
     assert ["tools.supported", "✓", "✗"] in rows and ["tools.parallelCalls", "✓", "·"] in rows
@@ -185,7 +185,7 @@ def test_three_stand_side_by_side_at_a_terminal(stage: Stage) -> None:
         (("demo", "--url", "http://127.0.0.1:1", "--agents", "here"), 2, "leave out --agents and --acp"),
     ],
 )
-def test_a_mistake_is_told(tmp_path: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
+def test_a_mistake_is_reported(tmp_path: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
     done = typed(tmp_path, "capabilities", *arguments)
     assert (done.returncode, done.stdout) == (code, "")
     assert says in " ".join(done.stderr.split()) and "Traceback" not in done.stderr
@@ -209,7 +209,7 @@ class Elsewhere(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_what_is_no_gateway_is_told_from_one(tmp_path: Path) -> None:
+def test_what_is_no_gateway_is_reported_from_one(tmp_path: Path) -> None:
     with http.server.HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()

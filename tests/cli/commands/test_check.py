@@ -23,7 +23,7 @@ def facts(file: Path, *flags: str) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout)
 
 
-def test_every_mistake_is_told_with_its_line_and_key(tmp_path: Path) -> None:
+def test_every_mistake_is_reported_with_its_line_and_key(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('id = "Wrong Id"\ndriver = "acp"\n\n[command]\nrun = []\nshell = true\n')
     code, told = facts(file)
@@ -37,7 +37,7 @@ def test_every_mistake_is_told_with_its_line_and_key(tmp_path: Path) -> None:
     assert f"{file}:6: command.shell: there is no such key. Known: env, inherit, run, version." in check(file).stdout
 
 
-def test_every_mistake_in_capabilities_is_told_with_its_line_and_its_own_spelling(tmp_path: Path) -> None:
+def test_every_mistake_in_capabilities_is_reported_with_its_line_and_its_own_spelling(tmp_path: Path) -> None:
     lines = [
         'id = "wrong"',
         'driver = "acp"',
@@ -80,7 +80,7 @@ def test_what_is_not_toml_and_what_is_not_there_are_mistakes_too(tmp_path: Path)
     assert facts(tmp_path / "nowhere.toml")[0] == 2
 
 
-def test_an_agent_is_started_and_what_it_tells_otherwise_is_shown(tmp_path: Path) -> None:
+def test_an_agent_is_started_and_what_it_reports_otherwise_is_shown(tmp_path: Path) -> None:
     stage = Stage(tmp_path).agent("mine", capabilities={"multimodal": {"input": {"image": False}}})
     file = stage.agents / "mine.toml"
     code, told = facts(file)

@@ -50,9 +50,16 @@ def test_an_agent_in_this_process_needs_little(stage: Stage) -> None:
     assert (code, outcomes(checks)) == (0, {"program": "ok", "folder": "ok", "start": "ok"})
 
 
-def test_a_program_that_is_missing_is_told_with_the_command_and_nothing_is_started(stage: Stage) -> None:
-    needs = ["no-such-runtime", "--version"]
-    install = [{"kind": "npm", "package": "@otter/cli", "needs": needs, "notes": "It wants 8 GB of memory."}]
+def test_a_program_that_is_missing_is_reported_with_the_command_and_nothing_is_started(stage: Stage) -> None:
+    prerequisite_check = ["no-such-runtime", "--version"]
+    install = [
+        {
+            "kind": "npm",
+            "package": "@otter/cli",
+            "prerequisite_check": prerequisite_check,
+            "notes": "It wants 8 GB of memory.",
+        }
+    ]
     stage.agent("otter", command={"run": ["no-such-otter"]}, install=install)
     code, checks = examined(stage, "otter")
     assert code == 1
@@ -82,14 +89,14 @@ def test_the_version_is_held_against_the_one_that_was_tried(
     assert (code, checks["version"]["outcome"], checks["version"]["said"]) == (0, outcome, said)
 
 
-def test_somebody_who_is_not_signed_in_is_told_how(stage: Stage) -> None:
+def test_somebody_who_is_not_signed_in_is_reported_how(stage: Stage) -> None:
     stage.agent("otter", auth=[{"kind": "env", "name": "NO_SUCH_KEY", "hint": "run `otter login`"}])
     code, checks = examined(stage, "otter")
     assert (code, checks["signed in"]["outcome"], checks["signed in"]["hint"]) == (1, "fail", "run `otter login`")
     assert checks["start"]["outcome"] == "ok"  # it starts all the same
 
 
-def test_an_agent_that_does_not_start_tells_its_last_words(stage: Stage) -> None:
+def test_an_agent_that_does_not_start_reports_its_last_words(stage: Stage) -> None:
     line = ["/bin/sh", "-c", "echo 'the dog ate it' >&2; exit 7"]
     stage.agent("otter", command={"run": line})
     code, checks = examined(stage, "otter")
@@ -105,7 +112,7 @@ def test_one_that_never_answers_is_given_up_and_ended(stage: Stage) -> None:
     assert stage.processes("otter") == []
 
 
-def test_a_folder_that_will_not_do_is_told(stage: Stage) -> None:
+def test_a_folder_that_will_not_do_is_reported(stage: Stage) -> None:
     code, checks = examined(stage.agent("plain"), "plain", "--cwd", "nowhere")
     assert (code, checks["folder"]["outcome"]) == (1, "fail")
     assert checks["folder"]["hint"] == f"mkdir -p {stage.workspace / 'nowhere'}"

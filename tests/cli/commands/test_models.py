@@ -84,13 +84,13 @@ def test_what_tokens_cost_is_exact(home: Path) -> None:
         (("oter",), 2, "Did you mean otter?"),
     ],
 )
-def test_a_mistake_is_told(home: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
+def test_a_mistake_is_reported(home: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
     done = typed(home, "models", *arguments, "--agents", "agents")
     assert (done.returncode, done.stdout) == (code, "")
     assert says in done.stderr
 
 
-def test_an_agent_without_a_list_says_so(home: Path) -> None:
+def test_an_agent_without_a_list_reports_it(home: Path) -> None:
     done = typed(home, "models", "demo")
     assert (done.returncode, done.stdout) == (0, "")
     assert "lists no models" in done.stderr

@@ -114,12 +114,12 @@ BOTH = ("demo", "hello", "--url", "http://127.0.0.1:9", "--store", "memory:")
         (("demo", "hello", "--image", "notes.txt"), "--image notes.txt: by its name this is no image"),
         (("demo", "hello", "--image", "no.png"), "--image no.png: cannot be read"),
         (("demo", "hello", "--schema", "no.json"), "--schema no.json: cannot be read"),
-        (("demo", "hello", "--agents", "nowhere"), "nowhere: not a folder"),
+        (("demo", "hello", "--agents", "nowhere"), "nowhere: not a directory"),
         (("demo", "hello", "--url", "nonsense"), "--url nonsense: write it as http://127.0.0.1:8123"),
         (BOTH, "leave out --agents, --acp and --store"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_a_mistake_is_reported_in_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
     done = typed(tmp_path, "run", *arguments)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert says in done.stderr
@@ -131,7 +131,7 @@ def test_a_gateway_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "http://127.0.0.1:9/agents/demo cannot be reached" in done.stderr
 
 
-def test_a_question_that_nobody_can_answer_is_cancelled_and_told(stage: Stage) -> None:
+def test_a_question_that_nobody_can_answer_is_cancelled_and_reported(stage: Stage) -> None:
     done = run(stage, "demo", "approve")
     assert done.returncode == 0
     assert "notes.txt stays: the question was cancelled." in done.stdout
@@ -164,7 +164,7 @@ def test_a_policy_decides_before_anybody_is_asked(stage: Stage, policy: str, say
     assert says in done.stdout
 
 
-def test_wishes_and_the_folder_to_work_in_reach_the_agent(stage: Stage) -> None:
+def test_options_and_the_folder_to_work_in_reach_the_agent(stage: Stage) -> None:
     (stage.workspace / "project").mkdir()
     done = run(stage, "plain", "hello", "--cwd", "project", "--mode", "auto")
     assert (done.returncode, done.stderr) == (0, "")

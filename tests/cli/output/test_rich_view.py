@@ -136,7 +136,7 @@ def test_a_patch_of_something_unknown_does_no_harm() -> None:
     assert shown({"type": "ACTIVITY_DELTA", "activityType": "plan", "messageId": "p", "patch": patch}) == []
 
 
-def test_warnings_and_errors_are_told() -> None:
+def test_warnings_and_errors_are_reported() -> None:
     warning = {"type": "CUSTOM", "name": "gateway.warning", "value": {"code": "X", "message": "left out"}}
     assert shown(warning) == ["! left out"]
     assert shown(text("so far"), {"type": "RUN_ERROR", "message": "no more", "code": "X"})[-1] == "✗ no more"
@@ -161,7 +161,7 @@ def test_usage_is_added_up_over_runs_and_models() -> None:
     assert bill(first, second) == "1,500 in (800 cached) · 12 out (3 thinking)"
 
 
-def test_cost_is_added_up_where_it_is_told() -> None:
+def test_cost_is_added_up_where_it_is_reported() -> None:
     costs = [{"type": "CUSTOM", "name": "cost", "value": {"usd": usd}} for usd in (0.01, 0.0023)]
     assert bill(*costs) == "$0.0123"
     session = {"type": "CUSTOM", "name": "session.usage", "value": {"cost": {"amount": 0.5, "currency": "USD"}}}

@@ -92,7 +92,7 @@ async def test_a_second_gateway_is_refused_while_the_first_lives(tmp_path: Path)
     await store.aclose()
 
 
-def test_a_disk_without_room_is_told_and_loses_nothing_that_was_taken(tmp_path: Path) -> None:
+def test_a_disk_without_room_is_reported_and_loses_nothing_that_was_taken(tmp_path: Path) -> None:
     database = tmp_path / "store.db"
     done = subprocess.run(command("overflow", database), cwd=PROJECT, capture_output=True, timeout=60, text=True)
     *told, last = done.stdout.splitlines()
