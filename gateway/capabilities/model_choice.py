@@ -2,8 +2,8 @@
 
 In: a turn and the agent's models. Out: the turn with the model's own id in it, and the model. What cannot be had is
 refused with what was perhaps meant: but only where the list of models is known to be complete
-(`ModelRegistry.is_complete`). An agent that takes models from wherever its user has them is given the name as it is, with
-a warning.
+(`ModelRegistry.is_complete`). An agent that takes models from wherever its user has them is given the name as it is,
+with a warning.
 """
 
 from __future__ import annotations
