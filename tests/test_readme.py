@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import load_folder
-from gateway.cli import COMMANDS, main
+from gateway.cli import main
+from gateway.cli.commands import COMMANDS
 from gateway.cli.commands.serve import command as serve_command
 from gateway.settings import ENV_PREFIX, Settings
 from tests.cli.pseudo_terminal import Terminal
@@ -82,7 +83,7 @@ def test_what_a_run_looks_like_is_what_one_sees(tmp_path: Path) -> None:
     command, _, expected = recorded.partition("\n")
     with Terminal(tmp_path, *shlex.split(command)[2:]) as terminal:
         assert terminal.end() == 0
-    seen = terminal.screen.partition("go on: ")[0]
+    seen = terminal.screen.partition("To continue: ")[0]
     assert [without_time(line) for line in seen.splitlines()] == [without_time(line) for line in expected.splitlines()]
 
 

@@ -23,7 +23,7 @@ SLOW_TEXT = "Slow and steady: stop me, or leave and come back, and not a word is
 
 async def think(turn: Turn) -> AsyncIterator[Event]:
     async for event in think_aloud(
-        "The user would like to see me think. A frontend may show this folded away, in grey, or not at all, "
+        "They would like to see me think. A frontend may show this folded away, in grey, or not at all, "
         "so nothing important should be only here. Now for the answer."
     ):
         yield event
