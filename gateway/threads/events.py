@@ -34,7 +34,7 @@ from gateway.runs.run import Run
 from gateway.runs.thread_state import ThreadKey
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.store.deliveries import Notes
+from gateway.store.deliveries import EventBatch
 from gateway.threads.relay_events import Calls, RelayEvents
 from gateway.threads.status import ThreadStatuses
 
@@ -143,10 +143,10 @@ class ThreadEvents:
 
     # -- telling
 
-    def notes(self, *events: Wire) -> Notes:
+    def notes(self, *events: Wire) -> EventBatch:
         """To be written with what they tell of."""
         now = time.time()
-        return Notes([_line(event, now) for event in events], now, self._settings.retain_thread_events)
+        return EventBatch([_line(event, now) for event in events], now, self._settings.retain_thread_events)
 
     def grown(self, thread: ThreadKey) -> None:
         """Somebody has written notes: the readers look."""
@@ -171,7 +171,7 @@ class ThreadEvents:
         if not events:
             return
         try:
-            await self._store.mail.note(thread, self.notes(*events))
+            await self._store.deliveries.append_events(thread, self.notes(*events))
         except StoreError as exc:
             log.error("thread %s: what happened there could not be noted: %s", thread.thread_id, exc)
         self.grown(thread)
@@ -271,7 +271,7 @@ class ThreadEvents:
         channel = self.observe(thread)
         channel.readers += 1
         try:
-            known = await self._store.mail.last_note(thread)
+            known = await self._store.deliveries.last_event_number(thread)
             # A number that was never given out is of a feed that was forgotten since.
             yield FeedReader(self, self._store, thread, channel, after if after <= known else 0)
         finally:
@@ -295,7 +295,7 @@ class FeedReader:
         while not self._feeds.closed:
             grown = self._channel.grown
             try:
-                found = await self._store.mail.notes(self._thread, self._after, PAGE)
+                found = await self._store.deliveries.read_events(self._thread, self._after, PAGE)
             except StoreError as exc:  # the stream ends; whoever comes back misses nothing
                 log.error("thread %s: its feed cannot be read: %s", self._thread.thread_id, exc)
                 return []

@@ -84,7 +84,7 @@ class Dispatcher:
     async def start(self, begin: Begin) -> int:
         """Takes up what the last gateway left. `begin`: checks a turn and starts its run. How many wait."""
         self._begin = begin
-        waiting = await self._store.mail.waiting()
+        waiting = await self._store.deliveries.waiting()
         for record in waiting:
             await self._take_up(record)
         return len(waiting)
@@ -107,7 +107,7 @@ class Dispatcher:
         """What became of it so far. The same `deliveryId` again: of the first one. Raises before anything is kept."""
         digest = hashlib.sha256(posted.asked()).hexdigest()
         if posted.delivery_id is not None:
-            known = await self._store.mail.delivery(thread, posted.delivery_id)
+            known = await self._store.deliveries.delivery(thread, posted.delivery_id)
             if known is not None:
                 return _same(known, digest)
         box = self._boxes.setdefault(thread, DeliveryQueue())

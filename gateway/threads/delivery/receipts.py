@@ -28,7 +28,7 @@ class Receipts:
         """The one that is kept: another, if there is one of this id already."""
         thread = ThreadKey(*record.thread)
         channel = self._feeds.observe(thread)
-        kept = await self._store.mail.accept(record, self._feeds.notes(receipt(record)))
+        kept = await self._store.deliveries.accept(record, self._feeds.notes(receipt(record)))
         if kept is record:
             channel.deliveries[record.message_id] = record.delivery_id
             self._feeds.grown(thread)
@@ -71,12 +71,12 @@ class Receipts:
         delivery.record = replace(delivery.record, status="failed", reason="the thread was deleted", content=b"")
         delivery.decided.set()
         thread = ThreadKey(*delivery.record.thread)
-        await self._store.mail.note(thread, self._feeds.notes(receipt(delivery.record, retryable=False)))
+        await self._store.deliveries.append_events(thread, self._feeds.notes(receipt(delivery.record, retryable=False)))
         self._feeds.grown(thread)
 
     async def _save(self, record: DeliveryRecord, delivery: QueuedDelivery, *told: Wire) -> None:
         record = replace(record, at=time.time(), content=record.content if record.status in WAITING else b"")
-        if not await self._store.mail.save(record, self._feeds.notes(*told)):
+        if not await self._store.deliveries.save(record, self._feeds.notes(*told)):
             raise ThreadDeleted(record.delivery_id)
         delivery.record = record
         if told:
