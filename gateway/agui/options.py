@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from gateway.agui.schema import Anything, Choice, Field, Findings, Flag, Line, ListOf, Number, Object, Place, Shape
 from gateway.events import Json
@@ -34,26 +33,6 @@ class Value:
 
 VALUE = Value()
 PATH = Line(4096, "it is a path")  # Linux's PATH_MAX
-URL = Line(2048, "it is an address")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpUrl:
-    def read(self, value: Json, at: Place, found: Findings) -> Json:
-        before = found.count
-        URL.read(value, at, found)
-        if found.count == before and not _is_http(value):
-            found.refuse(at, "must be an http or https URL with a host")
-        return value
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        # `port` is looked at because only looking makes it complain.
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in url
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +78,6 @@ KEYS: dict[str, Shape] = {
     "forkSessionId": VALUE,
     "skills": ListOf(VALUE, most=MOST_LISTED),
     "onDisconnect": Choice(("cancel", "continue")),
-    "webhook": HttpUrl(),
     "strict": Flag(),
     "merge": Merge(),
 }

@@ -254,7 +254,7 @@ class Outbound:
                 for wire in unfolded(event):
                     self._read(AguiEvent(wire), out)
             case InterruptRequested():
-                self.asked.extend(questions_of(event.questions))
+                self.asked.extend(questions_of(event.interrupts))
             case ClientToolsCalled():
                 self.called.extend(calls_of(event.calls))
             case ToolCallResult() if event.id in self._theirs:

@@ -15,6 +15,7 @@ from typing import Final, Protocol, TypeAlias
 
 from gateway.errors import BadInput
 from gateway.events import Json
+from gateway.json_patch import pointer as json_pointer
 from gateway.turn import Notice
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -41,7 +42,7 @@ def truncated(word: str) -> str:
 
 def pointer(at: Place) -> str:
     """The place as a JSON pointer (RFC 6901). A key that is no fit for a sentence stands there as `truncated`."""
-    return "".join("/" + truncated(str(step)).replace("~", "~0").replace("/", "~1") for step in at)
+    return json_pointer(truncated(str(step)) for step in at)
 
 
 def kind(value: Json) -> str:

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from gateway import events as e
 from gateway.agui.open_messages import OpenMessages
+from gateway.agui.tool_results import result_metadata
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Wire
@@ -101,7 +102,7 @@ class Translator:
         lane.assistant = None
         message_id = event.message_id or self.new_id()
         wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
-        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_RESULT", **wire}), event.metadata)]
+        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_RESULT", **wire}), result_metadata(event))]
 
     def _state(self, event: e.StateSnapshot) -> list[Wire]:
         return [self._lane(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]

@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails, to_jsonable_python
 
 from gateway.errors import AgentFault
 from gateway.events import Wire
+from gateway.json_patch import pointer
 
 _Path: TypeAlias = list[str | int]
 
@@ -167,5 +168,5 @@ def _at(seen: Any, path: _Path) -> Any:
 
 
 def _fault(kind: str, path: _Path, why: str) -> AgentFault:
-    pointer = "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
-    return AgentFault(f"{kind}{pointer and f' at {pointer}'}: {why}", event=kind, pointer=pointer)
+    where = pointer(path)
+    return AgentFault(f"{kind}{where and f' at {where}'}: {why}", event=kind, pointer=where)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.capabilities import session_tools
 from gateway.capabilities.session_tools import ITEMS, SERVERS, SUPPORTED, folded, sources
-from gateway.capability_paths import flatten
+from gateway.capability_paths import MODEL, MODES, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
@@ -77,7 +77,6 @@ def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
     return {MODES: offered, **flatten(definition.modes[0].capabilities)}
 
 
-MODES = "custom.session.modes.available"
 EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget_parameter"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
 """Where agent-mux's name is not the plain camelCase."""
@@ -162,5 +161,5 @@ def session_layers(
 
 def current_model(session_layer: Layer) -> str | None:
     """The model that a session is set to."""
-    name = session_layer.get("custom.session.models.current")
+    name = session_layer.get(MODEL)
     return name if isinstance(name, str) else None

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.capabilities.layers import MODES
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, fact
+from gateway.capability_paths import MODELS, MODES
 from gateway.catalog import effort
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
@@ -31,7 +31,7 @@ GATES: tuple[tuple[str, str, str, str, str], ...] = (
 )
 """Field, its name outside, what agent-mux calls the ability, and the words of a refusal."""
 
-LISTED = {"mode": MODES, "model": "custom.session.models.available"}
+LISTED = {"mode": MODES, "model": MODELS}
 """What a session can be set to."""
 
 KINDS = {

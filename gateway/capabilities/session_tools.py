@@ -13,16 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.capability_paths import GATEWAY_MCP, MCP_SERVERS, SEEN_TOOLS, escape_key, unescape_key
 from gateway.events import Layer
 
 ITEMS = "tools.items"
 SUPPORTED = "tools.supported"
-SEEN = "custom.gateway.tools.seen"
-"""A session's leaf: names of tools that it called, where they had some. Folded into the items."""
-SERVERS = "custom.gateway.mcp."
-"""…`.NAME.status`, `.transport`, `.reason`, `.tools` (how many), `.complete`, `.source`."""
-AGENTS_WORD = "custom.session.mcpServers"
-"""What the agent says of its servers: a list of `name status error`."""
+SERVERS = f"{GATEWAY_MCP}."
 LISTED = ".listed"
 """A session's leaf below a server: what it lists. Folded into the items."""
 
@@ -47,14 +43,16 @@ class Server:
 def folded(session_layer: Layer, below: Iterable[Layer], naming: str | None) -> dict[str, Any]:
     """The session's layer as it is shown. `below`: the layers that it stands over. `naming`: as the agent's file says;
     None: nobody knows."""
-    found = {path: value for path, value in session_layer.items() if path != SEEN and not path.startswith(SERVERS)}
+    found = {
+        path: value for path, value in session_layer.items() if path != SEEN_TOOLS and not path.startswith(SERVERS)
+    }
     servers, words = list(_servers(session_layer)), dict(_agents_words(session_layer))
     for server in servers:
         found |= _standing(server, words.pop(server.name, None))
     for name, word in words.items():
         found |= _standing(Server(name, {}, ()), word)
     there = [server for server in servers if _there(found, server)]
-    if ITEMS in session_layer or session_layer.get(SEEN) or any(server.tools for server in there):
+    if ITEMS in session_layer or session_layer.get(SEEN_TOOLS) or any(server.tools for server in there):
         found[ITEMS] = _items(session_layer, below, there, naming)
     return found
 
@@ -62,12 +60,7 @@ def folded(session_layer: Layer, below: Iterable[Layer], naming: str | None) -> 
 def shown(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
     """What a session has and does shows that it has tools. What it says of that itself stands, and a model's no."""
     said = SUPPORTED in session_layer or model.get(SUPPORTED) is False
-    return not said and (bool(items) or SEEN in session_layer)
-
-
-def escaped(name: str) -> str:
-    """As one step of a path (`layers.flatten`)."""
-    return name.replace("~", "~0").replace(".", "~1")
+    return not said and (bool(items) or SEEN_TOOLS in session_layer)
 
 
 def sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -83,11 +76,11 @@ def _servers(session_layer: Layer) -> Iterator[Server]:
     for step in names:
         place = f"{SERVERS}{step}."
         facts = {path[len(place) :]: value for path, value in session_layer.items() if path.startswith(place)}
-        yield Server(step.replace("~1", ".").replace("~0", "~"), facts, facts.pop(LISTED[1:], ()))
+        yield Server(unescape_key(step), facts, facts.pop(LISTED[1:], ()))
 
 
 def _agents_words(session_layer: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in session_layer.get(AGENTS_WORD) or ():
+    for one in session_layer.get(MCP_SERVERS) or ():
         match one:
             case {"name": str(name), "status": str()}:
                 yield name, one
@@ -97,7 +90,7 @@ def _standing(server: Server, word: Mapping[str, Any] | None) -> dict[str, Any]:
     facts = {"source": "gateway", **server.facts}
     if word is not None:
         facts |= {"status": WORDS.get(word["status"], "failed"), "source": "agent", "reason": _reason(server, word)}
-    place = f"{SERVERS}{escaped(server.name)}."
+    place = f"{SERVERS}{escape_key(server.name)}."
     return {place + key: value for key, value in facts.items() if value is not None}
 
 
@@ -110,7 +103,7 @@ def _reason(server: Server, word: Mapping[str, Any]) -> str | None:
 
 
 def _there(found: Layer, server: Server) -> bool:
-    return found.get(f"{SERVERS}{escaped(server.name)}.status") == "connected"
+    return found.get(f"{SERVERS}{escape_key(server.name)}.status") == "connected"
 
 
 # -- items
@@ -125,7 +118,7 @@ def _items(session_layer: Layer, below: Iterable[Layer], servers: Sequence[Serve
         ITEMS in session_layer
     ):  # the session's own list is all that it has; whoever spoke before can only describe it better
         items = {told["name"]: items[told["name"]] for told in session_layer[ITEMS]}
-    seen = [name for name in session_layer.get(SEEN) or () if isinstance(name, str)]
+    seen = [name for name in session_layer.get(SEEN_TOOLS) or () if isinstance(name, str)]
     naming = naming or _shown(servers, {*items, *seen})
     for server in servers:
         for tool in server.tools:

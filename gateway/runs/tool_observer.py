@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.capabilities.session_tools import LISTED, SEEN, SERVERS, escaped
+from gateway.capabilities.session_tools import LISTED, SERVERS
+from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import Known, Using
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
@@ -53,7 +54,7 @@ class ObservedSession:
             self._known = known, layer
         if not layer and not self._seen.any:
             return self._session.session_layer
-        return {**self._session.session_layer, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
+        return {**self._session.session_layer, **layer, **({SEEN_TOOLS: [*self._seen.names]} if self._seen.any else {})}
 
     async def start(self, turn: Turn) -> LiveTurn:
         self._servers.again()
@@ -68,7 +69,7 @@ class ObservedSession:
 
 
 def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
-    state, place = known.state, f"{SERVERS}{escaped(name)}"
+    state, place = known.state, f"{SERVERS}{escape_key(name)}"
     yield f"{place}.status", state.status
     yield f"{place}.transport", known.transport
     if state.reason is not None:

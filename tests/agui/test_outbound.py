@@ -298,8 +298,8 @@ def test_a_failed_run_tells_what_it_used() -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-@pytest.mark.parametrize("together", [True, False])
-def test_plain_text_finds_its_message_whatever_comes_between(between: Event, question_window: bool) -> None:
+@pytest.mark.parametrize("is_one_batch", [True, False])
+def test_plain_text_finds_its_message_whatever_comes_between(between: Event, is_one_batch: bool) -> None:
     turn: list[Event] = [
         e.TextMessageContent("a"),
         e.TextMessageContent("b"),
@@ -307,7 +307,7 @@ def test_plain_text_finds_its_message_whatever_comes_between(between: Event, que
         e.TextMessageContent("c"),
         e.TextMessageContent("ü\ud83d"),
     ]
-    batches = [turn] if question_window else [[event] for event in turn]
+    batches = [turn] if is_one_batch else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"
     assert held(stream) == held(played(turn, merging=False))

@@ -130,7 +130,7 @@ def test_who_lists_a_model_is_its_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learned", "name"),
+    ("session_layer", "name"),
     [
         ({}, None),
         ({"custom.session.models.current": "x"}, "x"),

@@ -27,15 +27,10 @@ from typing import Any
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, fact
-from gateway.capability_paths import flatten, unflatten
+from gateway.capability_paths import AVAILABILITY, STEERING, flatten, unflatten
 
 NAME = "relay"
 PLACE = f"custom.{NAME}."
-AVAILABILITY = "custom.gateway.availability.status"
-
-STEERING = "custom.gateway.steering"
-"""The agent takes a message while its turn is under way."""
-
 CARRIED: dict[str, dict[str, Any]] = {
     "messaging": {"receive": True, "send": False},
     "delivery": {"queue": True},

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import escape_key
 from gateway.cli.output.terminal import can_write, printable
 
 YES = ("✓", "yes")
@@ -66,7 +67,7 @@ def _flatten(tree: Mapping[str, Any], parents: tuple[str, ...]) -> Iterator[tupl
 
 def _path(keys: Sequence[str]) -> str:
     """As `?explain=1` writes it: `~1` stands for a dot in a key."""
-    return ".".join(key.replace("~", "~0").replace(".", "~1") for key in keys)
+    return ".".join(map(escape_key, keys))
 
 
 def group_by_category(rows: Sequence[CapabilityRow], default: str) -> dict[str, list[CapabilityRow]]:

@@ -18,7 +18,7 @@ from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.errors import AgentFault
 from gateway.wire.acp.errors import RESOURCE_NOT_FOUND
-from gateway.wire.acp.permissions import by_policy, elicitation_result, permission_outcome, told_outcome
+from gateway.wire.acp.permissions import decide_by_policy, elicitation_result, permission_result, selected_option_name
 from gateway.wire.fields import items
 from gateway.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request
 
@@ -78,22 +78,22 @@ class ClientMethods:
         reader = self._session.reader
         if turn is None or turn.over.is_set():
             return {"outcome": {"outcome": "cancelled"}}  # nobody is there to be asked
-        events, question = reader.permission(request.id, params, _text(params, "sessionId"))
+        events, question = reader.read_permission(request.id, params, _text(params, "sessionId"))
         turn.put(events)
         policy: Policy | None = _policy(turn.turn.options.approvals)
         if policy is not None:
-            outcome = by_policy(params, policy)
+            outcome = decide_by_policy(params, policy)
         else:
             turn.put(reader.park())
-            outcome = permission_outcome(params, await turn.ask(question))
-        reader.permission_given(params, told_outcome(params, outcome))
+            outcome = permission_result(params, await turn.ask(question))
+        reader.set_permission_outcome(params, selected_option_name(params, outcome))
         return outcome
 
     async def _elicitation(self, request: Request, params: Params) -> Any:
         turn = self._session.turn
         if turn is None or turn.over.is_set():
             return {"action": "cancel"}
-        events, question = self._session.reader.elicitation(request.id, params, _text(params, "sessionId"))
+        events, question = self._session.reader.read_elicitation(request.id, params, _text(params, "sessionId"))
         turn.put([*events, *self._session.reader.park()])
         return elicitation_result(params, await turn.ask(question))
 
@@ -129,7 +129,7 @@ class ClientMethods:
             shown=self._shown,
             ended=self._ended,
         )
-        self._tell(self._session.reader.terminal(terminal_id, command=" ".join([command, *args])))
+        self._tell(self._session.reader.show_terminal(terminal_id, command=" ".join([command, *args])))
         return {"terminalId": terminal_id}
 
     async def _output(self, request: Request, params: Params) -> Any:
@@ -155,12 +155,12 @@ class ClientMethods:
         turn = self._session.turn
         if turn is not None and turn.unread > UNREAD:
             return False
-        self._tell(self._session.reader.terminal(terminal_id, words))
+        self._tell(self._session.reader.show_terminal(terminal_id, words))
         return True
 
     def _ended(self, terminal_id: str, words: str, code: int) -> None:
         status: dict[str, Any] = exit_status(code)
-        self._tell(self._session.reader.terminal(terminal_id, words, **status))
+        self._tell(self._session.reader.show_terminal(terminal_id, words, **status))
 
     def _tell(self, events: list[Any]) -> None:
         if (turn := self._session.turn) is not None:

@@ -44,7 +44,7 @@ class ClientToolHost(Protocol):
 def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
     """Every agent takes servers that it starts itself, unless it says otherwise; some take them and leave them be."""
     said: object = definition.capabilities.get("tools", {}).get("clientProvided")
-    return handshake.probe_mcp_stdio and said is not False
+    return handshake.mcp_stdio and said is not False
 
 
 class ClientTools:
@@ -72,7 +72,7 @@ class ClientTools:
         self._server = await ClientToolServer.opened(self._folder, self._called, self._tasks)
         self._offered = list(tools)
         name = _free_name(opening.mcp_servers)
-        self._host.reader.hosted.offer(tools, name)
+        self._host.reader.client_tools.offer(tools, name)
         await self._server.offer(tools, 0.0)
         entry = self._server.entry(name, typed=handshake.protocol_version == 2)
         return replace(opening, mcp_servers=(*opening.mcp_servers, entry))
@@ -81,7 +81,7 @@ class ClientTools:
         """What this run offers. False: the agent will not see it in the session as it is."""
         if not self._serves or not (tools or self._server):
             return True
-        hosted = self._host.reader.hosted
+        hosted = self._host.reader.client_tools
         hosted.offer(tools, hosted.server)
         if self._server is None or (not self._follows and list(tools) != self._offered):
             return False
@@ -103,7 +103,7 @@ class ClientTools:
         if turn is None or not turn.takes_calls:
             return Answer("", "cancelled")  # nobody is there to answer it
         reader = self._host.reader
-        events, known = reader.client_call(call.name, call.arguments, call.agents_id)
+        events, known = reader.call_client_tool(call.name, call.arguments, call.agent_call_id)
         turn.put([*events, *reader.park()])
         # Until it is answered a result is news to the agent, should it come after all.
         self._telling.owed.add(known.id)

@@ -47,11 +47,11 @@ class AcpControls:
 
     async def set_mode(self, mode: str) -> None:
         await self._set(*set_mode_request(self._facts, self._session_id, mode))
-        self._facts.chose_mode(mode)
+        self._facts.set_mode(mode)
 
     async def set_model(self, model: str) -> None:
         await self._set(*set_model_request(self._facts, self._session_id, model))
-        self._facts.chose_model(model)
+        self._facts.set_model(model)
 
     async def set_config(self, option: str, value: str | bool) -> None:
         await self._set(*set_config_request(self._facts, self._session_id, option, value))

@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 
 from gateway.background import Tasks
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import MODELS, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
@@ -24,10 +24,8 @@ from gateway.drivers.environment import trimmed
 from gateway.drivers.probe import Availability, probe
 from gateway.drivers.process.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
-from gateway.wire.acp.initialize import Handshake, agui_layer, read_handshake
-from gateway.wire.acp.session_state import SessionState, layer
-from gateway.wire.session_paths import MODELS
+from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params, read_handshake
+from gateway.wire.acp.session_state import SessionState, session_layer
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +67,7 @@ class AcpDriver:
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         """As the newest session knows them: an agent tells them to nobody else."""
-        listed: list[Mapping[str, Any]] = layer(self._facts).get(MODELS, [])
+        listed: list[Mapping[str, Any]] = session_layer(self._facts).get(MODELS, [])
         return listed or None
 
     async def availability(self) -> Availability:
@@ -92,7 +90,7 @@ class AcpDriver:
             self.given_up(connection)
             raise
         connection.release()
-        self._unauthenticated, self._facts = None, session.reader.facts
+        self._unauthenticated, self._facts = None, session.reader.state
         return session
 
     async def probe(self) -> None:

@@ -29,7 +29,7 @@ from gateway.wire.acp.errors import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.fast_path import Texts
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.acp.session_state import SessionState, layer
+from gateway.wire.acp.session_state import SessionState, session_layer
 from gateway.wire.fields import without_meta
 from gateway.wire.jsonrpc import Request, Response
 
@@ -95,12 +95,12 @@ class AcpSession:
 
     @property
     def session_layer(self) -> Layer:
-        return layer(self.reader.facts)
+        return session_layer(self.reader.state)
 
     @property
     def controls(self) -> AcpControls:
         place = where(self._opening, self._handshake)
-        return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, place)
+        return AcpControls(self._connection, self._handshake, self.reader.state, self.id, place)
 
     async def start(self, turn: Turn) -> AcpTurn:
         await self._offer(turn)

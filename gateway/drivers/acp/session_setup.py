@@ -52,7 +52,7 @@ class Opener:
             return True
         result = await self._connection.call("session/new", where(self._opening, self._handshake), LIMIT)
         self._session.attached(named(result, "opened a session"))
-        self._session.reader.facts.read_result(result)
+        self._session.reader.state.read_result(result)
         return wanted is None and not self._opening.known
 
     async def _come_back(self, wanted: str) -> bool:
@@ -60,7 +60,7 @@ class Opener:
             self._session.reader.begin_replay()  # also for the two that should not replay: some agents do
             try:
                 result = await self._fork(wanted) if self._opening.fork else await self._bring_back(method, wanted)
-                self._session.reader.facts.read_result(result)
+                self._session.reader.state.read_result(result)
                 return True
             except AgentFault as exc:
                 if exc.code == "AUTH_REQUIRED" or self._opening.fork:

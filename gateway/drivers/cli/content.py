@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.acp.initialize import Handshake
 
 
@@ -18,5 +18,5 @@ def takes(definition: AgentDefinition) -> Handshake:
 
 def plain(block: dict[str, Any]) -> dict[str, Any]:
     """Links and embedded text as text: only ACP has words for them. Bytes stay."""
-    words = inline(block)
+    words = inline_text(block)
     return block if words is None else {"type": "text", "text": words}

@@ -37,7 +37,7 @@ class CliDriver:
         self._links: list[Connection] = []
         self._starting = anyio.Lock()
         self._failure: str | None = None
-        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.steers else {}
+        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.can_steer else {}
         self._sessions: list[CliSession] = []
         self._spoken = False
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.agui.message_input import MessageInput, as_turn, read
 from gateway.capabilities.check import DROPPED
 from gateway.capabilities.versions import Key
-from gateway.capabilities.views.relay import STEERING
+from gateway.capability_paths import STEERING
 from gateway.encode.negotiate import ENCODERS
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.errors import NotCapable

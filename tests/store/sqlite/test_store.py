@@ -182,9 +182,7 @@ async def test_one_bad_record_fails_alone(store: SqliteStore) -> None:
         await store.run("half a pair: \ud800", "ann")
 
 
-async def test_a_cancelled_caller_does_not_damage_the_store(
-    store: SqliteStore, other: sqlite3.Connection
-) -> None:
+async def test_a_cancelled_caller_does_not_damage_the_store(store: SqliteStore, other: sqlite3.Connection) -> None:
     other.execute("begin immediate")
     with anyio.move_on_after(0.02) as waiting:
         await store.begin(RUN)

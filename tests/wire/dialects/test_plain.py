@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import AguiEvent, Raw, TextMessageContent, TurnEnded, TurnFailed
-from gateway.wire.dialects import DIALECTS, Begin, Dialect, Prompt
+from gateway.wire.dialects import DIALECTS, Dialect, Prompt, SessionStart
 from tests.wire.dialects.replay import Recording, heard, seen
 
 STORY: list[dict[str, Any]] = [
@@ -29,7 +29,7 @@ STORY: list[dict[str, Any]] = [
 
 def begun(name: str) -> Dialect:
     dialect = DIALECTS[name]()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k"))
     return dialect
 
@@ -68,11 +68,11 @@ def test_events_pass_as_they_are_and_the_run_ends_with_its_result() -> None:
 
 
 @pytest.mark.parametrize("name", ["text", "ag-ui"])
-def test_the_exit_code_says_how_it_went(name: str) -> None:
+def test_the_exit_code_decides_how_the_turn_ends(name: str) -> None:
     assert heard(begun(name), [], 0) == [TurnEnded()]
     assert heard(begun(name), [], 3) == [TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")]
     stopped = begun(name)
-    assert stopped.cancel() is False, "it has no word for it, and is sent a signal"
+    assert stopped.cancel() is False, "the format has no message for it: the driver sends a signal"
     assert heard(stopped, [], -2) == [TurnEnded("cancelled")]
 
 
@@ -81,5 +81,5 @@ def test_a_line_that_is_no_event_is_text_or_raw_and_an_error_ends_the_turn() -> 
     assert begun("ag-ui").read([b"[1]"]) == [Raw([1], "ag-ui")]
     failed = begun("ag-ui")
     assert failed.read([b'{"type":"RUN_ERROR","message":"no key"}']) == [TurnFailed("no key")]
-    assert not failed.busy
+    assert not failed.is_busy
     assert failed.read([b'{"type":"CUSTOM"}']) == [Raw({"type": "CUSTOM"}, "ag-ui")]
