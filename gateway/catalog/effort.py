@@ -186,7 +186,7 @@ def model_source(definition: AgentDefinition, model: Model) -> str:
     """Where a model's entry comes from: the file, or the list of the live agent."""
     if any(known.id == model.id for known in definition.models):
         return f"{definition.source.name}: models.{model.id}"
-    return f"the agent's model list: {model.id}"
+    return f"what the agent lists: {model.id}"
 
 
 def source_of(definition: AgentDefinition, model: Model | None, key: Literal["effort", "budget", ""]) -> str:

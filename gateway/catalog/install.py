@@ -18,7 +18,7 @@ COMMANDS: dict[str, str] = {
 """For the other kinds `package` is the whole command."""
 
 
-def install_command(method: Install) -> str:
+def command_line(method: Install) -> str:
     """`npm install -g @openai/codex`."""
     if method.kind not in COMMANDS:
         return method.package

@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver, make_driver
-from gateway.drivers.probe import Availability, answers, find
+from gateway.drivers.probe import Availability, check_version_command, find
 from gateway.errors import ConfigError, GatewayError
 
 START_MARGIN_SECONDS = 10.0
@@ -163,13 +163,13 @@ async def check_start(definition: AgentDefinition, checks: Sequence[Check], task
 async def _start(definition: AgentDefinition, driver: Driver) -> str:
     began = time.monotonic()
     program = find(definition, os.environ)
-    if not driver.probed:
+    if not driver.is_probed:
         await driver.probe()
         message = "it answered"
     elif program is None or not program.command.version:
         return "nothing to start: it runs when it gets a prompt"
     else:  # one process per turn: none stays running, but its program can be called
-        message = await answers(program)
+        message = await check_version_command(program)
     return f"{message} in {time.monotonic() - began:.1f} s"
 
 

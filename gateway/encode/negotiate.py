@@ -37,6 +37,8 @@ class Encoder:
     keep_alive: bytes | None
     """What may be sent while nothing happens; None: the format has no such thing."""
     encode: Callable[[int, list[bytes], list[Wire] | None], bytes]
+    capability: str
+    """The leaf of the snapshot that announces the format."""
 
 
 def negotiate(accept: str | None) -> Encoder:
@@ -77,6 +79,6 @@ def _objects(lines: list[bytes]) -> list[Wire]:
 
 
 ENCODERS: dict[str, Encoder] = {
-    "sse": Encoder("sse", sse.CONTENT_TYPE, sse.KEEP_ALIVE, _sse),
-    "protobuf": Encoder("protobuf", encoder.CONTENT_TYPE, None, _protobuf),
+    "sse": Encoder("sse", sse.CONTENT_TYPE, sse.KEEP_ALIVE, _sse, "transport.streaming"),
+    "protobuf": Encoder("protobuf", encoder.CONTENT_TYPE, None, _protobuf, "transport.httpBinary"),
 }

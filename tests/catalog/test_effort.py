@@ -209,7 +209,7 @@ def test_who_knows_better_than_a_model_s_entry_is_believed() -> None:
 
 def test_a_model_that_only_the_agent_lists_is_not_attributed_to_the_file() -> None:
     problem = refusal(OTTER, Model(id="otter-3", thinking=False), with_options(effort="low"))
-    assert problem["source"] == "model (the agent's model list: otter-3)"
+    assert problem["source"] == "model (what the agent lists: otter-3)"
 
 
 def test_every_refusal_states_what_to_do() -> None:

@@ -15,7 +15,8 @@ from gateway.capabilities.merge import merge
 from gateway.capabilities.views import acp, mux, relay
 from gateway.capabilities.views.agui import before_1_0
 from gateway.catalog.models.registry import ModelRegistry
-from gateway.web.app import ROUTES, carried
+from gateway.web.routes import ROUTES
+from gateway.web.transports import transport_layer
 from tests.interfaces import Field, Interface, interface
 from tests.interfaces.recorded import recorded, tellers
 from tests.interfaces.sources import CLAUDE, leaves_of, speakers
@@ -92,7 +93,7 @@ def document() -> str:
 
 def examples() -> dict[str, Any]:
     """What `claude` answers where nothing but its file is known."""
-    snapshot = relay.with_relay(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", carried(ROUTES))]))
+    snapshot = relay.with_relay(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", transport_layer(ROUTES))]))
     models = ModelRegistry(CLAUDE)
     default = models.default()
     assert default is not None

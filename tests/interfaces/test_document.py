@@ -9,7 +9,7 @@ import pytest
 from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
 from tests.interfaces.document import MANY, PATH, VIEWS, document
-from tests.interfaces.sources import leaves_of, speakers
+from tests.interfaces.sources import NOT_CARRIED, leaves_of, speakers
 
 TEXT = PATH.read_text("utf-8")
 
@@ -29,7 +29,7 @@ def test_it_has_every_field_of_every_interface(name: str) -> None:
 
 @pytest.mark.parametrize("view", ["agui", "acp", "mux", "relay", "session"])
 def test_every_field_has_somebody_who_can_say_it(view: str) -> None:
-    otherwise = ("agent", "installMethods", "status", "unknown", "custom")
+    otherwise = ("agent", "installMethods", "status", "unknown", "custom", *NOT_CARRIED)
     fields = [field for field in interface(view).fields if field.path not in otherwise]
     assert [field.path for field in fields if not speakers(leaves_of(view, field.path))] == []
 

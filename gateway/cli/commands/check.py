@@ -146,7 +146,7 @@ async def _start(definition: AgentDefinition, report: Report, tasks: TaskGroup) 
         return
     try:
         with anyio.fail_after(limit):
-            if not driver.probed:
+            if not driver.is_probed:
                 await driver.probe()
             reported = dict(_flatten(await driver.handshake_layer()))
     except TimeoutError:

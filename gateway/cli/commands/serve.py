@@ -17,7 +17,7 @@ from rich.markup import escape
 from gateway import __version__
 from gateway.catalog.definition import AgentDefinition
 from gateway.cli.exit import fail
-from gateway.drivers.probe import at_hand
+from gateway.drivers.probe import seems_installed
 from gateway.errors import GatewayError
 from gateway.settings import Settings, load
 from gateway.web.app import create_app
@@ -82,7 +82,7 @@ def url_for(settings: Settings, sock: socket.socket) -> str:
 def print_banner(settings: Settings, sock: socket.socket, definitions: Sequence[AgentDefinition]) -> None:
     """The address, the agents, and commands to try."""
     url = url_for(settings, sock)
-    installed = [agent.id for agent in definitions if agent.command is None or at_hand(agent, os.environ)]
+    installed = [agent.id for agent in definitions if agent.command is None or seems_installed(agent, os.environ)]
     missing = len(definitions) - len(installed)
     agents = ", ".join(installed) + (f"; {missing} more are not installed: {url}/agents" if missing else "")
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""

@@ -41,7 +41,7 @@ class Feeding:
         self._gateway, self._key, self._after = gateway, key, _last_id(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._gateway.feed.watch(self._key, self._after) as watcher:
+        async with self._gateway.capability_feed.watch(self._key, self._after) as watcher:
             await EventStream(Following(watcher), _SSE, self._gateway.settings)(scope, receive, send)
 
 

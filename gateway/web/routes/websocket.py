@@ -24,7 +24,7 @@ from gateway.runs.log import Chunk, Reader
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
 from gateway.web.problems import problem
-from gateway.web.routes.runs import begin, hops
+from gateway.web.routes.runs import read_hops
 
 MOST = 64
 """Runs that one connection may follow at once."""
@@ -112,8 +112,9 @@ class Talk:
         if turn.protocol_version is None:
             raise BadInput('the socket speaks AG-UI 1.0: say "protocolVersion": "1.0"', pointer="/protocolVersion")
         self._make_room(turn.run_id)
-        turn = replace(turn, hops=hops(self._gateway, self._socket))
-        run = await begin(self._gateway, self._gateway.agents[self._agent], turn, self._principal)
+        turn = replace(turn, hops=read_hops(self._gateway, self._socket))
+        agent = self._gateway.agents[self._agent]
+        run = await self._gateway.checked_runs.start(agent, turn, self._principal)
         if (turn.options.on_disconnect or "cancel") == "cancel":
             self._own[turn.run_id] = run
         self._begin(turn.run_id, run.log.follow(), tasks)

@@ -41,7 +41,7 @@ def test_an_agent_without_problems_is_started_and_stopped(stage: Stage) -> None:
     assert checks["program"]["message"] == sys.executable
     assert checks["directory"]["message"] == str(stage.workspace)
     assert "it answered in" in checks["start"]["message"]
-    assert len(stage.heard("plain", method="initialize")) == 1
+    assert len(stage.received("plain", method="initialize")) == 1
     assert stage.processes("plain") == []
 
 

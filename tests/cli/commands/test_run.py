@@ -170,9 +170,9 @@ def test_options_and_the_working_directory_reach_the_agent(stage: Stage) -> None
     (stage.workspace / "project").mkdir()
     result = run(stage, "plain", "hello", "--cwd", "project", "--mode", "auto")
     assert (result.returncode, result.stderr) == (0, "")
-    [opened] = [sent for sent in stage.heard("plain", method="session/new") if "project" in sent["params"]["cwd"]]
+    [opened] = [sent for sent in stage.received("plain", method="session/new") if "project" in sent["params"]["cwd"]]
     assert opened["params"]["cwd"] == str(stage.workspace / "project")
-    assert [sent["params"]["modeId"] for sent in stage.heard("plain", method="session/set_mode")] == ["auto"]
+    assert [sent["params"]["modeId"] for sent in stage.received("plain", method="session/set_mode")] == ["auto"]
 
 
 # -- an embedded gateway

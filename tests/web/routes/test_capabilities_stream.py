@@ -61,10 +61,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
-def say(stage: Stage, word: str) -> None:
+def say(stage: Stage, text: str) -> None:
     """What the agent `live` says of itself from now on; at once, so that it is never half a file."""
     new = stage.agents / "new.json"
-    new.write_text(json.dumps({"custom": {"word": word}}))
+    new.write_text(json.dumps({"custom": {"word": text}}))
     new.replace(stage.agents / "words.json")
 
 
@@ -94,10 +94,10 @@ def test_every_change_comes_whole_and_as_a_patch(stage: Stage) -> None:
     say(stage, "one")
     with watching(stage, "/agents/live/capabilities") as feed:
         before = seen(feed, "custom.word", "one")
-        for word in ("two", "three"):
-            say(stage, word)
+        for text in ("two", "three"):
+            say(stage, text)
             after = next(feed)
-            assert after.follows(before) and after.snapshot["custom"]["word"] == word
+            assert after.follows(before) and after.snapshot["custom"]["word"] == text
             before = after
     tag = stage.client.get("/agents/live/capabilities").headers["etag"]
     assert tag == f'"{before.data["version"]}"'
@@ -355,9 +355,9 @@ def test_many_watchers_are_all_told(stage: Stage) -> None:
         for feed in feeds:
             seen(feed, "custom.word", "to one")
         say(stage, "to all")
-        told = [next(feed) for feed in feeds]
-    assert {heard.snapshot["custom"]["word"] for heard in told} == {"to all"}
-    assert len({heard.number for heard in told}) == 1
+        events_ = [next(feed) for feed in feeds]
+    assert {heard.snapshot["custom"]["word"] for heard in events_} == {"to all"}
+    assert len({heard.number for heard in events_}) == 1
 
 
 def test_a_gateway_that_stops_lets_its_watchers_go(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from gateway.wire.lines import Lines
 from tests.agui.streams import steady
 from tests.wire.dialects.copilot_replay import SERVER_CASES, TRANSCRIPTS, Play, replay_case, text_of
 from tests.wire.dialects.golden import GOLDEN, shown
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 PRINT_CASES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl") if path.stem not in SERVER_CASES)
 CANCELLED_CASES = ("cancel-sigint-group",)
@@ -65,7 +65,7 @@ def prompted_dialect(name: str) -> CopilotPrintDialect:
 
 @cache
 def replay_print(name: str) -> list[Event]:
-    return heard(prompted_dialect(name), [[line] for line in _lines(name)])
+    return read_turn(prompted_dialect(name), [[line] for line in _lines(name)])
 
 
 def _lines(name: str) -> list[bytes]:
@@ -95,7 +95,7 @@ def runs(case: str) -> list[list[Wire]]:
     """What a client sees. `seen` and `Play` check every run against the official client's rules."""
     if case in SERVER_CASES:
         return replay_case(case).runs
-    return seen(replay_print(case.removeprefix("print-")))
+    return client_runs(replay_print(case.removeprefix("print-")))
 
 
 CASES = [*SERVER_CASES, *(f"print-{name}" for name in PRINT_CASES)]
@@ -192,7 +192,7 @@ def test_lines_are_read_the_same_however_the_bytes_are_cut(name: str, data: st.D
     content = text_of(name)
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
     batches = [[line for line in lines.feed(piece) if isinstance(line, bytes)] for piece in pieces]
-    assert heard(prompted_dialect(name), batches) == replay_print(name)
+    assert read_turn(prompted_dialect(name), batches) == replay_print(name)
 
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)

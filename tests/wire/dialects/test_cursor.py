@@ -30,7 +30,7 @@ from gateway.wire.dialects.cursor import CursorDialect
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
 from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 CASE = "documented-example"
 SESSION = "00000000-0000-4000-8000-000000000001"
@@ -59,7 +59,7 @@ RECORDINGS: dict[str, Recording] = {CASE: partial(recording, CASE)}
 
 
 def played() -> list[Event]:
-    return heard(prompted(), [lines_of(CASE)])
+    return read_turn(prompted(), [lines_of(CASE)])
 
 
 def read_line(dialect: CursorDialect, kind: str, **line: Any) -> list[Event]:
@@ -79,13 +79,13 @@ def joined_text(events: list[Event]) -> str:
 
 
 def test_the_example_is_understood_and_in_order() -> None:
-    [run] = seen(played())
+    [run] = client_runs(played())
     assert [event for event in run if event["type"] == "RAW"] == []
     assert not any(isinstance(event, Raw) for event in played())
 
 
 def test_a_client_sees_the_golden_stream() -> None:
-    assert shown(seen(played())) == (GOLDEN / f"cursor-{CASE}.json").read_text("utf-8")
+    assert shown(client_runs(played())) == (GOLDEN / f"cursor-{CASE}.json").read_text("utf-8")
 
 
 def test_text_is_sent_once_though_it_comes_three_times() -> None:
@@ -98,7 +98,7 @@ def test_lines_are_read_the_same_however_the_bytes_are_cut(size: int) -> None:
     lines, whole = Lines(10_000_000), text_of(CASE)
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     batches = [[line for line in lines.feed(piece) if isinstance(line, bytes)] for piece in pieces]
-    assert heard(prompted(), batches) == played()
+    assert read_turn(prompted(), batches) == played()
 
 
 # -- rules
@@ -263,7 +263,7 @@ def test_what_is_not_understood_is_handed_on() -> None:
 
 
 def write() -> None:
-    (GOLDEN / f"cursor-{CASE}.json").write_text(shown(seen(played())), "utf-8")
+    (GOLDEN / f"cursor-{CASE}.json").write_text(shown(client_runs(played())), "utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from gateway.wire.dialects.gemini import GeminiStream
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
 from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
-from tests.wire.dialects.replay import seen
+from tests.wire.dialects.replay import client_runs
 
 FOLDER = TRANSCRIPTS / "gemini"
 CASES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -70,7 +70,7 @@ def played(case: str) -> list[Event]:
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     assert isinstance(played(case)[-1], TurnEnded | TurnFailed)
-    [stream] = seen(played(case))
+    [stream] = client_runs(played(case))
     assert [event for event in stream if event["type"] == "RAW"] == []
     assert not any(isinstance(event, Raw) for event in played(case))
 
@@ -84,7 +84,7 @@ def test_all_text_of_the_agent_is_sent_and_the_prompt_is_not(case: str) -> None:
 
 @pytest.mark.parametrize("case", SHOWN)
 def test_a_client_sees_the_golden_stream(case: str) -> None:
-    assert shown(seen(played(case))) == (GOLDEN / f"gemini-{case}.json").read_text("utf-8")
+    assert shown(client_runs(played(case))) == (GOLDEN / f"gemini-{case}.json").read_text("utf-8")
 
 
 @settings(steady, max_examples=20)
@@ -217,7 +217,7 @@ def test_a_line_of_no_known_kind_is_handed_on() -> None:
 
 def write() -> None:
     for case in SHOWN:
-        (GOLDEN / f"gemini-{case}.json").write_text(shown(seen(played(case))), "utf-8")
+        (GOLDEN / f"gemini-{case}.json").write_text(shown(client_runs(played(case))), "utf-8")
 
 
 if __name__ == "__main__":

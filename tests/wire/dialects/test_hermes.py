@@ -11,7 +11,7 @@ from gateway.wire.dialects import Dialect
 from gateway.wire.lines import Lines
 from tests.wire.dialects.golden import GOLDEN, shown
 from tests.wire.dialects.hermes_replay import FOLDER, Conversation
-from tests.wire.dialects.replay import Recording, seen
+from tests.wire.dialects.replay import Recording, client_runs
 
 CASES = sorted(path.stem for path in FOLDER.iterdir() if path.suffix == ".jsonl")
 
@@ -48,14 +48,14 @@ RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 
 def _runs(case: str) -> str:
-    return shown(run for turn in Conversation(case).play().turns for run in seen(turn))
+    return shown(run for turn in Conversation(case).play().turns for run in client_runs(turn))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
     conversation = Conversation(case).play()
     assert conversation.turns
-    assert [seen(turn) for turn in conversation.turns]
+    assert [client_runs(turn) for turn in conversation.turns]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -63,7 +63,7 @@ def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
     conversation = Conversation(case).play()
     events = [event for turn in [*conversation.turns, conversation.late] for event in turn]
     assert [event for event in events if isinstance(event, Raw)] == []
-    raw = [event for turn in conversation.turns for run in seen(turn) for event in run if event["type"] == "RAW"]
+    raw = [event for turn in conversation.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tests.wire.dialects
 from gateway.wire.dialects import DIALECTS
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 
 def _recordings() -> dict[str, Recording]:
@@ -85,7 +85,7 @@ def test_a_mutilated_recording_is_still_a_well_ordered_stream(case: str, data: s
     lines = data.draw(mutated(messages))
     size = data.draw(st.sampled_from((1, 2, 7, 1000)))
     batches = [lines[at : at + size] for at in range(0, len(lines), size)]
-    seen(heard(dialect, batches, data.draw(st.sampled_from((0, 1, -9, None)))))
+    client_runs(read_turn(dialect, batches, data.draw(st.sampled_from((0, 1, -9, None)))))
 
 
 def test_every_dialect_has_recordings() -> None:

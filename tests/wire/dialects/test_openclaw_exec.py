@@ -10,7 +10,7 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClawExec
 from gateway.wire.dialects.openclaw.exec import REFUSED
 from tests.wire.dialects.golden import TRANSCRIPTS
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 CASES = sorted(path.stem for path in (TRANSCRIPTS / "openclaw").glob("exec-*.json"))
 
@@ -38,7 +38,7 @@ RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
-    [stream] = seen(heard(begun(), [[document(case)]]))
+    [stream] = client_runs(read_turn(begun(), [[document(case)]]))
     assert not [event for event in stream if event["type"] == "RAW"]
 
 

@@ -16,7 +16,7 @@ from gateway.wire.sse import Events
 from tests.agui.streams import steady
 from tests.wire.dialects.golden import GOLDEN, shown
 from tests.wire.dialects.opencode_replay import FOLDER, Play, entries
-from tests.wire.dialects.replay import seen
+from tests.wire.dialects.replay import client_runs
 
 CASES = sorted(path.stem.removeprefix("serve-") for path in FOLDER.glob("serve-*.jsonl"))
 TURNS = [case for case in CASES if case != "fork"]
@@ -65,7 +65,7 @@ def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     events = play_case(case).events
     assert isinstance(events[-1], TurnEnded | TurnFailed)
     interrupts = sum(isinstance(event, InterruptRequested) for event in events)
-    assert len(seen(events)) == interrupts + 1
+    assert len(client_runs(events)) == interrupts + 1
     assert not play_case(case).dialect.is_busy
 
 
@@ -73,7 +73,7 @@ def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
 def test_every_event_is_understood(case: str) -> None:
     events = [*play_case(case).events, *play_case(case).late]
     assert [event for event in events if isinstance(event, Raw)] == []
-    assert [event for run in seen(events) for event in run if event["type"] == "RAW"] == []
+    assert [event for run in client_runs(events) for event in run if event["type"] == "RAW"] == []
 
 
 @pytest.mark.parametrize("case", TURNS)
@@ -99,7 +99,7 @@ def test_the_text_is_complete_and_has_nothing_of_the_users_messages(case: str) -
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_receives_the_golden_events(case: str) -> None:
-    assert shown(seen(play_case(case).events)) == (GOLDEN / f"opencode-{case}.json").read_text("utf-8")
+    assert shown(client_runs(play_case(case).events)) == (GOLDEN / f"opencode-{case}.json").read_text("utf-8")
 
 
 CUT_CASES = ("text", "task", "permission-two")
@@ -140,7 +140,7 @@ def test_a_message_belongs_to_the_session_that_it_names() -> None:
 
 def write() -> None:
     for case in GOLDEN_CASES:
-        (GOLDEN / f"opencode-{case}.json").write_text(shown(seen(play_case(case).events)), "utf-8")
+        (GOLDEN / f"opencode-{case}.json").write_text(shown(client_runs(play_case(case).events)), "utf-8")
 
 
 if __name__ == "__main__":

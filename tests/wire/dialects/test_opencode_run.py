@@ -16,7 +16,7 @@ from gateway.wire.lines import Lines
 from tests.agui.streams import steady
 from tests.wire.dialects.golden import GOLDEN, shown
 from tests.wire.dialects.opencode_replay import FOLDER
-from tests.wire.dialects.replay import seen
+from tests.wire.dialects.replay import client_runs
 
 CASES = sorted(path.stem.removeprefix("run-") for path in FOLDER.glob("run-*.jsonl"))
 REJECTED = "\x1b[93m\x1b[1m! \x1b[0mpermission requested: bash (echo hi); auto-rejecting\n"
@@ -64,14 +64,14 @@ def play_case(case: str) -> list[Event]:
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     assert isinstance(play_case(case)[-1], TurnEnded | TurnFailed)
-    [stream] = seen(play_case(case))
+    [stream] = client_runs(play_case(case))
     assert [event for event in stream if event["type"] == "RAW"] == []
     assert not any(isinstance(event, Raw) for event in play_case(case))
 
 
 @pytest.mark.parametrize("case", GOLDEN_CASES)
 def test_a_client_receives_the_golden_events(case: str) -> None:
-    assert shown(seen(play_case(case))) == (GOLDEN / f"opencode-run-{case}.json").read_text("utf-8")
+    assert shown(client_runs(play_case(case))) == (GOLDEN / f"opencode-run-{case}.json").read_text("utf-8")
 
 
 @settings(steady, max_examples=20)
@@ -149,7 +149,7 @@ def test_a_text_is_whole_in_one_piece() -> None:
 
 def write() -> None:
     for case in GOLDEN_CASES:
-        (GOLDEN / f"opencode-run-{case}.json").write_text(shown(seen(play_case(case))), "utf-8")
+        (GOLDEN / f"opencode-run-{case}.json").write_text(shown(client_runs(play_case(case))), "utf-8")
 
 
 if __name__ == "__main__":
