@@ -24,7 +24,7 @@ class Agent:
 
     def __init__(self) -> None:
         self.let = anyio.Event()
-        self.probed = False
+        self.is_probed = False
         self.begun = self.given_up = 0
         self.failure: Exception | None = None
 
@@ -37,7 +37,7 @@ class Agent:
             raise
         if self.failure is not None:
             raise self.failure
-        self.probed = True
+        self.is_probed = True
 
 
 class Waiter:

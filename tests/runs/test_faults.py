@@ -74,7 +74,7 @@ def test_an_agent_that_hangs_is_not_waited_for_for_ever(faults: Gateway, agent: 
 
 def test_an_agent_that_hangs_and_cannot_be_stopped_is_let_go(faults: Gateway) -> None:
     assert played(faults, "swallows")[-1]["code"] == "AGENT_STALLED"
-    assert "it is let go" in faults.log.read_text()
+    assert "it is abandoned" in faults.log.read_text()
 
 
 @pytest.mark.parametrize("agent", ["swallows-and-talks", "blocks"])
