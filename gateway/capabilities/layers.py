@@ -77,7 +77,7 @@ def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
     return {MODES: offered, **flatten(definition.modes[0].capabilities)}
 
 
-EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget"}
+EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget_parameter"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
 """Where agent-mux's name is not the plain camelCase."""
 

@@ -2,8 +2,8 @@
 
 In: a turn and the agent's models. Out: the turn with the model's own id in it, and the model. What cannot be had is
 refused with what was perhaps meant: but only where the list of models is known to be complete
-(`ModelRegistry.complete`). An agent that takes models from wherever its user has them is given the name as it is, with
-a warning.
+(`ModelRegistry.is_complete`). An agent that takes models from wherever its user has them is given the name as it is,
+with a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def choose(turn: Turn, definition: AgentDefinition, registry: ModelRegistry) -> 
         return turn, None
     verdict = registry.validate(name)
     if verdict.model is None:
-        if registry.complete or turn.options.strict:
+        if registry.is_complete or turn.options.strict:
             raise _refusal(verdict, definition, registry)
         return _warned(turn, "MODEL_UNKNOWN", f"{verdict.message} It is given to the agent as it is."), None
     if verdict.status == "deprecated":
@@ -52,7 +52,7 @@ def _warned(turn: Turn, code: str, message: str) -> Turn:
 def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegistry) -> NotCapable:
     who = f"profile ({definition.source.name})" if registry.source == "bundled" else "what the agent lists"
     advice = f"GET /agents/{definition.id}/models lists what there is"
-    extra = {key: value for key, value in verdict.json().items() if key not in ("valid", "message")}
+    extra = {key: value for key, value in verdict.to_json().items() if key not in ("valid", "message")}
     return NotCapable(
         f"{verdict.message.rstrip('.')} (said by {who}). {advice}.",
         capability="model",

@@ -46,7 +46,7 @@ ANY_OBJECT = {"type": "object"}
 
 def check_options(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None) -> Turn:
     thinks = fact(snapshot, "supportsThinking")
-    effort.refuse(definition, model, turn.options, thinks=thinks.value, said_by=thinks.said_by)
+    effort.check_thinking(definition, model, turn.options, thinks=thinks.value, source=thinks.said_by)
     turn = _with(turn, _json(turn.options, snapshot, definition))
     for field, *_ in GATES:
         if getattr(turn.options, field):

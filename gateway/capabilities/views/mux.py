@@ -13,7 +13,7 @@ from typing import Any
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import fact
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.install import typed
+from gateway.catalog.install import command_line
 from gateway.catalog.sections import Install
 
 FIELDS = (
@@ -159,9 +159,9 @@ def _install(way: Install) -> dict[str, Any]:
     told = {
         "platform": way.platform,
         "type": INSTALL_TYPES.get(way.kind, way.kind),
-        "command": typed(way),
+        "command": command_line(way),
         "notes": way.notes,
-        "prerequisiteCheck": shlex.join(way.needs) or None,
+        "prerequisiteCheck": shlex.join(way.prerequisite_check) or None,
     }
     return {key: value for key, value in told.items() if value is not None}
 

@@ -132,7 +132,7 @@ class Scene:
         return cast(Played, await soon(lambda: self.driver.turns[number] if len(self.driver.turns) > number else None))
 
     async def record(self, name: str) -> DeliveryRecord:
-        found = await self.gateway.store.mail.delivery(self.thread, name)
+        found = await self.gateway.store.deliveries.delivery(self.thread, name)
         assert found is not None
         return found
 
@@ -145,7 +145,7 @@ class Scene:
                 await anyio.sleep(0.001)
 
     async def notes(self) -> list[Wire]:
-        return [loads(line) for _, line in await self.gateway.store.mail.notes(self.thread, 0, 10_000)]
+        return [loads(line) for _, line in await self.gateway.store.deliveries.read_events(self.thread, 0, 10_000)]
 
     async def receipts(self, name: str) -> list[str]:
         receipt = [note for note in await self.notes() if note.get("deliveryId") == name]

@@ -76,7 +76,9 @@ class Player:
         while True:
             for turn in self._on.driver.turns:
                 turn.end()
-            records = [await self._on.gateway.store.mail.delivery(self._on.thread, name) for name, _ in self.posted]
+            records = [
+                await self._on.gateway.store.deliveries.delivery(self._on.thread, name) for name, _ in self.posted
+            ]
             if all(record is not None and record.status in ("delivered", "failed") for record in records):
                 return
             await anyio.sleep(0.001)

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import AgentFault
 from gateway.events import TextMessageContent
-from gateway.store.deliveries import DeliveryRecord, Notes
+from gateway.store.deliveries import DeliveryRecord, EventBatch
 from gateway.store.memory import MemoryStore
 from tests.behaviour.delivery.in_process import Played, scene, soon
 
@@ -170,9 +170,9 @@ class Kept(MemoryStore):
 
     async def left(self) -> list[DeliveryRecord]:
         await self.start()
-        return await self.mail.waiting()
+        return await self.deliveries.waiting()
 
     async def thaw(self) -> None:
         await self.start()
         if self.frozen is not None:
-            await self.mail.save(self.frozen, Notes([], 0.0, 100))
+            await self.deliveries.save(self.frozen, EventBatch([], 0.0, 100))

@@ -192,7 +192,7 @@ def test_who_has_no_plugins_has_no_places_for_them() -> None:
 def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
     agent = otter(
         install=(
-            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "needs": ("node", "--version")},
+            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "prerequisite_check": ("node", "--version")},
             {"kind": "uv", "package": "otter", "platform": "linux"},
             {"kind": "shell", "package": "curl -fsSL https://otter.example | sh"},
             {"kind": "nix", "package": "nix run github:otter/otter"},
