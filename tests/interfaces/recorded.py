@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from gateway.wire.acp.session_state import session_layer
 from tests.wire.acp.replay import NAMES, played
-from tests.wire.dialects.replay import all_recordings, read_turn
+from tests.wire.dialects.recordings import all_recordings
+from tests.wire.dialects.replay import read_turn
 
 ACP = "ACP"
 
