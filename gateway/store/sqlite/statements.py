@@ -1,6 +1,6 @@
 """The SQL of the SQLite store: queries of readers, and writes inside a transaction.
 
-In: records. Out: rows in the order of the records' fields. `pruning` deletes in slices; `transaction` writes pieces.
+In: records. Out: rows in the order of the records' fields. `retention` deletes in slices; `transaction` writes pieces.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sqlite3
 
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, RunRecord, Status, ThreadRecord
-from gateway.store.sqlite import deliveries, pruning
+from gateway.store.sqlite import deliveries, retention
 from gateway.store.sqlite.schema import MIGRATIONS
 
 RUN = """select r.key, r.run_id, r.thread_id, r.agent, r.principal, r.protocol, i.input, r.started, r.status, r.ended,
@@ -64,7 +64,7 @@ def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, pr
     where = "where agent = ? and thread_id = ? and principal = ?"
     runs = connection.execute(f"select id, key from runs {where}", name).fetchall()
     deleted = connection.execute(f"delete from threads {where}", name).rowcount
-    pruning.drop_runs(connection, [number for number, _ in runs])
+    retention.drop_runs(connection, [number for number, _ in runs])
     deliveries.delete_thread(connection, name)
     return bool(deleted or runs), [key for _, key in runs]
 

@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.pieces import join_lines, select_pieces, stored_size
-from gateway.store.sqlite import lock, pruning, schema, statements
+from gateway.store.sqlite import lock, retention, schema, statements
 from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.transaction import Row
@@ -171,9 +171,11 @@ class SqliteStore:
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         total = 0
-        while deleted := await self._writer.do(lambda connection: pruning.drop_old(connection, older_than, max_bytes)):
+        while deleted := await self._writer.do(
+            lambda connection: retention.drop_old(connection, older_than, max_bytes)
+        ):
             total += deleted
-        await self._writer.do(lambda connection: pruning.drop_idle_threads(connection, older_than))
+        await self._writer.do(lambda connection: retention.drop_idle_threads(connection, older_than))
         await self._delete_doomed()
         return total
 
@@ -210,7 +212,7 @@ class SqliteStore:
 
     async def _delete_doomed(self) -> None:
         """A slice per transaction: other writes are done between two slices."""
-        while await self._writer.do(pruning.delete_doomed):
+        while await self._writer.do(retention.delete_doomed):
             pass
 
     def _prepare(self) -> tuple[sqlite3.Connection, int]:

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import ConfigError, StoreError
 from gateway.store import SqliteStore
-from gateway.store.sqlite import pruning, schema, statements
+from gateway.store.sqlite import retention, schema, statements
 from tests.store.make import PLENTY, RUN, a_piece, a_run, a_thread, an_ended_run, events, read_all
 
 pytestmark = pytest.mark.anyio
@@ -211,7 +211,7 @@ async def test_a_prune_takes_up_what_a_killed_one_left(database: Path) -> None:
     await an_ended_run(first, RUN, 100)
     await first.aclose()
     connection = schema.connect(database)
-    pruning.drop_runs(connection, [1])
+    retention.drop_runs(connection, [1])
     store = SqliteStore(database)
     await store.start()
     await store.begin(a_run("k2"))  # must not be taken for the dropped one
@@ -227,7 +227,7 @@ async def test_a_prune_takes_up_what_a_killed_one_left(database: Path) -> None:
 async def test_a_long_log_is_swept_in_slices(
     store: SqliteStore, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "PIECES_PER_SLICE", 3)
+    monkeypatch.setattr(retention, "PIECES_PER_SLICE", 3)
     for key in ("k1", "k2", "k3"):
         await store.begin(a_run(key))
         for number in range(1, 11):
