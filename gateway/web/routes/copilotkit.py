@@ -66,7 +66,7 @@ async def run(request: Request) -> ASGIApp:
     turn = inbound.read(await read_json_body(request, gateway.settings))
     started = await begin(gateway, _agent(gateway, request), turn, request.state.principal)
     leave = turn.options.on_disconnect or "continue"
-    return stream_run(gateway, started, request, gone=stopper(gateway, started) if leave == "cancel" else None)
+    return stream_run(gateway, started, request, on_disconnect=stopper(gateway, started) if leave == "cancel" else None)
 
 
 async def connect(request: Request) -> ASGIApp:

@@ -20,7 +20,7 @@ from gateway.registry.agents import Agent
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
 from gateway.turn import HOPS, Turn
-from gateway.web.event_stream import EventStream, Gone
+from gateway.web.event_stream import DisconnectCallback, EventStream
 from gateway.web.request_body import read_json_body
 
 MOST_HOPS = 8
@@ -34,7 +34,7 @@ async def start(request: Request) -> ASGIApp:
     turn = replace(inbound.read(await read_json_body(request, gateway.settings)), hops=hops(gateway, request))
     run = await begin(gateway, agent, turn, request.state.principal)
     leave = turn.options.on_disconnect or "cancel"
-    return stream_run(gateway, run, request, gone=stopper(gateway, run) if leave == "cancel" else None)
+    return stream_run(gateway, run, request, on_disconnect=stopper(gateway, run) if leave == "cancel" else None)
 
 
 def hops(gateway: Gateway, request: HTTPConnection) -> tuple[str, ...]:
@@ -80,16 +80,16 @@ async def _there(agent: Agent) -> None:
     raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
 
 
-def stopper(gateway: Gateway, run: Run) -> Gone:
+def stopper(gateway: Gateway, run: Run) -> DisconnectCallback:
     async def stop() -> None:
         await gateway.engine.stop(run)
 
     return stop
 
 
-def stream_run(gateway: Gateway, run: Run, request: Request, gone: Gone | None) -> EventStream:
+def stream_run(gateway: Gateway, run: Run, request: Request, on_disconnect: DisconnectCallback | None) -> EventStream:
     legacy = run.turn.protocol_version is None
-    return EventStream(run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, gone=gone)
+    return EventStream(run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, on_disconnect=on_disconnect)
 
 
 def choose(request: Request, legacy: bool) -> Encoder:

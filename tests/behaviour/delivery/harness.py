@@ -20,7 +20,9 @@ AGENT = '''
 import asyncio
 from pathlib import Path
 
-from gateway.events import Asked, Called, ClientCall, Question, ToolArgs, ToolEnd, ToolStart
+from gateway.events import (
+    ClientToolCall, ClientToolsCalled, Interrupt, InterruptRequested, ToolCallArgs, ToolCallEnd, ToolCallStart,
+)
 
 HERE = Path(__file__).parent
 
@@ -35,15 +37,15 @@ async def agent(turn):
         while not (HERE / rest).exists():
             await asyncio.sleep(0.01)
     elif word == "ask":
-        yield Asked((Question(f"{turn.run_id}-q", "confirmation"),))
+        yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation"),))
         yield "answered"
     elif word == "ask-briefly":
-        yield Asked((Question(f"{turn.run_id}-q", "confirmation", expires_in=0.3),))
+        yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation", expires_in=0.3),))
     elif word == "call":
         name = f"{turn.run_id}-c"
-        for event in (ToolStart(name, "show_card"), ToolArgs(name, "{}"), ToolEnd(name)):
+        for event in (ToolCallStart(name, "show_card"), ToolCallArgs(name, "{}"), ToolCallEnd(name)):
             yield event
-        yield Called((ClientCall(name, "show_card"),))
+        yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
     elif word == "raise":
         raise ValueError("no")
     elif word == "count":
@@ -154,7 +156,7 @@ class Thread:
 
     def idle(self) -> None:
         """Waits until nothing is under way, or waits."""
-        eventually(lambda: self.gateway.client.get(self.path, headers=self.headers).json().get("waiting", 1) is None)
+        eventually(lambda: self.gateway.client.get(self.path, headers=self.headers).json().get("pendingRunId", 1) is None)
 
 
 def _events(response: httpx.Response) -> Iterator[dict[str, Any]]:

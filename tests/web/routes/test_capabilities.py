@@ -137,10 +137,10 @@ def speakers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway
     home = tmp_path_factory.mktemp("speakers")
     folder = home / "agents"
     for id_, code in {"live": LIVE, "raises": RAISES, "hangs": HANGS}.items():
-        write_agent(folder, id_, code, more=f'announces = "{id_}:words"', tables=BELIEVED)
+        write_agent(folder, id_, code, more=f'capabilities_entry = "{id_}:words"', tables=BELIEVED)
     for id_, said in ODD.items():
         code = f"async def agent(turn):\n    yield 'yes'\n\nwords = {said}\n"
-        write_agent(folder, id_, code, more=f'announces = "{id_.replace("-", "_")}:words"', tables=BELIEVED)
+        write_agent(folder, id_, code, more=f'capabilities_entry = "{id_.replace("-", "_")}:words"', tables=BELIEVED)
     with Gateway(home, "--agents", str(folder)) as running:
         yield running, folder
 
@@ -170,7 +170,7 @@ def words():
 
 
 def test_an_author_may_change_what_was_announced_before(tmp_path: Path) -> None:
-    write_agent(tmp_path / "agents", "same", SAME, more='announces = "same:words"')
+    write_agent(tmp_path / "agents", "same", SAME, more='capabilities_entry = "same:words"')
     with Gateway(tmp_path, "--agents", str(tmp_path / "agents")) as running:
         for runs in range(3):
             assert running.client.get("/agents/same/capabilities").json()["custom"]["runs"] == runs

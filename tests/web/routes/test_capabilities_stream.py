@@ -55,7 +55,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage.agent("full", "--full")
     stage.agent("signing", auth=signs)
     stage.agent("modelled", "--full", models=models)
-    write_agent(stage.agents, "live", LIVE, more='announces = "live:words"')
+    write_agent(stage.agents, "live", LIVE, more='capabilities_entry = "live:words"')
     (stage.agents / "words.json").write_text("{}")
     with stage:
         yield stage

@@ -21,13 +21,13 @@ DEMO = "/agents/demo/capabilities"
 TOOL = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
 
 CALLING = """
-from gateway.events import Called, ClientCall, ToolArgs, ToolEnd, ToolStart
+from gateway.events import ClientToolsCalled, ClientToolCall, ToolCallArgs, ToolCallEnd, ToolCallStart
 
 async def agent(turn):
-    yield ToolStart(turn.run_id, "show_card")
-    yield ToolArgs(turn.run_id, "{}")
-    yield ToolEnd(turn.run_id)
-    yield Called((ClientCall(turn.run_id, "show_card"),))
+    yield ToolCallStart(turn.run_id, "show_card")
+    yield ToolCallArgs(turn.run_id, "{}")
+    yield ToolCallEnd(turn.run_id)
+    yield ClientToolsCalled((ClientToolCall(turn.run_id, "show_card"),))
     yield "shown"
 """
 
