@@ -95,7 +95,7 @@ class Admission:
     def _new_run(self, thread: ThreadKey, turn: Turn, agent: Agent) -> Run:
         settings, definition, options = self._settings, agent.definition, turn.options
         key = uuid4().hex
-        body = dumps(inbound.dump(turn))
+        body = dumps(inbound.dump_run_input(turn))
         record = RunRecord(
             key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
         )

@@ -248,7 +248,7 @@ class Engine:
         """The thread's session, brought back if it must be."""
         opening = self._opening(thread, turn, book.session, driver.local)
         if book.session is not None and not self._sessions.fits(thread, driver, opening):
-            opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
+            opening = replace(opening, known=(await read_history(self._store, *thread)).known_ids())
         session = await self._sessions.take(thread, driver, opening)
         await self._keep(thread, book)
         return session
@@ -286,7 +286,7 @@ class Engine:
         elif isinstance(ended, TurnFailed):
             await self._seal(thread, run, outbound.failed(ended.message, ended.code), "failed")
         elif isinstance(ended, TurnEnded) and ended.interrupts:
-            interrupts = outbound.interrupts(ended.interrupts)
+            interrupts = outbound.check_interrupts(ended.interrupts)
             book.ask(interrupts, run.record.run_id, parked=False)
             await self._threads.save(thread, book)
             await self._seal(thread, run, outbound.finished(interrupts), "interrupted")

@@ -54,7 +54,7 @@ def parked_by(
 ) -> tuple[list[dict[str, Any]], Parked]:
     """The run's questions as AG-UI's interrupts, and its turn, waiting. To be asked before the run is finished."""
     asked = [to_interrupt(question, now, ttl) for question in run.asked]
-    interrupts = run.outbound.interrupts(asked) if asked else []
+    interrupts = run.outbound.check_interrupts(asked) if asked else []
     calls, told = tuple(run.called), frozenset(message["id"] for message in run.turn.messages)
     suspended = run.outbound.suspended()
     return interrupts, Parked(live, run.record.run_id, suspended, book, calls, _expires(calls, now, ttl), told)

@@ -14,7 +14,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.agui.translate import noticed
+from gateway.agui.translate import notice_event
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed
@@ -69,7 +69,7 @@ class Run:
         self.over = anyio.Event()
 
     async def begin(self, suspended: Suspended | None) -> None:
-        notices = [noticed(notice) for notice in self.turn.warnings]
+        notices = [notice_event(notice) for notice in self.turn.warnings]
         await self.log.append(self.outbound.started(self.turn.parent_run_id, suspended) + notices)
 
     async def drive(self, live: LiveTurn, answers: Mapping[str, Answer]) -> None:
@@ -122,11 +122,11 @@ class Run:
 
     @property
     def asked(self) -> list[Interrupt]:
-        return self.outbound.asked if self.phase is Phase.PARKED else []
+        return self.outbound.open_interrupts if self.phase is Phase.PARKED else []
 
     @property
     def called(self) -> list[ClientToolCall]:
-        return self.outbound.called if self.phase is Phase.PARKED else []
+        return self.outbound.client_calls if self.phase is Phase.PARKED else []
 
     def _wait_at_most(self, seconds: float) -> None:
         self._scope.deadline = anyio.current_time() + seconds
@@ -136,13 +136,13 @@ class Run:
         if self._stop is not None:
             return
         while batch := await self._batch(live):
-            if (lines := outbound.passes(batch)) is not None:
+            if (lines := outbound.encoded_lines(batch)) is not None:
                 await self.log.append_lines(lines)
             else:
                 await self.log.append(outbound.feed(batch))
-            if outbound.waits and self._stop is None:
+            if outbound.is_waiting and self._stop is None:
                 await self._gather(live)
-            if outbound.ended is not None or (outbound.waits and self._stop is None):
+            if outbound.ended is not None or (outbound.is_waiting and self._stop is None):
                 return
             if self._stop is None and monotonic() > self._look_again:
                 self._look_again = monotonic() + LOOK_AGAIN
@@ -178,7 +178,7 @@ class Run:
             self.phase = move(self.phase, Signal.CANCEL)  # stopped before the agent was asked
         if isinstance(ended, TurnFailed):
             self.phase = move(self.phase, Signal.BREAK)
-        elif self.outbound.waits and ended is None and self._stop is None:
+        elif self.outbound.is_waiting and ended is None and self._stop is None:
             self.phase = move(self.phase, Signal.ASK)
         else:
             self.outbound.ended = ended or TurnEnded()

@@ -15,14 +15,14 @@ from starlette.types import ASGIApp
 from gateway.capabilities.views import relay
 from gateway.catalog.load import bundled, with_bare
 from gateway.catalog.plugins import plugins
-from gateway.encode.negotiate import ENCODERS
+from gateway.encode.negotiate import transport_flags
 from gateway.errors import ConfigError
 from gateway.registry.file_watcher import AgentFolder
 from gateway.registry.overlays import Overlay
 from gateway.service.gateway import open_gateway
 from gateway.settings import Settings
 from gateway.store import open_store
-from gateway.web.forward import known_there
+from gateway.web.forward import forwarded
 from gateway.web.middleware.gzip import GzipMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
@@ -71,12 +71,12 @@ ROUTES: list[BaseRoute] = [
     WebSocketRoute("/agents/{agent}/socket", websocket.socket),
     Route("/schemas/agent.json", schemas.agent),
     Route("/capabilities/matrix", matrix.show),
-    Route("/agents/{agent}/models", known_there(models.list_models)),
-    Route("/agents/{agent}/models:validate", known_there(models.validate), methods=["GET", "POST"]),
-    Route("/agents/{agent}/models:refresh", known_there(models.refresh), methods=["POST"]),
+    Route("/agents/{agent}/models", forwarded(models.list_models)),
+    Route("/agents/{agent}/models:validate", forwarded(models.validate), methods=["GET", "POST"]),
+    Route("/agents/{agent}/models:refresh", forwarded(models.refresh), methods=["POST"]),
     # The longer path first: a model's id may have slashes in it.
-    Route("/agents/{agent}/models/{model:path}/cost", known_there(models.show_cost)),
-    Route("/agents/{agent}/models/{model:path}", known_there(models.show)),
+    Route("/agents/{agent}/models/{model:path}/cost", forwarded(models.show_cost)),
+    Route("/agents/{agent}/models/{model:path}", forwarded(models.show)),
     Route("/agents/{agent}/threads", threads.list_threads),
     # Before the thread itself, whose id may have slashes in it.
     Route("/agents/{agent}/threads/{thread:path}/events", messages.events),
@@ -105,8 +105,7 @@ ROUTES: list[BaseRoute] = [
 def carried(routes: list[BaseRoute]) -> dict[str, Any]:
     """The gateway's own layer, read off what is really mounted."""
     return {
-        "transport.streaming": "sse" in ENCODERS,
-        "transport.httpBinary": "protobuf" in ENCODERS,
+        **transport_flags(),
         "transport.websocket": any(isinstance(route, WebSocketRoute) for route in routes),
         "transport.resumable": any(isinstance(route, Route) and route.name == "attach" for route in routes),
         "transport.pushNotifications": any(isinstance(route, Route) and route.name == "webhooks" for route in routes),
@@ -139,7 +138,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with open_gateway(settings, store, shelves, carried(ROUTES)) as gateway:
             app.state.gateway = gateway
-            await messages.take_up(gateway)
+            await messages.start_delivery(gateway)
             yield
 
     return Starlette(

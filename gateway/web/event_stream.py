@@ -22,7 +22,7 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.agui.legacy import reshape
-from gateway.encode.negotiate import Encoder
+from gateway.encode.base import Encoder
 from gateway.errors import GatewayError
 from gateway.runs.log import Chunk, Reader
 from gateway.settings import Settings
@@ -92,8 +92,9 @@ class EventStream(EventSourceResponse):
         del self._on_disconnect
 
     async def _send_with_timeout(self, send: Send, message: Message) -> None:
-        """Leaves the time limit to `_watch_sends`. sse-starlette opens a cancel scope around each send, which takes 6 µs:
-        measured, that is a fifth of the rate of events that come one by one. It also sends the end without any limit."""
+        """Leaves the time limit to `_watch_sends`. sse-starlette opens a cancel scope around each send, which takes 6
+        µs: measured, that is a fifth of the rate of events that come one by one. It also sends the end without any
+        limit."""
         await send(message)
 
     async def _watch_sends(self) -> None:

@@ -1,5 +1,8 @@
-"""Questions about an agent of another gateway that only that gateway can answer: its models, their limits and prices,
-and the views that need more of its definition than a snapshot has. What it answers is passed on as it is.
+"""Requests that only a mounted gateway can answer, forwarded to it.
+
+In: a request for an agent of a mounted gateway: its models with their limits and prices, and the views that need more
+of its definition than a snapshot holds. Out: that gateway's response, unchanged. Never: requests for this gateway's own
+agents.
 """
 
 from __future__ import annotations
@@ -17,21 +20,21 @@ from gateway.service.gateway import Gateway
 Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 
 
-def known_there(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, for agents of this gateway's own."""
+def forwarded(endpoint: Endpoint) -> Endpoint:
+    """The endpoint for this gateway's own agents; a request for an agent of a mounted gateway is forwarded."""
 
     @wraps(endpoint)
     async def choose(request: Request) -> ASGIApp:
         gateway: Gateway = request.app.state.gateway
-        return await from_there(request, gateway.agents[request.path_params["agent"]]) or await endpoint(request)
+        return await forward(request, gateway.agents[request.path_params["agent"]]) or await endpoint(request)
 
     return choose
 
 
-async def from_there(request: Request, agent: Agent) -> Response | None:
-    """None: it is to be answered here."""
-    if agent.driver is None or (far := agent.driver.remote_proxy) is None:
+async def forward(request: Request, agent: Agent) -> Response | None:
+    """The mounted gateway's response; None if the agent is this gateway's own."""
+    if agent.driver is None or (proxy := agent.driver.remote_proxy) is None:
         return None
-    _, _, _, *path = request.scope["path"].split("/")  # below /agents/ID
-    status, kind, body = await far.asked(path, request.scope["query_string"].decode("latin-1"), request.method)
-    return Response(body, status, media_type=kind)
+    _, _, _, *path = request.scope["path"].split("/")  # The part below /agents/ID.
+    status, media_type, body = await proxy.asked(path, request.scope["query_string"].decode("latin-1"), request.method)
+    return Response(body, status, media_type=media_type)

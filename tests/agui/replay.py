@@ -45,9 +45,9 @@ def accepted(stream: list[Wire]) -> list[Wire]:
     for event in stream:
         assert validate(event) == event
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)
     assert order.phase in ("finished", "errored")
-    assert not order.closing(), "an error may leave it open, but a frontend would show it as still streaming"
+    assert not order.close_events(), "an error may leave it open, but a frontend would show it as still streaming"
     return stream
 
 

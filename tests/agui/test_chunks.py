@@ -191,7 +191,7 @@ def test_chunks_alone_always_expand_into_an_order_that_may_finish(events: list[W
             continue
         for wire in out:
             try:
-                order.take(wire)
+                order.accept(wire)
             except OutOfOrder as exc:
                 # Two lanes may claim one id one after the other, or a call may be put into another's message:
                 # that is about owners, which are not expansion's concern.

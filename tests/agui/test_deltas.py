@@ -35,7 +35,7 @@ def accepted(stream: list[Wire]) -> bool:
     order = Order()
     try:
         for event in stream:
-            order.take(event)
+            order.accept(event)
     except OutOfOrder:
         return False
     return True
@@ -45,7 +45,7 @@ def obedient(stream: list[Wire]) -> list[Wire]:
     order, taken = Order(), []
     for event in stream:
         try:
-            order.take(event)
+            order.accept(event)
         except OutOfOrder:
             continue
         taken.append(event)

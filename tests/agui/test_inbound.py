@@ -1,4 +1,4 @@
-"""What `inbound.read` takes, upgrades and skips, and what `inbound.dump` gives back."""
+"""What `inbound.read_run_input` takes, upgrades and skips, and what `inbound.dump_run_input` gives back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "lo
 
 
 def read(**fields: Any) -> Turn:
-    return inbound.read(json.dumps({**MINIMAL, **fields}).encode())
+    return inbound.read_run_input(json.dumps({**MINIMAL, **fields}).encode())
 
 
 def read_messages(*messages: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,11 +43,11 @@ def test_the_body_that_the_official_client_sends_for_an_empty_thread() -> None:
         b'{"threadId":"t","runId":"r","protocolVersion":"1.0","state":{},"messages":[],"tools":[],"context":[],'
         b'"forwardedProps":{}}'
     )
-    assert inbound.read(body) == Turn("t", "r", state={}, forwarded_props={}, protocol_version="1.0")
+    assert inbound.read_run_input(body) == Turn("t", "r", state={}, forwarded_props={}, protocol_version="1.0")
 
 
 def test_three_fields_are_enough() -> None:
-    assert inbound.read(b'{"threadId":"t","runId":"r","messages":[]}') == Turn("t", "r")
+    assert inbound.read_run_input(b'{"threadId":"t","runId":"r","messages":[]}') == Turn("t", "r")
 
 
 def test_every_message_of_the_protocol_is_kept_as_it_came() -> None:
@@ -131,7 +131,7 @@ def test_a_tool_call_without_a_type_is_a_function_call() -> None:
 
 def test_half_a_surrogate_pair_in_a_text_is_kept() -> None:
     body = b'{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"\\ud83d"}]}'
-    assert content(inbound.read(body)) == "\ud83d"
+    assert content(inbound.read_run_input(body)) == "\ud83d"
 
 
 # Versions
@@ -268,7 +268,7 @@ def test_a_dump_is_the_input_as_it_was_understood() -> None:
         forwardedProps={"gateway": {"model": None, "effort": "low"}, "mine": None},
     )
     part = {"type": "image", "source": {"type": "url", "value": "u", "mimeType": "image/png"}}
-    assert inbound.dump(turn) == {
+    assert inbound.dump_run_input(turn) == {
         "threadId": "t",
         "runId": "r",
         "messages": [{"id": "1", "role": "user", "content": [part]}],
@@ -281,5 +281,7 @@ def test_a_dump_is_the_input_as_it_was_understood() -> None:
 
 def test_the_deepest_input_that_is_taken_can_be_told_in_run_started() -> None:
     levels = inbound.MAX_DEPTH - 1
-    turn = inbound.read(b'{"threadId":"t","runId":"r","messages":[],"state":%b}' % (b"[" * levels + b"]" * levels))
-    assert jsonio.dumps({"type": "RUN_STARTED", "input": inbound.dump(turn)})
+    turn = inbound.read_run_input(
+        b'{"threadId":"t","runId":"r","messages":[],"state":%b}' % (b"[" * levels + b"]" * levels)
+    )
+    assert jsonio.dumps({"type": "RUN_STARTED", "input": inbound.dump_run_input(turn)})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateway.agui import inbound
-from gateway.agui.options import KEYS
+from gateway.agui.options import OPTION_SCHEMAS
 from gateway.agui.schema import UNWRITABLE
 from gateway.errors import BadInput, NotJson
 from gateway.turn import Turn
@@ -156,7 +156,7 @@ breaks = st.one_of(
 mixed_parts = st.lists(st.one_of(parts, retired, newer_parts, newer_sources), min_size=1, max_size=3)
 mixed_messages = st.builds(lambda content: {"id": "m", "role": "user", "content": content}, mixed_parts)
 wishes = st.none() | st.booleans() | ids | st.lists(ids, max_size=2)
-asked = st.none() | st.dictionaries(st.sampled_from(sorted(KEYS)), wishes, max_size=2)
+asked = st.none() | st.dictionaries(st.sampled_from(sorted(OPTION_SCHEMAS)), wishes, max_size=2)
 other_times = st.fixed_dictionaries(
     {
         **words(threadId=ids, runId=ids, messages=st.lists(mixed_messages | newer_messages, min_size=1, max_size=3)),
@@ -185,7 +185,7 @@ def body(value: Any) -> bytes:
 def outcome(data: bytes) -> Turn | None:
     """The turn, or None if it was refused. Any other exception fails the test."""
     try:
-        return inbound.read(data)
+        return inbound.read_run_input(data)
     except BadInput as error:
         assert error.extra["errors"]
         assert error.extra["pointer"] == error.extra["errors"][0]["pointer"]
@@ -222,9 +222,9 @@ def depth(value: Any) -> int:
 
 def assert_understood(turn: Turn) -> None:
     """What was taken can be given back: the official model takes it, and it reads as the same turn."""
-    dumped = inbound.dump(turn)
+    dumped = inbound.dump_run_input(turn)
     assert official(dumped)
-    again = inbound.read(body(dumped))
+    again = inbound.read_run_input(body(dumped))
     assert again == replace(turn, warnings=again.warnings)
     assert again.warnings == ()  # nothing is left to skip the second time
 

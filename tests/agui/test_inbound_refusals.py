@@ -1,4 +1,4 @@
-"""What `inbound.read` refuses, where it points, and what it says."""
+"""What `inbound.read_run_input` refuses, where it points, and what it says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "lo
 
 
 def read(**fields: Any) -> Turn:
-    return inbound.read(json.dumps({**MINIMAL, **fields}).encode())
+    return inbound.read_run_input(json.dumps({**MINIMAL, **fields}).encode())
 
 
 def refusal(**fields: Any) -> BadInput:
@@ -32,13 +32,13 @@ def pointers(error: BadInput) -> list[str]:
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'{"threadId":', b"[" * 5000, b"[" * 195 + b"]" * 195])
 def test_what_is_no_json_is_not_json(body: bytes) -> None:
     with pytest.raises(NotJson):
-        inbound.read(body)
+        inbound.read_run_input(body)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'"hi"', b"5", b"true"])
 def test_a_body_that_is_no_object_is_refused_at_the_root(body: bytes) -> None:
     with pytest.raises(BadInput) as caught:
-        inbound.read(body)
+        inbound.read_run_input(body)
     assert caught.value.extra["pointer"] == ""
     assert caught.value.detail.startswith("the body must be an object, not ")
 
@@ -48,7 +48,7 @@ def test_a_required_field_that_is_missing_or_null_is_refused(key: str) -> None:
     without = {name: value for name, value in MINIMAL.items() if name != key}
     for body, word in ((without, "missing"), ({**MINIMAL, key: None}, "null")):
         with pytest.raises(BadInput) as caught:
-            inbound.read(json.dumps(body).encode())
+            inbound.read_run_input(json.dumps(body).encode())
         assert caught.value.extra["pointer"] == f"/{key}"
         assert caught.value.detail.startswith(f"/{key} is {word}: ")
 
@@ -117,7 +117,7 @@ def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], point
 def test_an_id_that_no_address_can_carry_is_refused_with_the_reason(key: str, value: str, says: str) -> None:
     error = refusal(**{key: value})
     assert error.detail.startswith(f"/{key} {says}")
-    assert error.detail.endswith("the gateway's addresses name threads and runs by it")
+    assert error.detail.endswith("the gateway's URLs name threads and runs by it")
 
 
 def test_an_id_of_512_characters_of_any_script_is_taken() -> None:

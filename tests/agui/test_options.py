@@ -16,7 +16,9 @@ AT = "/forwardedProps/gateway"
 
 
 def read(props: Any) -> Turn:
-    return inbound.read(json.dumps({"threadId": "t", "runId": "r", "messages": [], "forwardedProps": props}).encode())
+    return inbound.read_run_input(
+        json.dumps({"threadId": "t", "runId": "r", "messages": [], "forwardedProps": props}).encode()
+    )
 
 
 def asked(**keys: Any) -> Options:
@@ -73,7 +75,7 @@ def test_every_key_is_read() -> None:
 
 def test_there_is_a_key_for_every_option_and_an_option_for_every_key() -> None:
     attributes = {field.name.replace("_", "") for field in fields(Options)} - {"mergewindowms"}
-    assert {key.lower() for key in options.KEYS} == attributes
+    assert {key.lower() for key in options.OPTION_SCHEMAS} == attributes
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_without_our_key_nothing_is_asked(props: Any) -> None:
     assert read(props).options == Options()
 
 
-@pytest.mark.parametrize("key", options.KEYS)
+@pytest.mark.parametrize("key", options.OPTION_SCHEMAS)
 def test_a_null_reads_as_not_asked(key: str) -> None:
     assert asked(**{key: None}) == Options()
 
@@ -104,7 +106,7 @@ def test_an_unknown_key_is_refused_by_name_with_what_was_meant_and_what_there_is
     error = refusal({"efort": "low"})
     assert error.extra["pointer"] == f"{AT}/efort"
     assert error.detail.startswith(f"{AT}/efort is not known here: did you mean effort? known are model, effort, ")
-    assert all(key in error.detail for key in options.KEYS)
+    assert all(key in error.detail for key in options.OPTION_SCHEMAS)
 
 
 def test_an_unknown_key_like_no_other_gets_no_suggestion() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateway import events as e
-from gateway.agui.limits import DELTA_CHARS
-from gateway.agui.outbound import MESSAGE_CHARS, Outbound
+from gateway.agui.limits import MAX_DELTA_CHARS
+from gateway.agui.outbound import MAX_ERROR_MESSAGE_CHARS, Outbound
 from gateway.errors import AgentFault
 from gateway.events import Event, Wire
 from tests.agui.replay import accepted, held, outbound, played, text_of, types
@@ -48,12 +48,12 @@ def test_deltas_that_come_apart_leave_apart() -> None:
 @pytest.mark.parametrize("merging", [True, False])
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_delta_that_is_too_long_is_cut(merging: bool, opened: bool) -> None:
-    text = "x" * (DELTA_CHARS - 1) + "\ud83d\ude00" * 3 + "y" * DELTA_CHARS
+    text = "x" * (MAX_DELTA_CHARS - 1) + "\ud83d\ude00" * 3 + "y" * MAX_DELTA_CHARS
     before: list[list[Event]] = [[e.TextMessageContent("")]] if opened else []
     stream = played(*before, [e.TextMessageContent(text)], merging=merging)
     pieces = [event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT"]
     assert "".join(pieces) == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-    assert max(map(len, pieces)) <= DELTA_CHARS
+    assert max(map(len, pieces)) <= MAX_DELTA_CHARS
 
 
 def test_deltas_that_become_too_long_by_joining_are_cut_again() -> None:
@@ -138,7 +138,7 @@ def test_after_the_end_nothing_is_heard_any_more() -> None:
 
 def test_an_error_may_quote_much_and_is_shortened() -> None:
     (error,) = accepted([*(out := outbound()).started(), *out.failed("z" * 10**7, "BIG")])[1:]
-    assert len(error["message"]) == MESSAGE_CHARS + 1
+    assert len(error["message"]) == MAX_ERROR_MESSAGE_CHARS + 1
     assert error["message"].endswith("z…")
 
 
@@ -211,10 +211,10 @@ def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> No
 def test_an_interrupt_closes_all_but_answers_no_call() -> None:
     out = outbound()
     stream = [*out.started(), *out.feed(OPEN), *out.feed([e.InterruptRequested((e.Interrupt("q", "why"),))])]
-    interrupts = out.interrupts([{"id": "q", "reason": "why", "subagentRunId": "t"}])
+    interrupts = out.check_interrupts([{"id": "q", "reason": "why", "subagentRunId": "t"}])
     last = out.finished(interrupts)
     accepted([*stream, *last])
-    assert [question.id for question in out.asked] == ["q"]
+    assert [question.id for question in out.open_interrupts] == ["q"]
     assert last[-1]["outcome"] == {"type": "interrupt", "interrupts": interrupts}
     assert "TOOL_CALL_RESULT" not in types(last)
     ends = {event["subagentRunId"]: event["outcome"] for event in last if event["type"] == "SUBAGENT_FINISHED"}
@@ -246,14 +246,14 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
         ([{"id": "q"}], "/outcome/interrupts/0/reason"),
         ([{"id": 5, "reason": "why"}], "/outcome/interrupts/0/id"),
         ([{"id": "q", "reason": "why", "responseSchema": "none"}], "/outcome/interrupts/0/responseSchema"),
-        ([{"id": "q", "reason": "why"}, {"id": "q", "reason": "again"}], "two questions under one id"),
+        ([{"id": "q", "reason": "why"}, {"id": "q", "reason": "again"}], "two interrupts with one id"),
         ([{"id": "q", "reason": "y" * 2000}], "max_event_bytes"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_question_that_no_client_could_read_is_the_agents_fault(asked: list[Wire], says: str) -> None:
     with pytest.raises(AgentFault) as refused:
-        outbound(max_event_bytes=1000).interrupts(asked)
+        outbound(max_event_bytes=1000).check_interrupts(asked)
     assert says in refused.value.detail
 
 
@@ -298,8 +298,8 @@ def test_a_failed_run_tells_what_it_used() -> None:
     ],
     ids=lambda event: type(event).__name__,
 )
-@pytest.mark.parametrize("together", [True, False])
-def test_plain_text_finds_its_message_whatever_comes_between(between: Event, question_window: bool) -> None:
+@pytest.mark.parametrize("is_one_batch", [True, False])
+def test_plain_text_finds_its_message_whatever_comes_between(between: Event, is_one_batch: bool) -> None:
     turn: list[Event] = [
         e.TextMessageContent("a"),
         e.TextMessageContent("b"),
@@ -307,7 +307,7 @@ def test_plain_text_finds_its_message_whatever_comes_between(between: Event, que
         e.TextMessageContent("c"),
         e.TextMessageContent("ü\ud83d"),
     ]
-    batches = [turn] if question_window else [[event] for event in turn]
+    batches = [turn] if is_one_batch else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"
     assert held(stream) == held(played(turn, merging=False))

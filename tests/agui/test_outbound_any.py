@@ -29,7 +29,7 @@ def ended(out: Outbound, ending: Any) -> list[Wire]:
         case "cancelled":
             return out.finished(cancelled=True)
         case interrupts:
-            return out.finished(out.interrupts(interrupts))
+            return out.finished(out.check_interrupts(interrupts))
 
 
 def stream(batches: list[list[Event]], ending: Any, *, merging: bool) -> list[Wire]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.agui.translate import noticed
+from gateway.agui.translate import notice_event
 from gateway.capabilities.check import check
 from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
@@ -240,7 +240,7 @@ def test_what_does_not_stream_comes_whole_and_is_told_once(
     else:
         [notice] = checked.warnings[1:]
         value = {"agent": "otter", "unsupported": unsupported, "source": "handshake (handshake's source)"}
-        assert noticed(notice) == {"type": "CUSTOM", "name": "stream_fallback", "value": value}
+        assert notice_event(notice) == {"type": "CUSTOM", "name": "stream_fallback", "value": value}
 
 
 def test_strict_is_not_about_how_the_answer_comes() -> None:
@@ -249,7 +249,7 @@ def test_strict_is_not_about_how_the_answer_comes() -> None:
 
 
 def test_any_other_notice_is_a_warning() -> None:
-    told = noticed(Notice("CONTENT_DROPPED", "gone", "/messages/0", {"why": "x"}))
+    told = notice_event(Notice("CONTENT_DROPPED", "gone", "/messages/0", {"why": "x"}))
     assert told == {
         "type": "CUSTOM",
         "name": "gateway.warning",

@@ -9,7 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from gateway.agui.inbound import dump
+from gateway.agui.inbound import dump_run_input
 from gateway.turn import Turn
 
 
@@ -27,5 +27,5 @@ def agent() -> Agent[None, str]:
 
 
 def kite(turn: Turn) -> AsyncIterator[BaseEvent]:
-    asked = RunAgentInput.model_validate(dump(turn))
+    asked = RunAgentInput.model_validate(dump_run_input(turn))
     return AGUIAdapter(agent=agent(), run_input=asked).run_stream()

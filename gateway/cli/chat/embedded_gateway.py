@@ -18,7 +18,7 @@ import httpx
 from gateway.errors import GatewayError
 from gateway.settings import Settings
 from gateway.web.app import create_app
-from gateway.web.server import Serving
+from gateway.web.server import GatewayServer
 
 BASE = "http://localhost"
 STOP_LIMIT = 30.0
@@ -31,7 +31,7 @@ class Host:
     def __init__(self, settings: Settings) -> None:
         self._answered = Event()
         self._failure: BaseException | None = None
-        self._serving = Serving(create_app(settings), settings, self._answered.set)
+        self._serving = GatewayServer(create_app(settings), settings, self._answered.set)
 
     def start(self, sock: socket.socket) -> None:
         """Returns when it takes requests; raises why it cannot."""

@@ -13,7 +13,7 @@ from typing import Protocol
 import orjson
 
 from gateway.drivers.remote.fast_path import written
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from gateway.errors import AgentFault
 from gateway.events import AguiEvent, Event, Wire
 from gateway.wire.lines import TooLong
@@ -69,7 +69,7 @@ class SseReader:
 
 class ProtobufReader:
     def __init__(self) -> None:
-        self._frames = Frames()
+        self._frames = FrameDecoder()
         self.fault: AgentFault | None = None
 
     def feed(self, data: bytes) -> list[Event]:

@@ -29,7 +29,7 @@ from uuid import uuid4
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.agui.message_input import MessageInput, as_turn
+from gateway.agui.message_input import MessageInput, to_turn
 from gateway.background import Tasks
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
 from gateway.registry.agents import Agent, Agents
@@ -105,7 +105,7 @@ class Dispatcher:
 
     async def accept(self, thread: ThreadKey, posted: MessageInput) -> DeliveryRecord:
         """What became of it so far. The same `deliveryId` again: of the first one. Raises before anything is kept."""
-        digest = hashlib.sha256(posted.asked()).hexdigest()
+        digest = hashlib.sha256(posted.identity_bytes()).hexdigest()
         if posted.delivery_id is not None:
             known = await self._store.mail.delivery(thread, posted.delivery_id)
             if known is not None:
@@ -141,7 +141,7 @@ class Dispatcher:
 
     async def _keep(self, thread: ThreadKey, posted: MessageInput, digest: str) -> QueuedDelivery | DeliveryRecord:
         """The letter; or the record of another, that was quicker with the same id."""
-        if posted.named and posted.message["id"] in (await self._engine.history(thread))[0].ids():
+        if posted.has_client_id and posted.message["id"] in (await self._engine.history(thread))[0].known_ids():
             raise _known_message(posted.message["id"])
         content = content_of(posted.message, posted.forwarded_props)
         names = posted.delivery_id or uuid4().hex, posted.message["id"]
@@ -269,9 +269,11 @@ class Dispatcher:
         agent = self._agents[thread.agent]
         newest = await self._store.thread_runs(*thread, 1)
         history = await read_history(self._store, *thread)
-        if delivery.record.message_id in history.ids() and (run_id := await brought_by(self._store, delivery.record)):
+        if delivery.record.message_id in history.known_ids() and (
+            run_id := await brought_by(self._store, delivery.record)
+        ):
             raise AlreadyInRun(run_id)
-        turn = as_turn(delivery.message, delivery.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
+        turn = to_turn(delivery.message, delivery.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
         before = [message for message in history.messages if message["id"] != delivery.record.message_id]
         turn = replace(turn, messages=[*before, *turn.messages], state=history.state)
         await self._receipts.begin(delivery, turn.run_id)

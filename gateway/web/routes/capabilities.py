@@ -15,9 +15,9 @@ from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import known_model
-from gateway.web.disconnect import while_there
-from gateway.web.forward import from_there
-from gateway.web.routes.capabilities_stream import Feeding, wants_feed
+from gateway.web.disconnect import run_until_disconnect
+from gateway.web.forward import forward
+from gateway.web.routes.capabilities_stream import CapabilityFeedResponse, accepts_feed
 
 NOT_KEPT = {"cache-control": "no-store"}
 
@@ -28,11 +28,11 @@ async def show(request: Request) -> ASGIApp:
     agent = gateway.agents[request.path_params["agent"]]
     if agent.driver is not None and not agent.driver.probed:
         await _probe(gateway, agent, request)
-    if wants_feed(request):
+    if accepts_feed(request):
         return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
         return answer(request, render("agui", await gateway.snapshots.current(agent), agent.definition))
-    if _is_of_its_file(request) and (answered := await from_there(request, agent)) is not None:
+    if _is_of_its_file(request) and (answered := await forward(request, agent)) is not None:
         return answered
     key = _key(agent, request)
     current = await gateway.capability_source.current(key)
@@ -52,7 +52,7 @@ def _feed(gateway: Gateway, agent: Agent, request: Request) -> ASGIApp:
     key = _key(agent, request)
     if request.method == "HEAD":
         return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
-    return Feeding(gateway, key, request)
+    return CapabilityFeedResponse(gateway, key, request)
 
 
 def _key(agent: Agent, request: Request) -> Key:
@@ -70,7 +70,7 @@ def _key(agent: Agent, request: Request) -> Key:
 
 async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
     if is_true(request.query_params.get("probe")):
-        await while_there(request, partial(gateway.agents.wait_until_probed, agent))
+        await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
     else:
         gateway.agents.probe_soon(agent)
 

@@ -63,7 +63,7 @@ async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read(await read_json_body(request, gateway.settings))
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     started = await begin(gateway, _agent(gateway, request), turn, request.state.principal)
     leave = turn.options.on_disconnect or "continue"
     return stream_run(gateway, started, request, on_disconnect=stopper(gateway, started) if leave == "cancel" else None)
@@ -72,7 +72,7 @@ async def run(request: Request) -> ASGIApp:
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read(await read_json_body(request, gateway.settings))
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     agent = _agent(gateway, request)
     reader = await _thread_reader(
         gateway, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn

@@ -1,7 +1,7 @@
-"""Messages to a thread, without a run around them, and the thread's feed, which tells what became of each.
+"""Messages to a thread outside of a run, and the thread's feed, which reports what became of each.
 
-POST /agents/{agent}/threads/{thread}/messages   accepted, with a receipt; or refused before anything is kept
-GET  /agents/{agent}/threads/{thread}/events     Agent Relay's session events, numbered, from where you were
+POST /agents/{agent}/threads/{thread}/messages   accepted, with a receipt; or refused before anything is stored
+GET  /agents/{agent}/threads/{thread}/events     Agent Relay's session events, numbered, after the last one you have
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gateway.agui.message_input import MessageInput, as_turn, read
+from gateway.agui.message_input import MessageInput, read_message_input, to_turn
 from gateway.capabilities.check import DROPPED
 from gateway.capabilities.versions import Key
 from gateway.capabilities.views.relay import STEERING
-from gateway.encode.negotiate import ENCODERS
-from gateway.encode.sse import CONTENT_TYPE
+from gateway.encode import sse
 from gateway.errors import NotCapable
 from gateway.registry.agents import Agent
 from gateway.runs.readiness import Precondition
@@ -33,25 +32,26 @@ from gateway.web.routes.runs import after_number, checked
 log = logging.getLogger(__name__)
 
 
-async def take_up(gateway: Gateway) -> None:
-    """From here on messages are delivered: first those that the last gateway left."""
+async def start_delivery(gateway: Gateway) -> None:
+    """Begins to deliver messages, first those that an earlier gateway process left in the store."""
 
-    async def begin(agent: Agent, turn: Turn, principal: str, calm: Precondition) -> Run:
+    async def begin(agent: Agent, turn: Turn, principal: str, precondition: Precondition) -> Run:
         turn = replace(turn, hops=(gateway.id,))
-        with agent.held():  # it may be replaced meanwhile
-            return await gateway.engine.start(agent, await checked(gateway, agent, turn, principal), principal, calm)
+        with agent.held():  # It may be replaced meanwhile.
+            turn = await checked(gateway, agent, turn, principal)
+            return await gateway.engine.start(agent, turn, principal, precondition)
 
-    if left := await gateway.dispatcher.start(begin):
-        log.info("%d message(s) waited for their threads when the last gateway ended", left)
+    if count := await gateway.dispatcher.start(begin):
+        log.info("%d message(s) waited for their threads when the last gateway ended", count)
 
 
 async def post(request: Request) -> Response:
-    """202: it will be delivered, or the feed tells why not."""
-    gateway, agent, thread = _places(request)
-    posted = read(await read_json_body(request, gateway.settings))
-    await _hold(gateway, agent, thread, posted)
-    record = await gateway.dispatcher.accept(thread, posted)
-    told = {
+    """202: the message will be delivered, or the thread's feed reports why not."""
+    gateway, agent, thread = _resolve(request)
+    message = read_message_input(await read_json_body(request, gateway.settings))
+    await _check_message(gateway, agent, thread, message)
+    record = await gateway.dispatcher.accept(thread, message)
+    receipt = {
         "deliveryId": record.delivery_id,
         "messageId": record.message_id,
         "status": record.status,
@@ -59,42 +59,45 @@ async def post(request: Request) -> Response:
         "runId": record.run_id,
         "reason": record.reason,
     }
-    return JSONResponse({key: value for key, value in told.items() if value is not None}, 202)
+    return JSONResponse({key: value for key, value in receipt.items() if value is not None}, 202)
 
 
-def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
+def _resolve(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
     return gateway, agent, ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
 
 
-async def _hold(gateway: Gateway, agent: Agent, thread: ThreadKey, posted: MessageInput) -> None:
-    """Against the snapshot, as a run is; but a message is taken whole or not at all. Raises `NotCapable`."""
+async def _check_message(gateway: Gateway, agent: Agent, thread: ThreadKey, message: MessageInput) -> None:
+    """Checks the message against the snapshot, as a run is checked. But where a run goes on without the content that
+    the agent does not take, a message is refused as a whole. Raises `NotCapable`."""
     _ = agent.ready
-    turn = as_turn(posted.message, posted.forwarded_props, thread.thread_id, "posted")
+    turn = to_turn(message.message, message.forwarded_props, thread.thread_id, "posted")
     for notice in (await checked(gateway, agent, turn, thread.principal)).warnings:
         if notice.code == DROPPED:
             pointer = notice.pointer.replace("/messages/0", "/message", 1)
             raise NotCapable(notice.message.replace(notice.pointer, pointer, 1), **notice.detail, pointer=pointer)
-    if posted.delivery == "next-tool-call":
-        await _hold_steering(gateway, thread, posted)
+    if message.delivery == "next-tool-call":
+        await _check_steering(gateway, thread, message)
 
 
-async def _hold_steering(gateway: Gateway, thread: ThreadKey, posted: MessageInput) -> None:
+async def _check_steering(gateway: Gateway, thread: ThreadKey, message: MessageInput) -> None:
+    """Raises `NotCapable` if the agent cannot take this message while its turn is running."""
     snapshot = (await gateway.capability_source.current(Key(*thread))).snapshot
-    instead = "Post it with the delivery on-idle or immediate."
+    hint = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
-        said = f"{STEERING} is {'false' if snapshot.get(STEERING) is False else 'not known'}"
+        state = "false" if snapshot.get(STEERING) is False else "not known"
+        source = snapshot.who(STEERING)
         raise NotCapable(
-            f"{thread.agent!r} takes no message while its turn is under way: {said}, said by {snapshot.who(STEERING)}. "
-            + instead,
+            f"{thread.agent!r} takes no message while its turn is running: {STEERING} is {state}, "
+            f"according to {source}. {hint}",
             capability=STEERING,
-            source=snapshot.who(STEERING),
+            source=source,
             pointer="/delivery",
         )
-    if not posted.plain:
+    if not message.is_plain_text:
         raise NotCapable(
-            f"a turn under way takes text only, and this message has other parts. {instead}",
+            f"a turn that is running takes text only, and this message has other parts. {hint}",
             capability=STEERING,
             source="gateway",
             pointer="/message/content",
@@ -102,20 +105,22 @@ async def _hold_steering(gateway: Gateway, thread: ThreadKey, posted: MessageInp
 
 
 async def events(request: Request) -> ASGIApp:
-    """What is kept above `Last-Event-ID` or `?after=`, then what happens, as long as the client stays."""
-    gateway, _, thread = _places(request)
+    """The stored events above `Last-Event-ID` or `?after=`, then new ones until the client disconnects."""
+    gateway, _, thread = _resolve(request)
     after = after_number(request)
     if request.method == "HEAD":
-        return Response(headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)
-    return Reading(gateway, thread, after)
+        return Response(headers={"cache-control": "no-store"}, media_type=sse.CONTENT_TYPE)
+    return ThreadFeedResponse(gateway, thread, after)
 
 
-class Reading:
-    """An ASGI response that lasts as long as its client stays."""
+class ThreadFeedResponse:
+    """An ASGI response that lasts until the client disconnects or the gateway stops."""
 
     def __init__(self, gateway: Gateway, thread: ThreadKey, after: int) -> None:
-        self._gateway, self._thread, self._after = gateway, thread, after
+        self._gateway = gateway
+        self._thread = thread
+        self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._gateway.feeds.read(self._thread, self._after) as reader:
-            await EventStream(reader, ENCODERS["sse"], self._gateway.settings)(scope, receive, send)
+            await EventStream(reader, sse.ENCODER, self._gateway.settings)(scope, receive, send)

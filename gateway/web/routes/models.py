@@ -13,7 +13,7 @@ from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import known_model
-from gateway.web.disconnect import while_there
+from gateway.web.disconnect import run_until_disconnect
 
 REFRESH_LIMIT = 90.0
 """An agent may have to start first, and to ask its providers."""
@@ -64,7 +64,7 @@ async def refresh(request: Request) -> Response:
     agent = _agent(request)
     try:
         with anyio.fail_after(REFRESH_LIMIT):
-            listed = await while_there(request, agent.ready.models)
+            listed = await run_until_disconnect(request, agent.ready.models)
     except TimeoutError:
         detail = f"the agent did not list its models within {REFRESH_LIMIT:g} seconds"
         raise AgentFault(detail, code="AGENT_STALLED") from None

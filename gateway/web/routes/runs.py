@@ -14,7 +14,8 @@ from gateway.agui import inbound
 from gateway.capabilities.check import check
 from gateway.capabilities.model_choice import choose as choose_model
 from gateway.drivers.probe import find
-from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
+from gateway.encode.base import Encoder
+from gateway.encode.negotiate import default_encoder, negotiate
 from gateway.errors import BadInput, Conflict, Refused
 from gateway.registry.agents import Agent
 from gateway.runs.run import Run
@@ -31,7 +32,7 @@ async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    turn = replace(inbound.read(await read_json_body(request, gateway.settings)), hops=hops(gateway, request))
+    turn = replace(inbound.read_run_input(await read_json_body(request, gateway.settings)), hops=hops(gateway, request))
     run = await begin(gateway, agent, turn, request.state.principal)
     leave = turn.options.on_disconnect or "cancel"
     return stream_run(gateway, run, request, on_disconnect=stopper(gateway, run) if leave == "cancel" else None)
@@ -89,12 +90,14 @@ def stopper(gateway: Gateway, run: Run) -> DisconnectCallback:
 
 def stream_run(gateway: Gateway, run: Run, request: Request, on_disconnect: DisconnectCallback | None) -> EventStream:
     legacy = run.turn.protocol_version is None
-    return EventStream(run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, on_disconnect=on_disconnect)
+    return EventStream(
+        run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, on_disconnect=on_disconnect
+    )
 
 
 def choose(request: Request, legacy: bool) -> Encoder:
-    """Older clients cannot read half of the events in protobuf."""
-    return ENCODERS["sse"] if legacy else negotiate(request.headers.get("accept"))
+    """A client from before AG-UI 1.0 gets the default: the binary format lacks half of the events that it reads."""
+    return default_encoder() if legacy else negotiate(request.headers.get("accept"))
 
 
 async def attach(request: Request) -> ASGIApp:

@@ -156,7 +156,9 @@ class Thread:
 
     def idle(self) -> None:
         """Waits until nothing is under way, or waits."""
-        eventually(lambda: self.gateway.client.get(self.path, headers=self.headers).json().get("pendingRunId", 1) is None)
+        eventually(
+            lambda: self.gateway.client.get(self.path, headers=self.headers).json().get("pendingRunId", 1) is None
+        )
 
 
 def _events(response: httpx.Response) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord
 from gateway.store.memory import MemoryStore
 from gateway.turn import Answer, Turn
-from gateway.web.routes.messages import take_up
+from gateway.web.routes.messages import start_delivery
 
 LIMIT = 20.0
 ME = "me"
@@ -119,7 +119,7 @@ class Scene:
 
     async def post(self, name: str, delivery: str = "on-idle") -> DeliveryRecord:
         body = {"message": {"id": name, "content": f"the words of {name}"}, "delivery": delivery, "deliveryId": name}
-        return await self.gateway.dispatcher.accept(self.thread, message_input.read(dumps(body)))
+        return await self.gateway.dispatcher.accept(self.thread, message_input.read_message_input(dumps(body)))
 
     async def run(self, name: str) -> Run:
         """Of another client's."""
@@ -176,5 +176,5 @@ async def scene(store: Store | None = None, **settings: Any) -> AsyncIterator[Sc
         ) as it:
             driver = PlayedDriver()
             it.agents["played"].driver = driver
-            await take_up(it)
+            await start_delivery(it)
             yield Scene(it, driver, ThreadKey("played", "t", ME))

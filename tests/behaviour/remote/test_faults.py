@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway.drivers.remote.driver import CAPABILITIES_LIMIT
-from gateway.encode.protobuf.encoder import frames
+from gateway.encode.protobuf.encoder import encode_frames
 from gateway.events import Wire
 from gateway.jsonio import dumps
 from tests.agui.replay import accepted
@@ -69,7 +69,7 @@ BROKEN: dict[str, tuple[Scene, str, str]] = {
     "nothing": (says(), "AGENT_DIED", "without RUN_FINISHED"),
     "an end in the middle": (says(BEGUN), "AGENT_DIED", "without RUN_FINISHED"),
     "half an event": (says(BEGUN, HALF), "AGENT_DIED", "without RUN_FINISHED"),
-    "half a frame": (says(frames([STARTED, OPENED, WORD])[:-3], kind=PROTOBUF), "AGENT_ERROR", "inside a frame"),
+    "half a frame": (says(encode_frames([STARTED, OPENED, WORD])[:-3], kind=PROTOBUF), "AGENT_ERROR", "inside a frame"),
     "no JSON": (says(BEGUN, b"data: {nonsense\n\n"), "AGENT_PROTOCOL_ERROR", "not JSON"),
     "no object": (says(BEGUN, b"data: [1]\n\n"), "AGENT_PROTOCOL_ERROR", "no object"),
     "no UTF-8": (says(BEGUN, lines(WORD).replace(b"word", b"\xff\xfe")), "AGENT_PROTOCOL_ERROR", "not JSON"),

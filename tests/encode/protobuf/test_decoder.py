@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.encode.protobuf import encoder
-from gateway.encode.protobuf.decoder import Frames, decode
+from gateway.encode.protobuf.decoder import FrameDecoder, decode
 from gateway.encode.protobuf.pb import ag_ui_pb2
-from gateway.encode.protobuf.tables import LIMIT, varint
+from gateway.encode.protobuf.tables import MAX_FRAME_BYTES, varint
 from gateway.errors import AgentFault, EventTooLarge
 from tests.encode.vectors import VECTORS, Vector
 from tests.encode.wire_events import tried_briefly
@@ -34,8 +34,8 @@ def field(number: int, wire_type: int, content: bytes) -> bytes:
     return varint(number << 3 | wire_type) + content
 
 
-STEP = encoder.frame({"type": "STEP_STARTED", "stepName": "s"})[4:]
-OTHER = encoder.frame({"type": "STEP_FINISHED", "stepName": "s"})[4:]
+STEP = encoder.encode_frame({"type": "STEP_STARTED", "stepName": "s"})[4:]
+OTHER = encoder.encode_frame({"type": "STEP_FINISHED", "stepName": "s"})[4:]
 UNKNOWN = field(99, 2, b"\x02hi")
 
 
@@ -144,9 +144,9 @@ EVENTS = [vector.decoded for vector in VECTORS]
 
 
 def read(*pieces: bytes) -> list[dict[str, Any]]:
-    frames = Frames()
-    events = [event for piece in pieces for event in frames.feed(piece)]
-    frames.eof()
+    decoder = FrameDecoder()
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+    decoder.eof()
     return events
 
 
@@ -168,10 +168,10 @@ def test_a_stream_cut_anywhere_gives_the_same_events(cuts: list[int]) -> None:
 
 @pytest.mark.parametrize("left", [1, 4, 5, len(VECTORS[0].frame) - 1])
 def test_a_stream_that_ends_inside_a_frame_is_the_agents_fault(left: int) -> None:
-    frames = Frames()
-    assert frames.feed(VECTORS[1].frame + VECTORS[0].frame[:left]) == [VECTORS[1].decoded]
+    decoder = FrameDecoder()
+    assert decoder.feed(VECTORS[1].frame + VECTORS[0].frame[:left]) == [VECTORS[1].decoded]
     with pytest.raises(AgentFault, match=f"ended inside a frame, {left} bytes"):
-        frames.eof()
+        decoder.eof()
 
 
 def test_an_empty_stream_ends_well() -> None:
@@ -180,14 +180,14 @@ def test_an_empty_stream_ends_well() -> None:
 
 def test_a_frame_of_length_zero_is_the_agents_fault() -> None:
     with pytest.raises(AgentFault, match="its length is zero"):
-        Frames().feed(b"\0\0\0\0")
+        FrameDecoder().feed(b"\0\0\0\0")
 
 
 def test_a_frame_announced_too_large_is_refused_before_it_comes() -> None:
-    assert Frames().feed((LIMIT - 4).to_bytes(4, "big")) == []
+    assert FrameDecoder().feed((MAX_FRAME_BYTES - 4).to_bytes(4, "big")) == []
     with pytest.raises(EventTooLarge) as caught:
-        Frames().feed((LIMIT - 3).to_bytes(4, "big"))
-    assert caught.value.extra == {"size": LIMIT + 1, "limit": LIMIT}
+        FrameDecoder().feed((MAX_FRAME_BYTES - 3).to_bytes(4, "big"))
+    assert caught.value.extra == {"size": MAX_FRAME_BYTES + 1, "limit": MAX_FRAME_BYTES}
 
 
 def test_an_event_newer_than_ours_is_skipped() -> None:
@@ -195,9 +195,9 @@ def test_an_event_newer_than_ours_is_skipped() -> None:
 
 
 def test_events_before_a_fault_are_given_first() -> None:
-    frames = Frames()
-    assert frames.feed(VECTORS[0].frame + b"\0\0\0\0" + VECTORS[1].frame) == [VECTORS[0].decoded]
+    decoder = FrameDecoder()
+    assert decoder.feed(VECTORS[0].frame + b"\0\0\0\0" + VECTORS[1].frame) == [VECTORS[0].decoded]
     with pytest.raises(AgentFault, match="its length is zero"):
-        frames.feed(b"")
+        decoder.feed(b"")
     with pytest.raises(AgentFault, match="its length is zero"):
-        frames.eof()
+        decoder.eof()

@@ -256,7 +256,7 @@ class Play:
         self._waiting[number] = (talk, params)
         talk.questions.add(number)
         if talk.outbound is not None:
-            talk.runs[-1] += talk.outbound.finished([interrupt(asked) for asked in talk.outbound.asked])
+            talk.runs[-1] += talk.outbound.finished([interrupt(asked) for asked in talk.outbound.open_interrupts])
             talk.outbound = None
 
     def _answered(self, number: Any, result: dict[str, Any]) -> None:

@@ -83,7 +83,7 @@ class Runs:
             return
         self.streams[-1] += self._out.feed([event])
         if isinstance(event, InterruptRequested):
-            asked = self._out.interrupts([interrupt(question) for question in event.questions])
+            asked = self._out.check_interrupts([interrupt(question) for question in event.questions])
             self._suspended = self._out.suspended()
             self._end(self._out.finished(asked))
         elif isinstance(event, TurnFailed):

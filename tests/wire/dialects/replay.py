@@ -42,7 +42,7 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
             interrupts = [{"id": question.id, "reason": question.reason} for question in event.questions]
-            asked = out.interrupts(interrupts)
+            asked = out.check_interrupts(interrupts)
             suspended = out.suspended()
             runs.append(accepted(stream + out.finished(asked)))
             out = Outbound("t", f"r{len(runs)}", f"x{len(runs)}")

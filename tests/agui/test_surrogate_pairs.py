@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.agui.surrogates import SurrogatePairs
+from gateway.agui.deltas import SurrogatePairs
 from gateway.events import Wire
 
 HIGH, LOW = "\ud83d", "\ude00"
@@ -19,9 +19,9 @@ END: Wire = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 def test_the_first_half_waits_for_the_second() -> None:
     pairs = SurrogatePairs()
     assert pairs.feed([text("a" + HIGH)]) == [text("a")]
-    assert pairs.holding
+    assert pairs.has_half
     assert pairs.feed([text(LOW + "b")]) == [text(FACE + "b")]
-    assert not pairs.holding
+    assert not pairs.has_half
 
 
 def test_a_delta_that_is_only_the_first_half_is_no_event_yet() -> None:
