@@ -44,7 +44,7 @@ class CapabilityChanges:
         facts = await _facts(self._capability_source, self._key)
         if facts == self._facts:
             return []
-        shown = await self._capability_source.look(self._key)
+        shown = await self._capability_source.render(self._key)
         known, self._facts, self._shown = self._shown, facts, shown
         if shown.version == known.version:
             return []
@@ -58,14 +58,14 @@ async def notice(capability_source: SnapshotSource | None, thread: ThreadKey) ->
     key = Key(thread.agent, thread.thread_id, thread.principal)
     with anyio.move_on_after(LIMIT):
         return CapabilityChanges(
-            capability_source, key, await _facts(capability_source, key), await capability_source.look(key)
+            capability_source, key, await _facts(capability_source, key), await capability_source.render(key)
         )
     return None
 
 
 async def _facts(capability_source: SnapshotSource, key: Key) -> Any:
-    own = capability_source.own(key) or {}
-    return await capability_source.facts(key.agent), {
+    own = capability_source.read_key_facts(key) or {}
+    return await capability_source.read_agent_facts(key.agent), {
         path: value for path, value in own.items() if not QUIET.match(path)
     }
 

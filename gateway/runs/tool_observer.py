@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.capabilities.session_tools import LISTED, SEEN, SERVERS, escaped
+from gateway.capabilities.session_tools import LISTED_TOOLS, SEEN_TOOLS, SERVERS, escape_segment
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import Known, Using
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
@@ -53,7 +53,7 @@ class ObservedSession:
             self._known = known, layer
         if not layer and not self._seen.any:
             return self._session.session_layer
-        return {**self._session.session_layer, **layer, **({SEEN: [*self._seen.names]} if self._seen.any else {})}
+        return {**self._session.session_layer, **layer, **({SEEN_TOOLS: [*self._seen.names]} if self._seen.any else {})}
 
     async def start(self, turn: Turn) -> LiveTurn:
         self._servers.again()
@@ -68,7 +68,7 @@ class ObservedSession:
 
 
 def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
-    state, place = known.state, f"{SERVERS}{escaped(name)}"
+    state, place = known.state, f"{SERVERS}{escape_segment(name)}"
     yield f"{place}.status", state.status
     yield f"{place}.transport", known.transport
     if state.reason is not None:
@@ -76,7 +76,7 @@ def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
     if state.status == "connected":
         yield f"{place}.tools", len(state.listing.tools)
         yield f"{place}.complete", state.listing.complete
-        yield f"{place}{LISTED}", state.listing.tools
+        yield f"{place}{LISTED_TOOLS}", state.listing.tools
 
 
 @dataclass(slots=True)

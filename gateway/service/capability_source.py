@@ -43,17 +43,17 @@ class CapabilitySource:
         self._agents, self._engine, self._control = agents, engine, control
         self._snapshots, self._changes = snapshots, changes
 
-    async def facts(self, agent: str) -> Any:
+    async def read_agent_facts(self, agent: str) -> Any:
         return await self._snapshots.facts(self._agents[agent])
 
-    def own(self, key: Key) -> Any:
+    def read_key_facts(self, key: Key) -> Any:
         session_layer = self.session_layer(key)
         own = None if session_layer is None else dict(session_layer)  # the session may go on writing into its own
         if key.view != relay.NAME or (thread := _thread(key)) is None:
             return own
         return own, self._control.under_way(thread), monotonic() // STORE_AGAIN
 
-    async def look(self, key: Key) -> RenderedSnapshot:
+    async def render(self, key: Key) -> RenderedSnapshot:
         agent = self._agents[key.agent]
         return render(key.view, await self.current(key), agent.definition, explain=key.explain)
 
@@ -62,7 +62,7 @@ class CapabilitySource:
         model = None if key.model is None else known_model(agent, key.model)
         standing = await self._standing(key, agent) if key.view == relay.NAME else None
         current = await self._snapshots.of(agent, model, self.session_layer(key) or await self._remembered(key, agent))
-        return current if standing is None else replace(current, standing=standing)
+        return current if standing is None else replace(current, thread_status=standing)
 
     async def _standing(self, key: Key, agent: Agent) -> relay.ThreadStatus | None:
         if agent.seen is None:
@@ -82,11 +82,11 @@ class CapabilitySource:
         session = None if thread is None else self._engine.session(thread)
         return None if session is None else session.session_layer
 
-    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
+    async def keep_fresh(self, agent: str, on_first: Callable[[], None]) -> None:
         attention = Attention(agent, self._agents, self._changes)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(attention.glance_for_ever)
-            await attention.look_for_ever(looked)
+            await attention.look_for_ever(on_first)
 
 
 def _thread(key: Key) -> ThreadKey | None:
@@ -106,7 +106,7 @@ class Attention:
 
     async def look_for_ever(self, looked: Callable[[], None]) -> None:
         while True:
-            beat = self._changes.beat(self._name)
+            beat = self._changes.count(self._name)
             self._glanced = await self._glance()
             with CancelScope() as self._looking:
                 await self._look()

@@ -108,7 +108,7 @@ class Snapshots:
                 *probe_layer(agent.seen),
                 *wait_until_probed(agent, told),
             )
-            layers = tuple(one.since(() if known is None else known.layers) for one in said)
+            layers = tuple(one.keep_date(() if known is None else known.layers) for one in said)
             known = AgentFacts(agent.definition, mark, agent.seen, layers, told, _current(layers))
             self._known[agent.definition.id] = known
         return known
@@ -137,7 +137,7 @@ def _with(
         layers += session_layers(known.definition, session_layer, known.layers, limits)
     if limits is not None:
         layers.append(limits)
-    return _current([said.since(before) for said in layers], model)
+    return _current([said.keep_date(before) for said in layers], model)
 
 
 def _current(layers: Sequence[LayerStatement], model: Model | None = None) -> SnapshotEntry:

@@ -186,11 +186,17 @@ class ThreadEvents:
             channel.telling = False
 
     async def _tell_standing(self, thread: ThreadKey, channel: Channel, standing: ThreadStatus) -> None:
-        if not standing.live:
+        if not standing.has_live_run:
             if channel.followed is not None:
                 await channel.followed.wait()  # first what the run did, then that it is over
             known = await self._statuses.of(thread)
-            standing = replace(known, live=False, starting=False, parked=standing.parked, left=standing.left)
+            standing = replace(
+                known,
+                has_live_run=False,
+                is_starting=False,
+                is_parked=standing.is_parked,
+                last_outcome=standing.last_outcome,
+            )
         status = relay.status(standing, self._availability(thread.agent))
         if status is not None and status != channel.status:
             before, channel.status = channel.status, status

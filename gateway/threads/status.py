@@ -19,12 +19,14 @@ class ThreadStatuses:
         """What the store knows first, for what is under way may change meanwhile."""
         known = await self._store.thread(*thread) is not None
         asked = known and bool(await self._engine.open_interrupts(thread))
-        return replace(self.under_way(thread), known=known, asked=asked)
+        return replace(self.under_way(thread), exists=known, has_open_interrupt=asked)
 
     def under_way(self, thread: ThreadKey) -> ThreadStatus:
         """As much of it as is known without the store."""
         run = self._engine.live_run(thread)
         if run is None:
-            return ThreadStatus(parked=self._engine.waiting_run(thread) is not None, left=self._engine.left(thread))
+            return ThreadStatus(
+                is_parked=self._engine.waiting_run(thread) is not None, last_outcome=self._engine.left(thread)
+            )
         starting = run.phase is Phase.QUEUED and self._engine.session(thread) is None
-        return ThreadStatus(live=True, starting=starting)
+        return ThreadStatus(has_live_run=True, is_starting=starting)

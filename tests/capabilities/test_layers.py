@@ -58,7 +58,7 @@ def test_a_model_s_word_beats_the_agent_s() -> None:
     assert (found.get("reasoning.supported"), found.get("reasoning.streaming")) == (False, False)
     assert found.get("custom.mux.thinkingEffortLevels") == []
     assert found.get("custom.mux.supportsThinkingBudgetTokens") is False
-    assert found.who("reasoning.supported") == "model (otter.toml: models.otter-2-small)"
+    assert found.source_of("reasoning.supported") == "model (otter.toml: models.otter-2-small)"
     assert found.explain()["reasoning.supported"]["overridden"][0]["layer"] == "profile"
 
 
@@ -130,7 +130,7 @@ def test_who_lists_a_model_is_its_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learned", "name"),
+    ("session_layer", "name"),
     [
         ({}, None),
         ({"custom.session.models.current": "x"}, "x"),

@@ -86,7 +86,7 @@ def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
     for said in in_order(layers)[-1:]:
         for path, value in said.values.items():
             if value != {}:
-                assert (snapshot.get(path), snapshot.who(path)) == (value, f"{said.layer} ({said.source})")
+                assert (snapshot.get(path), snapshot.source_of(path)) == (value, f"{said.layer} ({said.source})")
 
 
 @steady
@@ -172,8 +172,8 @@ def test_where_a_value_meets_an_object_the_later_one_stands() -> None:
     }
 
 
-def test_nobody_is_who_said_what_nobody_said() -> None:
-    assert (merge([]).get("tools.supported"), merge([]).who("tools.supported")) == (None, "nobody")
+def test_the_source_of_what_no_layer_states_is_unknown() -> None:
+    assert (merge([]).get("tools.supported"), merge([]).source_of("tools.supported")) == (None, "unknown")
 
 
 def test_a_layer_that_is_not_one_is_a_defect() -> None:

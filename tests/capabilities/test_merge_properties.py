@@ -86,8 +86,8 @@ def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers:
     view = relay.view(snapshot)
     view.pop("status", None)
     assert same(snapshot.tree()["custom"]["relay"], view)
-    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PLACE)}
-    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PLACE)}
+    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PREFIX)}
+    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PREFIX)}
     assert same(others, merged)
 
 

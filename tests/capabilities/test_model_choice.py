@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.model_choice import choose
+from gateway.capabilities.model_choice import choose_model
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.errors import NotCapable
@@ -26,25 +26,25 @@ def asking(name: str | None, *, strict: bool = False) -> Turn:
 
 def refused(definition: AgentDefinition, turn: Turn, registry: ModelRegistry | None = None) -> dict[str, Any]:
     with pytest.raises(NotCapable) as caught:
-        choose(turn, definition, registry or ModelRegistry(definition))
+        choose_model(turn, definition, registry or ModelRegistry(definition))
     return caught.value.problem()
 
 
 def test_a_run_that_asks_for_none_gets_none() -> None:
     turn = asking(None)
-    assert choose(turn, OTTER, ModelRegistry(OTTER)) == (turn, None)
+    assert choose_model(turn, OTTER, ModelRegistry(OTTER)) == (turn, None)
 
 
 def test_an_id_is_taken_as_it_is() -> None:
     turn = asking("otter-2-large")
-    chosen, model = choose(turn, OTTER, ModelRegistry(OTTER))
+    chosen, model = choose_model(turn, OTTER, ModelRegistry(OTTER))
     assert chosen is turn
     assert model is OTTER.models[0]
 
 
 @pytest.mark.parametrize("name", ["large", "BIG"])
 def test_an_alias_goes_to_the_agent_as_the_id_it_stands_for(name: str) -> None:
-    chosen, model = choose(asking(name), OTTER, ModelRegistry(OTTER))
+    chosen, model = choose_model(asking(name), OTTER, ModelRegistry(OTTER))
     assert (chosen.options.model, model) == ("otter-2-large", OTTER.models[0])
     assert chosen.warnings == ()
 
@@ -52,11 +52,11 @@ def test_an_alias_goes_to_the_agent_as_the_id_it_stands_for(name: str) -> None:
 @pytest.mark.parametrize(("driver", "given"), [("cli", "otter-2-small"), ("acp", "otter-s")])
 def test_what_the_agent_calls_it_is_the_command_line_s_concern_there_alone(driver: str, given: str) -> None:
     agent = otter(options=("model",), driver=driver)
-    assert choose(asking("small"), agent, ModelRegistry(agent))[0].options.model == given
+    assert choose_model(asking("small"), agent, ModelRegistry(agent))[0].options.model == given
 
 
 def test_a_deprecated_model_is_had_with_a_warning() -> None:
-    chosen, model = choose(asking("otter-1"), OTTER, ModelRegistry(OTTER))
+    chosen, model = choose_model(asking("otter-1"), OTTER, ModelRegistry(OTTER))
     assert model is OTTER.models[2]
     [notice] = chosen.warnings
     assert (notice.code, notice.pointer) == ("MODEL_DEPRECATED", "/forwardedProps/gateway/model")
@@ -83,7 +83,7 @@ def test_a_name_that_could_be_several_is_refused_with_all_of_them() -> None:
 
 
 def test_where_models_come_from_elsewhere_a_name_is_handed_on_with_a_warning() -> None:
-    chosen, model = choose(asking("eve/whale"), OPEN, ModelRegistry(OPEN))
+    chosen, model = choose_model(asking("eve/whale"), OPEN, ModelRegistry(OPEN))
     assert (chosen.options.model, model) == ("eve/whale", None)
     [notice] = chosen.warnings
     assert notice.code == "MODEL_UNKNOWN" and "as it is" in notice.message
@@ -95,15 +95,15 @@ def test_once_the_agent_has_listed_them_there_are_no_others() -> None:
     registry.refreshed([{"id": "eve/orca"}], NOW)
     problem = refused(OPEN, asking("eve/whale"), registry)
     assert problem["source"] == "what the agent lists"
-    assert choose(asking("orca"), OPEN, registry)[0].options.model == "eve/orca"
+    assert choose_model(asking("orca"), OPEN, registry)[0].options.model == "eve/orca"
 
 
 def test_of_an_agent_without_models_nothing_is_known() -> None:
     agent = otter(options=("model",), models=())
     turn = asking("anything")
-    assert choose(turn, agent, ModelRegistry(agent)) == (turn, None)
+    assert choose_model(turn, agent, ModelRegistry(agent)) == (turn, None)
 
 
 def test_an_agent_that_takes_no_model_is_left_to_the_check_of_options() -> None:
     turn = asking("nonsense")
-    assert choose(turn, otter(), ModelRegistry(otter())) == (turn, None)
+    assert choose_model(turn, otter(), ModelRegistry(otter())) == (turn, None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.agui.translate import notice_event
-from gateway.capabilities.check import check
+from gateway.capabilities.check import check_turn
 from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.catalog.capability_table import camel
@@ -56,7 +56,7 @@ def wishing(**wishes: Any) -> Turn:
 
 def refused(turn: Turn, **layers: dict[str, Any]) -> dict[str, Any]:
     with pytest.raises(NotCapable) as caught:
-        check(turn, snapshot(AGENT, **layers), AGENT)
+        check_turn(turn, snapshot(AGENT, **layers), AGENT)
     return caught.value.problem()
 
 
@@ -74,20 +74,20 @@ def test_a_wish_that_the_agent_is_known_not_to_meet_is_refused(name: str, value:
 def test_a_wish_that_it_may_meet_passes(name: str, value: Any, path: str, known: bool | None) -> None:
     asked = wishing(**{name: value})
     told = {} if known is None else {path: known}
-    assert check(asked, snapshot(AGENT, handshake=told), AGENT) is asked
+    assert check_turn(asked, snapshot(AGENT, handshake=told), AGENT) is asked
 
 
 @pytest.mark.parametrize("name", ["skills", "mcp_servers"])
 def test_an_empty_list_wishes_for_nothing(name: str) -> None:
     asked = wishing(**{name: ()})
     no = {"custom.mux.supportsSkills": False, "custom.mux.supportsMCP": False}
-    assert check(asked, snapshot(AGENT, handshake=no), AGENT) is asked
+    assert check_turn(asked, snapshot(AGENT, handshake=no), AGENT) is asked
 
 
 def test_a_session_s_word_counts_before_the_file_s() -> None:
     agent = otter(options=ALL, manifest={"supports_skills": True})
     with pytest.raises(NotCapable, match="said by session"):
-        check(wishing(skills=("x",)), snapshot(agent, session={"custom.mux.supportsSkills": False}), agent)
+        check_turn(wishing(skills=("x",)), snapshot(agent, session={"custom.mux.supportsSkills": False}), agent)
 
 
 # -- the model
@@ -102,10 +102,10 @@ def test_the_limits_of_the_model_are_held_against_it() -> None:
         (old, {"thinking_budget_tokens": 2000}),
     ):
         with pytest.raises(NotCapable, match=model.id) as caught:
-            check(wishing(**wishes), snapshot(AGENT, model_layer(AGENT, model)), AGENT, model)
+            check_turn(wishing(**wishes), snapshot(AGENT, model_layer(AGENT, model)), AGENT, model)
         assert caught.value.problem()["source"] == f"model (otter.toml: models.{model.id})"
     asked = wishing(effort="max", thinking_budget_tokens=2000)
-    assert check(asked, snapshot(AGENT, model_layer(AGENT, large)), AGENT, large) is asked
+    assert check_turn(asked, snapshot(AGENT, model_layer(AGENT, large)), AGENT, large) is asked
 
 
 def test_images_for_a_model_that_takes_none_are_dropped() -> None:
@@ -114,7 +114,7 @@ def test_images_for_a_model_that_takes_none_are_dropped() -> None:
     words = {"type": "text", "text": "What is this?"}
     turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": [image, words]}])
     agent = snapshot(AGENT, model_layer(AGENT, small), profile={"multimodal": {"input": {"image": True}}})
-    checked = check(turn, agent, AGENT, small)
+    checked = check_turn(turn, agent, AGENT, small)
     assert checked.parts == [words]
     assert "said by model (otter.toml: models.otter-2-small)" in checked.warnings[0].message
 
@@ -125,8 +125,8 @@ def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_
     for parts in ([part, part], [part]):  # nothing would be left of the message
         turn = Turn("t", "r", messages=[{"id": "m", "role": "user", "content": parts}])
         with pytest.raises(NotCapable, match="supportsFileAttachments is false"):
-            check(turn, snapshot(agent), agent)
-    assert check(turn, snapshot(agent, handshake={"multimodal.input.file": True}), agent) is turn
+            check_turn(turn, snapshot(agent), agent)
+    assert check_turn(turn, snapshot(agent, handshake={"multimodal.input.file": True}), agent) is turn
 
 
 # -- what a session lists
@@ -140,9 +140,9 @@ MODELS = {"custom.session.models.available": [{"id": "small"}]}
 def test_what_the_session_does_not_list_is_refused_with_what_it_does(wish: Options, listed: Layer) -> None:
     agent = otter(driver="acp", cli=None, models=(), options=("mode", "model"))
     asked = Turn("t", "r", options=wish)
-    assert check(asked, snapshot(agent), agent) is asked, "nobody knows before the session has told"
+    assert check_turn(asked, snapshot(agent), agent) is asked, "nobody knows before the session has told"
     with pytest.raises(NotCapable, match="said by session") as refused:
-        check(asked, merge([profile_layer(agent), LayerStatement("session", "told", listed)]), agent)
+        check_turn(asked, merge([profile_layer(agent), LayerStatement("session", "told", listed)]), agent)
     [offered] = listed.values()
     assert refused.value.extra["known"] == [one["id"] for one in offered]
 
@@ -160,10 +160,10 @@ def test_an_override_of_what_the_file_does_not_name_is_refused() -> None:
 
 def test_an_agent_with_schemas_and_no_mode_for_json_is_given_a_schema() -> None:
     said = {"custom.mux.supportsJsonMode": False, "output.structuredOutput": True}
-    checked = check(wishing(output_format="json"), snapshot(AGENT, handshake=said), AGENT)
+    checked = check_turn(wishing(output_format="json"), snapshot(AGENT, handshake=said), AGENT)
     assert (checked.options.output_format, checked.options.output_schema) == (None, {"type": "object"})
     schema = {"type": "array"}
-    checked = check(wishing(output_format="json", output_schema=schema), snapshot(AGENT, handshake=said), AGENT)
+    checked = check_turn(wishing(output_format="json", output_schema=schema), snapshot(AGENT, handshake=said), AGENT)
     assert (checked.options.output_format, checked.options.output_schema) == (None, schema)
 
 
@@ -171,19 +171,19 @@ def test_an_agent_with_schemas_and_no_mode_for_json_is_given_a_schema() -> None:
 def test_a_mode_for_json_is_used_where_there_is_a_word_for_it(driver: str, format: str | None) -> None:
     agent = otter(options=ALL, driver=driver)
     said = {"custom.mux.supportsJsonMode": True, "output.structuredOutput": True}
-    checked = check(wishing(output_format="json"), snapshot(agent, handshake=said), agent)
+    checked = check_turn(wishing(output_format="json"), snapshot(agent, handshake=said), agent)
     assert checked.options.output_format == format
 
 
 def test_an_agent_that_lists_schemas_alone_may_be_asked_for_json() -> None:
     agent = otter(options=("outputSchema",))
-    checked = check(wishing(output_format="json"), snapshot(agent), agent)
+    checked = check_turn(wishing(output_format="json"), snapshot(agent), agent)
     assert checked.options.output_schema == {"type": "object"}
 
 
 def test_text_is_no_wish_at_all() -> None:
     asked = wishing(output_format="text")
-    assert check(asked, snapshot(AGENT, handshake={"custom.mux.supportsJsonMode": False}), AGENT) is asked
+    assert check_turn(asked, snapshot(AGENT, handshake={"custom.mux.supportsJsonMode": False}), AGENT) is asked
 
 
 # -- MCP
@@ -233,7 +233,7 @@ def test_what_does_not_stream_comes_whole_and_is_told_once(
 ) -> None:
     before = Notice("FIELD_IGNORED", "/x is not known here", "/x")
     asked = Turn("t", "r", options=Options(stream=stream), warnings=(before,))
-    checked = check(asked, snapshot(AGENT, handshake=said), AGENT)
+    checked = check_turn(asked, snapshot(AGENT, handshake=said), AGENT)
     assert checked.warnings[0] is before
     if unsupported is None:
         assert checked is asked
@@ -244,7 +244,7 @@ def test_what_does_not_stream_comes_whole_and_is_told_once(
 
 
 def test_strict_is_not_about_how_the_answer_comes() -> None:
-    checked = check(wishing(strict=True), snapshot(AGENT, handshake=NO_TEXT), AGENT)
+    checked = check_turn(wishing(strict=True), snapshot(AGENT, handshake=NO_TEXT), AGENT)
     assert [notice.code for notice in checked.warnings] == ["STREAM_FALLBACK"]
 
 

@@ -10,7 +10,15 @@ from pydantic import ValidationError
 
 from gateway.capabilities.layers import LayerStatement, model_layer, session_layers
 from gateway.capabilities.merge import merge
-from gateway.capabilities.session_tools import AGENTS_WORD, ITEMS, LISTED, SEEN, SERVERS, SUPPORTED, folded
+from gateway.capabilities.session_tools import (
+    AGENT_SERVERS,
+    ITEMS,
+    LISTED_TOOLS,
+    SEEN_TOOLS,
+    SERVERS,
+    SUPPORTED,
+    fold_session_layer,
+)
 from gateway.capability_paths import unflatten
 from gateway.catalog.models.definition import Model
 from tests.catalog.example_agent import otter
@@ -24,14 +32,16 @@ SUB = {"name": "sub", "description": "Subtracts.", "parameters": SCHEMA}
 def server(name: str, *tools: dict[str, Any], **facts: Any) -> dict[str, Any]:
     """As a session tells of one that is connected."""
     told = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
-    return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {f"{SERVERS}{name}{LISTED}": list(tools)}
+    return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {
+        f"{SERVERS}{name}{LISTED_TOOLS}": list(tools)
+    }
 
 
 def items(
     session_layer: dict[str, Any], *below: dict[str, Any], naming: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """By name. There is none twice."""
-    told = folded(session_layer, below, naming)[ITEMS]
+    told = fold_session_layer(session_layer, below, naming)[ITEMS]
     assert len({item["name"] for item in told}) == len(told)
     return {item["name"]: item for item in told}
 
@@ -53,7 +63,7 @@ def test_a_tool_has_the_name_that_the_agents_file_says() -> None:
 
 @pytest.mark.parametrize("called", ["mcp__calc__add", "calc.add", "calc-add", "calc_add", "calc__add", "mcp_calc_add"])
 def test_a_call_shows_how_the_agent_names_a_servers_tools(called: str) -> None:
-    found = items({**server("calc", ADD, SUB), SEEN: [called]})
+    found = items({**server("calc", ADD, SUB), SEEN_TOOLS: [called]})
     assert list(found) == [called, called.replace("add", "sub")]
     assert all(item["metadata"]["gateway"]["source"] == "mcp" for item in found.values())
 
@@ -73,24 +83,24 @@ def test_two_servers_may_have_a_tool_of_the_same_name() -> None:
 
 
 def test_a_tool_that_was_only_seen_is_marked_so() -> None:
-    found = items({**own("Bash"), SEEN: ["Bash", "Grep"]})
+    found = items({**own("Bash"), SEEN_TOOLS: ["Bash", "Grep"]})
     assert found["Grep"] == {"name": "Grep", "description": "", "metadata": {"gateway": {"source": "seen"}}}
     assert "metadata" not in found["Bash"]
 
 
 def test_what_the_layers_below_list_stays() -> None:
     handshake_layer = {ITEMS: [{"name": "search", "description": "Searches.", "parameters": SCHEMA}]}
-    found = items({**own("search"), SEEN: ["fetch"]}, handshake_layer)
+    found = items({**own("search"), SEEN_TOOLS: ["fetch"]}, handshake_layer)
     assert found["search"] == handshake_layer[ITEMS][0]
     assert list(found) == ["search", "fetch"]
 
 
 def test_a_session_that_knows_of_no_tools_says_nothing_of_them() -> None:
-    assert folded({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
+    assert fold_session_layer({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
 
 
 def test_a_session_that_says_it_has_none_is_believed() -> None:
-    assert folded({ITEMS: []}, [], None)[ITEMS] == []
+    assert fold_session_layer({ITEMS: []}, [], None)[ITEMS] == []
 
 
 @pytest.mark.parametrize(
@@ -98,8 +108,8 @@ def test_a_session_that_says_it_has_none_is_believed() -> None:
     [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
 )
 def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
-    session_layer = {AGENTS_WORD: [{"name": "calc", "status": word}], **server("calc", ADD)}
-    shown = folded(session_layer, (), None)
+    session_layer = {AGENT_SERVERS: [{"name": "calc", "status": word}], **server("calc", ADD)}
+    shown = fold_session_layer(session_layer, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
     assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
     assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
@@ -107,41 +117,43 @@ def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, too
 
 def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
     failed = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = folded({AGENTS_WORD: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
+    shown = fold_session_layer(
+        {AGENT_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None
+    )
     assert shown[f"{SERVERS}calc.status"] == "connected"
-    assert "could not be asked for: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
+    assert "could not be listed: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
     assert [item["name"] for item in shown[ITEMS]] == ["Bash"]
 
 
 def test_a_server_of_the_agents_own_is_told_too() -> None:
-    shown = folded({AGENTS_WORD: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
+    shown = fold_session_layer({AGENT_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
     told = unflatten(shown)["custom"]["gateway"]["mcp"]
     assert told == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
 
 
 def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
     session_layer = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = folded(session_layer, (), None)
+    shown = fold_session_layer(session_layer, (), None)
     assert ITEMS not in shown
     assert shown[f"{SERVERS}calc.reason"] == "it exited with code 3"
 
 
 def test_what_was_folded_in_is_not_shown_beside() -> None:
-    shown = folded({**server("calc", ADD), SEEN: ["Bash"]}, (), None)
-    assert not [path for path in shown if path.endswith(LISTED) or path == SEEN]
+    shown = fold_session_layer({**server("calc", ADD), SEEN_TOOLS: ["Bash"]}, (), None)
+    assert not [path for path in shown if path.endswith(LISTED_TOOLS) or path == SEEN_TOOLS]
 
 
 def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
-    session_layer = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN: ["Grep"]}
+    session_layer = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN_TOOLS: ["Grep"]}
     snapshot = merge(session_layers(OTTER, session_layer, []))
-    assert snapshot.who("custom.session.cwd") == "session (what the session told)"
-    assert snapshot.who(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
+    assert snapshot.source_of("custom.session.cwd") == "session (what the session reported)"
+    assert snapshot.source_of(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
     said = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
-    assert snapshot.who(ITEMS) == said
+    assert snapshot.source_of(ITEMS) == said
 
 
 def test_the_official_model_takes_what_is_told() -> None:
-    session_layer = {**own("Bash"), **server("calc", ADD, SUB), SEEN: ["Grep"]}
+    session_layer = {**own("Bash"), **server("calc", ADD, SUB), SEEN_TOOLS: ["Grep"]}
     tree = merge(session_layers(OTTER, session_layer, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
     assert tools is not None
@@ -178,12 +190,12 @@ def supported(session_layer: dict[str, Any], *below: LayerStatement, model: Laye
 
 
 @pytest.mark.parametrize(
-    ("learned", "source"),
+    ("session_layer", "source"),
     [
         (own("Bash"), "what the agent lists"),
         (server("calc", ADD), "tools/list of its MCP servers"),
-        ({SEEN: ["Bash"]}, "calls that were seen"),
-        ({SEEN: []}, "calls that were seen"),
+        ({SEEN_TOOLS: ["Bash"]}, "calls that were seen"),
+        ({SEEN_TOOLS: []}, "calls that were seen"),
     ],
     ids=["its own list", "a server's", "a call", "a call without a name"],
 )
@@ -197,13 +209,13 @@ def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_laye
 
 
 @pytest.mark.parametrize(
-    "learned", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
+    "session_layer", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
 )
 def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(session_layer: dict[str, Any]) -> None:
     assert supported(session_layer) is None
 
 
 def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:
-    assert supported({SEEN: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session told")
+    assert supported({SEEN_TOOLS: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session reported")
     blunt = LayerStatement("model", "a model without tools", {SUPPORTED: False})
-    assert supported({SEEN: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")
+    assert supported({SEEN_TOOLS: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")

@@ -45,10 +45,10 @@ def leaves_of(view: str, path: str) -> list[str]:
         case "mux":
             return [leaf for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for leaf in paths]
         case "acp":
-            further = leaves_of("mux", acp.FACTS[path]) if path in acp.FACTS else []
-            media = [f"multimodal.input.{acp.MEDIA[path]}"] if path in acp.MEDIA else []
+            further = leaves_of("mux", acp.MUX_NAMES[path]) if path in acp.MUX_NAMES else []
+            media = [f"multimodal.input.{acp.INPUT_NAMES[path]}"] if path in acp.INPUT_NAMES else []
             takes = ["custom.mux.supportsMCP"] if path.startswith("mcp.") else []
-            return list(dict.fromkeys([acp.HERE + path, *further, *media, *takes]))
+            return list(dict.fromkeys([acp.PREFIX + path, *further, *media, *takes]))
         case "relay":
             return list(RELAY.get(path, (f"custom.relay.{path}",)))
     return [f"custom.session.{path}"]

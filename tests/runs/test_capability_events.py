@@ -18,7 +18,7 @@ from gateway.runs import capability_events
 from gateway.runs.capability_events import NAME, notice, telling
 from gateway.runs.thread_state import ThreadKey
 from gateway.turn import Answer
-from tests.capabilities.layer_builders import shown
+from tests.capabilities.layer_builders import render_json
 
 pytestmark = pytest.mark.anyio
 
@@ -33,22 +33,22 @@ class World:
         self.looks = 0
         self.gone = self.hangs = False
 
-    async def facts(self, agent: str) -> Any:
+    async def read_agent_facts(self, agent: str) -> Any:
         if self.hangs:
             await anyio.sleep_forever()
         if self.gone:
             raise NotFound("it is gone")
         return dict(self.agent)
 
-    def own(self, key: Key) -> Any:
+    def read_key_facts(self, key: Key) -> Any:
         assert (key.agent, key.thread, key.principal) == THREAD
         return None if self.session is None else dict(self.session)
 
-    async def look(self, key: Key) -> RenderedSnapshot:
+    async def render(self, key: Key) -> RenderedSnapshot:
         self.looks += 1
-        return shown({"agent": self.agent, "session": self.session})
+        return render_json({"agent": self.agent, "session": self.session})
 
-    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
+    async def keep_fresh(self, agent: str, looked: Callable[[], None]) -> None:
         raise AssertionError("a run does not attend")
 
 
@@ -84,12 +84,12 @@ async def told(world: World, *batches: list[Event]) -> LiveTurn:
 
 async def test_a_session_that_is_opened_is_told_with_the_first_batch() -> None:
     world = World()
-    before = orjson.loads((await world.look(Key(*THREAD))).body)
+    before = orjson.loads((await world.render(Key(*THREAD))).body)
     turn = await told(world, [TextMessageContent("hello")], [TextMessageContent(" you")])
     world.session = {"custom.session.modes.current": "ask"}
     news, word = await turn.next()
     assert isinstance(news, Custom)
-    after = await world.look(Key(*THREAD))
+    after = await world.render(Key(*THREAD))
     assert (news.name, news.value["version"], word) == (NAME, after.version, TextMessageContent("hello"))
     assert jsonpatch.apply_patch(before, news.value["patch"]) == orjson.loads(after.body)
     assert await turn.next() == [TextMessageContent(" you")]
@@ -135,13 +135,13 @@ async def test_what_changes_all_the_time_is_no_change() -> None:
 async def test_each_patch_leads_on_from_the_one_before() -> None:
     world = World()
     turn = await told(world, [MODE], [MODE], [MODE])
-    known = orjson.loads((await world.look(Key(*THREAD))).body)
+    known = orjson.loads((await world.render(Key(*THREAD))).body)
     for mode in ("ask", "auto", "ask"):
         world.session = {"custom.session.modes.current": mode}
         news, _ = await turn.next()
         assert isinstance(news, Custom)
         known = jsonpatch.apply_patch(known, news.value["patch"])
-    assert known == orjson.loads((await world.look(Key(*THREAD))).body)
+    assert known == orjson.loads((await world.render(Key(*THREAD))).body)
 
 
 async def test_an_agent_that_is_removed_meanwhile_does_not_fail_the_run() -> None:

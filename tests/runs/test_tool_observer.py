@@ -10,7 +10,7 @@ import anyio
 import pytest
 from ag_ui.core import ToolCallStartEvent
 
-from gateway.capabilities.session_tools import SEEN
+from gateway.capabilities.session_tools import SEEN_TOOLS
 from gateway.drivers import Opening
 from gateway.drivers.mcp_client import McpServers
 from gateway.events import AguiEvent, Custom, Event, Layer, TextMessageContent, ToolCallStart, TurnEnded
@@ -64,7 +64,7 @@ async def seen(servers: McpServers, *events: Event, tools: tuple[str, ...] = ())
     session = watched(servers, Scripted([*events]))
     live = await session.start(Turn("t", "r", tools=[{"name": name} for name in tools]))
     assert await live.next() == [*events]
-    return session.session_layer.get(SEEN)
+    return session.session_layer.get(SEEN_TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_what_was_seen_in_one_turn_is_known_in_the_next(servers: McpServer
     session = watched(servers, Scripted([ToolCallStart("c", "Bash")], [TurnEnded()], [ToolCallStart("c", "Grep")]))
     for expected in (["Bash"], ["Bash"], ["Bash", "Grep"]):
         await (await session.start(Turn("t", "r"))).next()
-        assert session.session_layer == {"custom.session.cwd": "/", SEEN: expected}
+        assert session.session_layer == {"custom.session.cwd": "/", SEEN_TOOLS: expected}
 
 
 async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: McpServers) -> None:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import SnapshotEntry, render, view_named
+from gateway.capabilities.views import SnapshotEntry, render, resolve_view
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
@@ -63,7 +63,7 @@ def _key(agent: Agent, request: Request) -> Key:
         thread,
         None if thread is None else request.state.principal,
         None if name is None else known_model(agent, name).id,
-        view_named(view, query.get("protocol")),
+        resolve_view(view, query.get("protocol")),
         explain=view == "agui" and is_true(query.get("explain")),
     )
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.agui.message_input import MessageInput, read_message_input, to_turn
-from gateway.capabilities.check import DROPPED
+from gateway.capabilities.check import CONTENT_DROPPED
 from gateway.capabilities.versions import Key
 from gateway.capabilities.views.relay import STEERING
 from gateway.encode import sse
@@ -74,7 +74,7 @@ async def _check_message(gateway: Gateway, agent: Agent, thread: ThreadKey, mess
     _ = agent.ready
     turn = to_turn(message.message, message.forwarded_props, thread.thread_id, "posted")
     for notice in (await checked(gateway, agent, turn, thread.principal)).warnings:
-        if notice.code == DROPPED:
+        if notice.code == CONTENT_DROPPED:
             pointer = notice.pointer.replace("/messages/0", "/message", 1)
             raise NotCapable(notice.message.replace(notice.pointer, pointer, 1), **notice.detail, pointer=pointer)
     if message.delivery == "next-tool-call":
@@ -86,11 +86,10 @@ async def _check_steering(gateway: Gateway, thread: ThreadKey, message: MessageI
     snapshot = (await gateway.capability_source.current(Key(*thread))).snapshot
     hint = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
-        state = "false" if snapshot.get(STEERING) is False else "not known"
-        source = snapshot.who(STEERING)
+        source = snapshot.source_of(STEERING)
+        state = f"false, said by {source}" if snapshot.get(STEERING) is False else "not known"
         raise NotCapable(
-            f"{thread.agent!r} takes no message while its turn is running: {STEERING} is {state}, "
-            f"according to {source}. {hint}",
+            f"{thread.agent!r} takes no message while its turn is running: {STEERING} is {state}. {hint}",
             capability=STEERING,
             source=source,
             pointer="/delivery",

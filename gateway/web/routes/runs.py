@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from gateway.agui import inbound
-from gateway.capabilities.check import check
-from gateway.capabilities.model_choice import choose as choose_model
+from gateway.capabilities.check import check_turn
+from gateway.capabilities.model_choice import choose_model
 from gateway.drivers.probe import find
 from gateway.encode.base import Encoder
 from gateway.encode.negotiate import default_encoder, negotiate
@@ -62,7 +62,7 @@ async def checked(gateway: Gateway, agent: Agent, turn: Turn, principal: str) ->
         await agent.driver.probe()  # to be strict about what it can do, it must have said so
     turn, model = choose_model(turn, agent.definition, agent.models)
     current = await gateway.snapshots.of(agent, model, gateway.session_layer(agent, turn.thread_id, principal))
-    return check(turn, current.snapshot, agent.definition, current.model)
+    return check_turn(turn, current.snapshot, agent.definition, current.model)
 
 
 async def _there(agent: Agent) -> None:

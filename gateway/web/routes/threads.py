@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.option_checks import gate
+from gateway.capabilities.option_checks import check_ability
 from gateway.capabilities.versions import Key
 from gateway.errors import BadInput, NotCapable
 from gateway.jsonio import loads
@@ -65,7 +65,7 @@ async def fork(request: Request) -> Response:
     wish = _object(body).get("threadId", f"fork-{uuid4().hex[:8]}") if body.strip() else f"fork-{uuid4().hex[:8]}"
     if not isinstance(wish, str) or not wish:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
-    gate("fork_session_id", await _snapshot(gateway, thread), agent.definition)
+    check_ability("fork_session_id", await _snapshot(gateway, thread), agent.definition)
     session_id = await gateway.control.fork(agent, thread, wish)
     return JSONResponse({"threadId": wish, "sessionId": session_id}, 201)
 

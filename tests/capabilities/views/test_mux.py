@@ -9,7 +9,7 @@ import pytest
 from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.views import mux
-from gateway.capabilities.views.mux_lookup import fact
+from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.layer_builders import snapshot
@@ -124,8 +124,8 @@ def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None
     agent = otter(models=())
     found = snapshot(agent, handshake={path: value})
     assert mux.view(found, agent)[name] is value
-    assert fact(found, name).said_by == "handshake (handshake's source)"
-    assert fact(found, name).path == path
+    assert find_fact(found, name).source == "handshake (handshake's source)"
+    assert find_fact(found, name).path == path
 
 
 def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:

@@ -122,9 +122,9 @@ def test_how_a_session_comes_back_is_the_agent_s_own_ability() -> None:
 
 
 def test_what_is_so_for_every_session_is_the_gateway_s_own_word() -> None:
-    assert unflatten(relay.LAYER) == {"custom": {"relay": relay.CARRIED}}
+    assert unflatten(relay.LAYER) == {"custom": {"relay": relay.GATEWAY_FIELDS}}
     told = relay.view(merge([LayerStatement("gateway", "what it carries", relay.LAYER)]))
-    assert all(fields.items() <= told[part].items() for part, fields in relay.CARRIED.items())
+    assert all(fields.items() <= told[part].items() for part, fields in relay.GATEWAY_FIELDS.items())
 
 
 def test_a_call_of_the_client_s_own_tools_is_told_of_whoever_takes_them() -> None:
@@ -148,9 +148,9 @@ def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_sta
 def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
     told = {"custom.acp.loadSession": True, relay.STEERING: True}
     explained = relay.with_relay(merge([CARRIES, LayerStatement("handshake", "initialize", told)])).explain()
-    relays = {path: told for path, told in explained.items() if path.startswith(relay.PLACE)}
+    relays = {path: told for path, told in explained.items() if path.startswith(relay.PREFIX)}
     assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}
-    sources = {path.removeprefix(relay.PLACE): leaf["source"] for path, leaf in relays.items()}
+    sources = {path.removeprefix(relay.PREFIX): leaf["source"] for path, leaf in relays.items()}
     assert sources["lifecycle.release"] == "what it carries"
     assert sources["messaging.attachments"] == "what this gateway carries"
     assert sources["delivery.modes"] == "made of custom.gateway.steering by handshake (initialize)"
@@ -160,16 +160,16 @@ def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
 
 @pytest.mark.parametrize("said", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
 def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(said: dict[str, Any]) -> None:
-    far = LayerStatement("handshake", "another gateway", {relay.PLACE + path: value for path, value in said.items()})
+    far = LayerStatement("handshake", "another gateway", {relay.PREFIX + path: value for path, value in said.items()})
     assert relay.with_relay(merge([CARRIES, far])).tree() == relay.with_relay(merge([CARRIES])).tree()
     odd = LayerStatement("handshake", "nonsense", {"custom.relay": "no"})
     assert relay.with_relay(merge([CARRIES, odd])).tree() == relay.with_relay(merge([CARRIES])).tree()
 
 
 def test_asking_changes_nothing_for_the_next_who_asks() -> None:
-    before = deepcopy(relay.CARRIED)
+    before = deepcopy(relay.GATEWAY_FIELDS)
     relay.view(saying(tools__supported=True, custom__acp__loadSession=True, tools__clientProvided=True))
-    assert before == relay.CARRIED
+    assert before == relay.GATEWAY_FIELDS
 
 
 # -- status
@@ -178,20 +178,20 @@ def test_asking_changes_nothing_for_the_next_who_asks() -> None:
 @pytest.mark.parametrize(
     ("standing", "expected"),
     [
-        (ThreadStatus(live=True, starting=True), "starting"),
-        (ThreadStatus(live=True), "active"),
-        (ThreadStatus(live=True, known=False), "active"),
-        (ThreadStatus(parked=True, asked=True), "blocked"),
-        (ThreadStatus(asked=True), "blocked"),
-        (ThreadStatus(parked=True), "waiting"),
+        (ThreadStatus(has_live_run=True, is_starting=True), "starting"),
+        (ThreadStatus(has_live_run=True), "active"),
+        (ThreadStatus(has_live_run=True, exists=False), "active"),
+        (ThreadStatus(is_parked=True, has_open_interrupt=True), "blocked"),
+        (ThreadStatus(has_open_interrupt=True), "blocked"),
+        (ThreadStatus(is_parked=True), "waiting"),
         (ThreadStatus(), "idle"),
-        (ThreadStatus(known=False), "offline"),
-        (ThreadStatus(left="failed"), "failed"),
-        (ThreadStatus(left="waiting"), "waiting"),
-        (ThreadStatus(left="released"), "released"),
-        (ThreadStatus(left="released", live=True), "active"),
-        (ThreadStatus(left="failed", asked=True), "blocked"),
-        (ThreadStatus(left="released", known=False), "offline"),
+        (ThreadStatus(exists=False), "offline"),
+        (ThreadStatus(last_outcome="failed"), "failed"),
+        (ThreadStatus(last_outcome="waiting"), "waiting"),
+        (ThreadStatus(last_outcome="released"), "released"),
+        (ThreadStatus(last_outcome="released", has_live_run=True), "active"),
+        (ThreadStatus(last_outcome="failed", has_open_interrupt=True), "blocked"),
+        (ThreadStatus(last_outcome="released", exists=False), "offline"),
     ],
 )
 def test_the_status_is_where_the_thread_is(standing: ThreadStatus, expected: str) -> None:
@@ -214,11 +214,11 @@ def test_an_agent_that_cannot_run_has_no_idle_thread_but_what_is_under_way_goes_
     availability: str, expected: str
 ) -> None:
     assert status(ThreadStatus(), availability) == expected
-    assert status(ThreadStatus(live=True), availability) == "active"
-    assert status(ThreadStatus(asked=True), availability) == "blocked"
+    assert status(ThreadStatus(has_live_run=True), availability) == "active"
+    assert status(ThreadStatus(has_open_interrupt=True), availability) == "blocked"
 
 
 def test_no_thread_is_without_a_status_of_the_interface() -> None:
     for flags, seen in product(product((False, True), repeat=5), ("ready", "needs-auth", "broken", None)):
-        known, live, starting, parked, asked = flags
-        assert status(ThreadStatus(known, live, starting, parked, asked), seen) in STATUSES
+        exists, has_live_run, is_starting, is_parked, has_open_interrupt = flags
+        assert status(ThreadStatus(exists, has_live_run, is_starting, is_parked, has_open_interrupt), seen) in STATUSES
