@@ -1,56 +1,88 @@
-# Two commands: `make serve` and `make test`. Both install what they need into .venv first.
+# Two commands: `make serve` and `make test`. Both install what they need into .venv first. `make help` lists all.
 
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-# The agents that live tests talk to; installed once, into a cache of their own.
-LIVE   := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code \
-          claude codex gemini copilot opencode pi hermes
-# And one whose packages are larger than all of theirs together.
-LARGE  := omp
+PYTHON  ?= python3
+SECONDS ?= 600
+VENV    := .venv
+BIN     := $(VENV)/bin
+# The agents of `make test-agents`; installed once, into a cache of their own.
+LIVE    := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code \
+           claude codex gemini copilot opencode pi hermes
+# An agent whose packages are larger than all of the others together.
+LARGE   := omp
+# Tests of pure code: no processes, no sockets, no browser.
+PURE    := tests/agui tests/capabilities tests/catalog tests/encode tests/wire tests/test_imports.py tests/test_names.py \
+           tests/test_files.py tests/test_jsonio.py tests/test_settings.py tests/test_public_names.py
 # pip shows its progress to a person and keeps quiet otherwise.
-QUIET  := if [ -t 1 ]; then q=; else q=-q; fi;
+QUIET   := if [ -t 1 ]; then q=; else q=-q; fi;
+PYTEST  := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: serve test test-agents test-openclaw lint types bench proto wheel clean
+.PHONY: help serve test quick test-agents test-large test-openclaw fuzz coverage lint types format bench docs proto wheel clean
 
-serve: $(VENV)/.serve
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+
+serve: $(VENV)/.serve ## Install, start, print the URL
 	@$(BIN)/agui-gateway serve $(ARGS)
 
-test: lint types
+test: lint types ## Everything but real agents; ARGS=tests/agui for a part
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.browser.install
+	@$(PYTEST) --ignore=tests/live $(ARGS)
+
+quick: $(VENV)/.test ## The tests of pure code, under a minute
+	@$(PYTEST) $(PURE) $(ARGS)
+
+test-agents: $(VENV)/.test ## Real agents against the scripted model server; installs several gigabytes once
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE)
-	@$(BIN)/python -m tests.browser.install
-	@$(BIN)/pytest -n auto --dist worksteal $(ARGS)
+	@$(PYTEST) tests/live $(ARGS)
 
-test-agents: $(VENV)/.test
+test-large: $(VENV)/.test ## The same with the largest agent and the thorough tests
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE) $(LARGE)
 	@AGUI_TEST_THOROUGH=1 $(BIN)/pytest tests/live $(ARGS)
 
 # By itself: it takes 650 MB of disk, and more than a gigabyte of memory while it works.
-test-openclaw: $(VENV)/.test
+test-openclaw: $(VENV)/.test ## The agent openclaw alone
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install openclaw
 	@AGUI_TEST_THOROUGH=1 AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
 
-lint: $(VENV)/.test
-	@$(BIN)/ruff check .
+fuzz: $(VENV)/.test ## Search at random for input that breaks a reader; SECONDS=600
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGS)
 
-types: $(VENV)/.test
+coverage: $(VENV)/.test ## Branch coverage of the pure packages, with its floor
+	@$(PYTEST) $(PURE) --cov --cov-report=term:skip-covered $(ARGS)
+
+lint: $(VENV)/.test ## ruff: rules and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q .
+
+types: $(VENV)/.test ## mypy
 	@$(BIN)/mypy
 
-bench: $(VENV)/.test
+format: $(VENV)/.test ## Format and fix what ruff can fix
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.test ## Speed, as ratios within one run
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-proto: $(VENV)/.test
-	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=gateway/encode/protobuf/pb --pyi_out=gateway/encode/protobuf/pb proto/ag_ui.proto
+docs: $(VENV)/.test ## Write the generated pages and build docs/.site
+	@$(BIN)/python -m tests.docs.generate
+	@$(BIN)/zensical build --strict --clean --config-file docs/zensical.toml
 
-wheel: $(VENV)/.test
+proto: $(VENV)/.test ## Generate code from proto/ag_ui.proto
+	@$(BIN)/python -m grpc_tools.protoc -Iproto --python_out=gateway/encode/protobuf/pb \
+	  --pyi_out=gateway/encode/protobuf/pb proto/ag_ui.proto
+
+wheel: $(VENV)/.test ## Build the wheel into dist/
 	@$(BIN)/pip wheel -q --no-deps -w dist .
 
-clean:
-	rm -rf $(VENV) dist build tests/clients/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## Remove everything that was installed or built
+	rm -rf $(VENV) dist build docs/.site docs/.cache tests/clients/node_modules .mypy_cache .ruff_cache .pytest_cache \
+	  .hypothesis .coverage
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,12 +1,12 @@
-"""What an agent does, in the house's own words: the one vocabulary between `wire`, `drivers` and `agui`.
+"""What an agent does: the one vocabulary between `wire`, `drivers` and `agui`, and of Python agents.
 
-In: what a dialect, a protocol or an in-process agent reports. Out: a batch (a list) of these, read by
-`agui.outbound`, which turns them into AG-UI events. Nothing here knows a wire format, a clock or an id scheme:
-an id that is left out is made by `outbound`, and whatever is open is remembered there.
+In: what a dialect, a protocol or a Python agent reports. Out: batches (lists) of these events, which `agui.outbound`
+turns into AG-UI events (https://docs.ag-ui.com/concepts/events). Nothing here knows a wire format, a clock or a scheme
+of ids: an id that is left out is made by `agui.outbound`, which also remembers what is open and closes it.
 
-`subagent` is always the id of one invocation (`SubagentStarted.id`); None means the agent itself. The three deltas and
-`AguiEvent` are not frozen: one is made for every token, and a frozen one takes five times as long to make. Nobody
-changes them.
+`subagent` is always the id of one invocation (`SubagentStarted.id`); None means the agent itself. `metadata` goes into
+the AG-UI event as it is. The classes that are made for every token are not frozen, because a frozen one takes five
+times as long to make; they are not changed either.
 """
 
 from __future__ import annotations
@@ -19,15 +19,19 @@ Json: TypeAlias = Any
 """Any JSON value."""
 
 Wire: TypeAlias = dict[str, Any]
-"""One AG-UI event exactly as its JSON object: camelCase keys, no key for what is absent."""
+"""One AG-UI event as its JSON object: camelCase keys, no key for what is absent."""
 
 Layer: TypeAlias = Mapping[str, Any]
-"""One party's word on capabilities: dotted AG-UI path → value (`{"multimodal.input.image": True}`)."""
+"""Capabilities from one source: dotted AG-UI path → value (`{"multimodal.input.image": True}`)."""
+
+
+# -- messages
 
 
 @dataclass(slots=True)
 class TextMessageContent:
-    """Text of the answer. Without `message_id` it goes on with the message that is open, or opens a new one."""
+    """A piece of the answer's text: `TEXT_MESSAGE_CONTENT`. Without `message_id` it continues the open message, or
+    opens a new one."""
 
     text: str
     message_id: str | None = None
@@ -38,7 +42,7 @@ class TextMessageContent:
 
 @dataclass(frozen=True, slots=True)
 class TextMessageEnd:
-    """The message is complete. Optional: whatever must be closed is closed without it."""
+    """The message is complete: `TEXT_MESSAGE_END`. Optional: a message that must be closed is closed without it."""
 
     message_id: str | None = None
     subagent: str | None = None
@@ -46,7 +50,7 @@ class TextMessageEnd:
 
 @dataclass(slots=True)
 class ReasoningMessageContent:
-    """Visible thinking."""
+    """A piece of the visible reasoning: `REASONING_MESSAGE_CONTENT`."""
 
     text: str
     message_id: str | None = None
@@ -56,13 +60,16 @@ class ReasoningMessageContent:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningMessageEnd:
+    """The reasoning message is complete: `REASONING_MESSAGE_END` and `REASONING_END`. Optional, like
+    `TextMessageEnd`."""
+
     message_id: str | None = None
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningEncryptedValue:
-    """An opaque value that a provider wants back with the message or the tool call it names."""
+    """An opaque value that a provider wants back with a message or a tool call: `REASONING_ENCRYPTED_VALUE`."""
 
     subtype: Literal["message", "tool-call"]
     entity_id: str
@@ -71,8 +78,19 @@ class ReasoningEncryptedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class MessagesSnapshot:
+    """The whole conversation, as AG-UI messages: `MESSAGES_SNAPSHOT`."""
+
+    messages: list[dict[str, Any]]
+
+
+# -- tool calls
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallStart:
-    """A tool call begins. `message_id` names the assistant message it belongs to; left out, the current one."""
+    """A tool call begins: `TOOL_CALL_START`. `message_id` is the assistant message it belongs to; None: the current
+    one."""
 
     id: str
     name: str
@@ -83,7 +101,7 @@ class ToolCallStart:
 
 @dataclass(slots=True)
 class ToolCallArgs:
-    """A piece of the call's arguments, as JSON text."""
+    """A piece of the call's arguments, as JSON text: `TOOL_CALL_ARGS`."""
 
     id: str
     delta: str
@@ -91,7 +109,7 @@ class ToolCallArgs:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallEnd:
-    """The arguments are complete; the tool may run now."""
+    """The arguments are complete, and the tool may run: `TOOL_CALL_END`."""
 
     id: str
     metadata: dict[str, Any] | None = None
@@ -99,39 +117,40 @@ class ToolCallEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """What the tool gave back: text, or AG-UI content parts."""
+    """What the tool gave back, as text or as AG-UI content parts: `TOOL_CALL_RESULT`."""
 
     id: str
     content: str | list[dict[str, Any]]
     message_id: str | None = None
     subagent: str | None = None
     metadata: dict[str, Any] | None = None
+    is_error: bool | None = None
+    """Whether the tool failed; None: the agent did not report it. AG-UI has no field for it, so it is sent in
+    metadata."""
+
+
+# -- state and activities
 
 
 @dataclass(frozen=True, slots=True)
 class StateSnapshot:
+    """The shared state as a whole: `STATE_SNAPSHOT`."""
+
     snapshot: Json
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StateDelta:
-    """JSON Patch operations on the shared state."""
+    """JSON Patch operations on the shared state: `STATE_DELTA`."""
 
     delta: list[dict[str, Any]]
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class MessagesSnapshot:
-    """The whole conversation, as AG-UI messages."""
-
-    messages: list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
 class ActivitySnapshot:
-    """Something shown beside the conversation (a plan, a search, live output); patched by `ActivityDelta`."""
+    """Something shown beside the conversation (a plan, a search, live output): `ACTIVITY_SNAPSHOT`."""
 
     id: str
     type: str
@@ -142,26 +161,38 @@ class ActivitySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ActivityDelta:
+    """JSON Patch operations on the content of an activity: `ACTIVITY_DELTA`."""
+
     id: str
     type: str
     patch: list[dict[str, Any]]
     subagent: str | None = None
 
 
+# -- steps and subagents
+
+
 @dataclass(frozen=True, slots=True)
 class StepStarted:
+    """A named step of the work begins: `STEP_STARTED`."""
+
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
+    """The step of this name is over: `STEP_FINISHED`."""
+
     name: str
     subagent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
+    """A subagent begins: `SUBAGENT_STARTED`. `id` names this invocation; the subagent's own events carry it as
+    `subagent`."""
+
     id: str
     name: str
     description: str | None = None
@@ -173,19 +204,28 @@ class SubagentStarted:
 
 @dataclass(frozen=True, slots=True)
 class SubagentFinished:
+    """The subagent is done: `SUBAGENT_FINISHED`."""
+
     id: str
     result: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentError:
+    """The subagent failed, and the agent goes on: `SUBAGENT_ERROR`."""
+
     id: str
     message: str
     code: str | None = None
 
 
+# -- other events
+
+
 @dataclass(frozen=True, slots=True)
 class Custom:
+    """An event of the agent's own, which an application may know by its name: `CUSTOM`."""
+
     name: str
     value: Json
     subagent: str | None = None
@@ -193,7 +233,7 @@ class Custom:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Something the reader did not understand: leaves the house as a RAW event, never dropped."""
+    """A message of the agent's that its reader does not understand: `RAW`. It is never dropped."""
 
     event: Json
     source: str | None = None
@@ -201,7 +241,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """A wish that could not be met, or material that had to be left out: told to the client, once."""
+    """A run option that could not be carried out, or content that was left out: `CUSTOM gateway.warning`, once."""
 
     code: str
     message: str
@@ -210,64 +250,25 @@ class Warning:
 
 @dataclass(slots=True)
 class AguiEvent:
-    """An AG-UI event by the agent itself, an official object or its JSON. Checked and put in order by `outbound`."""
+    """An AG-UI event that the agent made itself, an official object or its JSON: sent as that event, after
+    `agui.outbound` has validated it and put it in order."""
 
     event: Any
 
 
 @dataclass(slots=True)
 class EncodedText:
-    """Text of one message by an agent that speaks AG-UI itself: `TEXT_MESSAGE_CONTENT` events, each as the very line of
-    JSON that the gateway would write for it. They go on as they are wherever nothing has to be changed."""
+    """Text of one message by an agent that speaks AG-UI itself: `TEXT_MESSAGE_CONTENT` events, each as the line of JSON
+    that the gateway would write for it. Lines that need no change are sent as they are."""
 
     message_id: str
     lines: list[bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupt:
-    """One thing the agent waits for. Becomes an AG-UI Interrupt; `id` must be unique in the thread."""
-
-    id: str
-    reason: str
-    message: str | None = None
-    tool_call_id: str | None = None
-    response_schema: dict[str, Any] | None = None
-    expires_in: float | None = None
-    """Seconds until the question is answered `cancelled` by itself; None: the gateway's own bound."""
-    metadata: dict[str, Any] | None = None
-    subagent: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptRequested:
-    """The turn waits for answers to these. The run ends with an interrupt; the turn stays parked."""
-
-    questions: tuple[Interrupt, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientToolCall:
-    """A call of one of the client's own tools: `id` and `name` as its `ToolCallStart` told them."""
-
-    id: str
-    name: str
-    subagent: str | None = None
-    expires_in: float | None = None
-    """Seconds until it is answered `cancelled` by itself; None: the gateway's own bound."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClientToolsCalled:
-    """The turn waits for what the client's own tools give back. The run ends well, with these calls pending; the turn
-    stays parked until a run brings their results. They come as answers do, under the ids of the calls."""
-
-    calls: tuple[ClientToolCall, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class UserMessageAccepted:
-    """The agent has taken up a message of the user's that reached it during the turn (`LiveTurn.steer`)."""
+    """The agent has taken up a user's message that reached it during the turn (`LiveTurn.steer`): a text message of the
+    role `user`."""
 
     message_id: str
     text: str
@@ -275,7 +276,8 @@ class UserMessageAccepted:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one (provider, model), by AG-UI's accounting: totals include their parts. Added up over the run."""
+    """Tokens of one provider and model, added up over the run: `usage` of `RUN_FINISHED`. By AG-UI's accounting: totals
+    include their parts."""
 
     provider: str | None = None
     model: str | None = None
@@ -287,9 +289,55 @@ class TokenUsage:
     cache_write_input_tokens: int | None = None
 
 
+# -- what a turn waits for, and its end
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """One thing that the agent waits for: an entry of `outcome.interrupts` in `RUN_FINISHED`. `id` must be unique in
+    the thread."""
+
+    id: str
+    reason: str
+    message: str | None = None
+    tool_call_id: str | None = None
+    response_schema: dict[str, Any] | None = None
+    expires_in: float | None = None
+    """Seconds until the gateway answers it as `cancelled`; None: the gateway's default."""
+    metadata: dict[str, Any] | None = None
+    subagent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptRequested:
+    """The turn waits for answers to these: `RUN_FINISHED` with the outcome `interrupt`. The turn stays parked until a
+    run resumes it."""
+
+    interrupts: tuple[Interrupt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientToolCall:
+    """A call of one of the client's own tools; `id` and `name` are those of its `ToolCallStart`."""
+
+    id: str
+    name: str
+    subagent: str | None = None
+    expires_in: float | None = None
+    """Seconds until the gateway answers it as `cancelled`; None: the gateway's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientToolsCalled:
+    """The turn waits for results of the client's own tools: `RUN_FINISHED` with these calls pending. The turn stays
+    parked until a run brings the results, which come like answers, under the ids of the calls."""
+
+    calls: tuple[ClientToolCall, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is over. `interrupts` (AG-UI objects) are questions that the agent wants answered by a *new* turn."""
+    """The turn is over: `RUN_FINISHED`. `interrupts` (AG-UI objects) are to be answered by a *new* turn."""
 
     stop_reason: str = "end_turn"
     result: Json = None
@@ -298,7 +346,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
-    """The turn failed. `code` is for programs, `message` for people."""
+    """The turn failed: `RUN_ERROR`. `code` is for programs, `message` for people."""
 
     message: str
     code: str = "AGENT_ERROR"

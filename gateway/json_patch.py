@@ -1,37 +1,35 @@
-"""The difference of two JSON values as a JSON Patch (RFC 6902).
+"""The difference of two JSON values as a JSON Patch (RFC 6902), and paths as JSON Pointers (RFC 6901).
 
-In: what was known and what is so now. Out: operations that lead from one to the other: `add`, `remove`, `replace`,
-objects key by key. A list is a leaf, as it is in a layer: it is replaced whole. Neither value is changed.
+In: a value before and after a change. Out: the operations `add`, `remove` and `replace` that turn one into the other.
+Never: a change of either value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-Patch = list[dict[str, Any]]
+Operation = dict[str, Any]
+Patch = list[Operation]
 
 
-def diff(before: Any, after: Any) -> Patch:
-    return list(_operations(before, after, ""))
+def diff(before: Any, after: Any, *, into_lists: bool = False) -> Patch:
+    """Objects are compared key by key. A list is replaced whole, as it is one value of a capability layer;
+    `into_lists`: it is compared item by item, as it is the smallest patch of an activity."""
+    return list(_operations(before, after, "", into_lists))
 
 
-def _operations(before: Any, after: Any, path: str) -> Iterator[dict[str, Any]]:
-    if not (isinstance(before, dict) and isinstance(after, dict)):
-        if not same(before, after):
-            yield {"op": "replace", "path": path, "value": after}
-        return
-    yield from ({"op": "remove", "path": f"{path}/{_escaped(key)}"} for key in before if key not in after)
-    for key, value in after.items():
-        place = f"{path}/{_escaped(key)}"
-        if key in before:
-            yield from _operations(before[key], value, place)
-        else:
-            yield {"op": "add", "path": place, "value": value}
+def pointer(path: Iterable[str | int]) -> str:
+    """A JSON Pointer to the value below these keys and indexes."""
+    return "".join(f"/{escape_key(str(key))}" for key in path)
+
+
+def escape_key(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 def same(one: Any, other: Any) -> bool:
-    """Alike as JSON: for Python, `True` and `1` are equal, and so are `1` and `1.0`."""
+    """Equal as JSON: for Python, `True` and `1` are equal, and so are `1` and `1.0`."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -41,6 +39,29 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _escaped(key: str) -> str:
-    """As a step of a JSON pointer (RFC 6901)."""
-    return key.replace("~", "~0").replace("/", "~1")
+def _operations(before: Any, after: Any, path: str, into_lists: bool) -> Iterator[Operation]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _compare_objects(before, after, path, into_lists)
+    elif into_lists and isinstance(before, list) and isinstance(after, list):
+        yield from _compare_lists(before, after, path)
+    elif not same(before, after):
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _compare_objects(before: dict[str, Any], after: dict[str, Any], path: str, into_lists: bool) -> Iterator[Operation]:
+    yield from ({"op": "remove", "path": f"{path}/{escape_key(key)}"} for key in before if key not in after)
+    for key, value in after.items():
+        member = f"{path}/{escape_key(key)}"
+        if key in before:
+            yield from _operations(before[key], value, member, into_lists)
+        else:
+            yield {"op": "add", "path": member, "value": value}
+
+
+def _compare_lists(before: list[Any], after: list[Any], path: str) -> Iterator[Operation]:
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        yield from _operations(old, new, f"{path}/{index}", True)
+    for index in range(len(before) - 1, len(after) - 1, -1):
+        yield {"op": "remove", "path": f"{path}/{index}"}
+    for value in after[len(before) :]:
+        yield {"op": "add", "path": f"{path}/-", "value": value}

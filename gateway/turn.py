@@ -1,4 +1,8 @@
-"""What a run asks of an agent: the client's input, read and checked, with nothing of HTTP left in it."""
+"""A run's input, read and checked, without anything of HTTP.
+
+In: what `agui.inbound` read of a `RunAgentInput` (https://docs.ag-ui.com/concepts/agents). Out: `Turn`, which drivers
+and Python agents take.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 HOPS = "agui-gateway-hops"
-"""The header by which gateways tell each other through whom a run has come."""
+"""The header in which gateways list the gateways that a run has passed."""
 
 OnDisconnect = Literal["cancel", "continue"]
 Approvals = Literal["prompt", "auto", "deny"]
 
 NO_RESULT = "The application gave no result for this call."
-"""Told of a call of the client's own tools that nobody answered: to the agent, and in the conversation."""
+"""The result of a call of the client's own tools that the client did not answer: for the agent, and in the thread."""
 UNREPORTED = "The agent ended its turn without a result for this call."
 CANCELLED = "The turn was cancelled before this call had a result."
-"""Told of calls of the agent's own that never had a result."""
+"""The results of the agent's own calls that never had one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`forwardedProps.gateway`: what a run may ask beyond `RunAgentInput`. None means not asked."""
+    """`forwardedProps.gateway`: the options of a run beyond `RunAgentInput`. None: the client did not set it."""
 
     model: str | None = None
     effort: str | None = None
@@ -36,25 +40,24 @@ class Options:
     output_format: Literal["text", "json"] | None = None
     max_turns: int | None = None
     stream: bool | Literal["auto"] | None = None
-    """True: token by token or not at all; None and `auto`: as the agent can, whole where it cannot."""
+    """True: the run must stream token by token; None and `auto`: it streams if the agent can."""
     session_id: str | None = None
     fork_session_id: str | None = None
     skills: tuple[str, ...] | None = None
     on_disconnect: OnDisconnect | None = None
-    webhook: str | None = None
     strict: bool = False
     merge: bool | None = None
-    """Join adjacent deltas that arrived together; None: as the agent's definition says."""
+    """Join adjacent deltas that arrived together; None: the agent's definition decides."""
     merge_window_ms: float | None = None
-    """Wait this long for more to join; None: as the agent's definition says."""
+    """Wait this long for more deltas to join; None: the agent's definition decides."""
 
 
-TITLE_CHARS = 80
+TITLE_MAX_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A human's answer to one question. `payload` only when resolved."""
+    """The user's answer to one interrupt, or a client tool's result. `payload` only when resolved."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
@@ -63,18 +66,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something of the input that was left out or changed on the way in."""
+    """A part of the input that was left out or changed by the gateway."""
 
     code: str
     message: str
     pointer: str
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """What programs need of it."""
+    """Details for programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One run's input. Messages, tools and context are AG-UI's own objects, in today's shape."""
+    """One run's input. Messages, tools and context are AG-UI's own objects, in the current version's form."""
 
     thread_id: str
     run_id: str
@@ -86,11 +89,11 @@ class Turn:
     resume: tuple[Answer, ...] = ()
     parent_run_id: str | None = None
     protocol_version: str | None = None
-    """None: a client from before AG-UI 1.0."""
+    """None: the client is older than AG-UI 1.0."""
     options: Options = field(default_factory=Options)
     warnings: tuple[Notice, ...] = ()
     hops: tuple[str, ...] = ()
-    """The gateways that it came through, this one last: none must be met twice."""
+    """The gateways that the run has passed, this one last. A run must not pass one twice."""
 
     @property
     def text(self) -> str:
@@ -111,20 +114,20 @@ class Turn:
 
     @property
     def tool_results(self) -> dict[str, str]:
-        """Answers of the client's own tools since the last user or assistant word: tool call id → text."""
-        found: dict[str, str] = {}
+        """Results of the client's own tools since the last user or assistant message: tool call id → text."""
+        results: dict[str, str] = {}
         for message in reversed(self.messages):
             if message["role"] != "tool":
                 break
-            found[message["toolCallId"]] = text_of(message["content"])
-        return dict(reversed(found.items()))
+            results[message["toolCallId"]] = text_of(message["content"])
+        return dict(reversed(results.items()))
 
 
 def title_of(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """The first words that a user says, for a list of conversations; None: only pictures, or nothing."""
+    """The beginning of the first user message, for a list of threads; None: it has no text."""
     for message in messages:
-        if message["role"] == "user" and (words := " ".join(text_of(message["content"])[:1000].split())):
-            return words if len(words) <= TITLE_CHARS else f"{words[: TITLE_CHARS - 1]}…"
+        if message["role"] == "user" and (title := " ".join(text_of(message["content"])[:1000].split())):
+            return title if len(title) <= TITLE_MAX_CHARS else f"{title[: TITLE_MAX_CHARS - 1]}…"
     return None
 
 

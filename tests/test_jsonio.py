@@ -92,7 +92,7 @@ NOT_JSON: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("value", "reason"), NOT_JSON, ids=[reason for _, reason in NOT_JSON])
-def test_what_is_not_json_is_the_agents_fault_and_says_where(value: Any, reason: str) -> None:
+def test_what_is_not_json_is_the_agents_fault_and_names_the_place(value: Any, reason: str) -> None:
     with pytest.raises(AgentFault) as caught:
         dumps(custom(value))
     assert "The agent's CUSTOM event cannot be written as JSON" in caught.value.detail
@@ -183,7 +183,7 @@ def test_what_is_not_json_is_refused(text: bytes | str) -> None:
         loads(text)
 
 
-def test_the_refusal_says_what_and_where() -> None:
+def test_the_refusal_names_the_value_and_the_place() -> None:
     with pytest.raises(NotJson, match="The text is not JSON: .*line 2 column 3"):
         loads('{\n  ]"')
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from gateway.agui.schema import Anything, Field, Findings, Flag, ListOf, Name, Number, Object, OneOf, Path, Schema
 from gateway.events import Json
@@ -34,28 +33,6 @@ class ArgumentName:
 
 ARGUMENT_NAME = ArgumentName()
 PATH = Name(4096, "it is a path")  # Linux's PATH_MAX
-URL = Name(2048, "it is an address")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpUrl:
-    """An http or https URL with a host."""
-
-    def read(self, value: Json, path: Path, findings: Findings) -> Json:
-        count_before = findings.problem_count
-        URL.read(value, path, findings)
-        if findings.problem_count == count_before and not _is_http(value):
-            findings.refuse(path, "must be an http or https URL with a host")
-        return value
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        # Reading `port` raises ValueError if it is not a number.
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in url
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +78,6 @@ OPTION_SCHEMAS: dict[str, Schema] = {
     "forkSessionId": ARGUMENT_NAME,
     "skills": ListOf(ARGUMENT_NAME, max_items=MAX_LIST_ITEMS),
     "onDisconnect": OneOf(("cancel", "continue")),
-    "webhook": HttpUrl(),
     "strict": Flag(),
     "merge": MergeSchema(),
 }

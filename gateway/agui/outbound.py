@@ -260,7 +260,7 @@ class Outbound:
                 for wire in decode_lines(event):
                     self._read(AguiEvent(wire), out)
             case InterruptRequested():
-                self.open_interrupts.extend(check_interrupts(event.questions))
+                self.open_interrupts.extend(check_interrupts(event.interrupts))
             case ClientToolsCalled():
                 self.client_calls.extend(check_client_calls(event.calls))
             case ToolCallResult() if event.id in self._answered_calls:

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
+from gateway import json_patch
 from gateway.errors import BadInput
 from gateway.events import Json
 from gateway.turn import Notice
@@ -48,7 +49,7 @@ def quote_text(text: str) -> str:
 
 def json_pointer(path: Path) -> str:
     """The path as a JSON pointer (RFC 6901), each key as `quote_text` has it."""
-    return "".join("/" + quote_text(str(key)).replace("~", "~0").replace("/", "~1") for key in path)
+    return json_patch.pointer(quote_text(str(key)) for key in path)
 
 
 def name_type(value: Json) -> str:

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from gateway import events
 from gateway.agui.open_messages import OpenMessages
+from gateway.agui.tool_results import result_metadata
 from gateway.agui.validate import validate
 from gateway.errors import AgentFault
 from gateway.events import Wire
@@ -109,7 +110,7 @@ class Translator:
         messages.assistant = None
         message_id = event.message_id or self.new_id()
         wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
-        return [*ends, with_metadata(messages.tag({"type": "TOOL_CALL_RESULT", **wire}), event.metadata)]
+        return [*ends, with_metadata(messages.tag({"type": "TOOL_CALL_RESULT", **wire}), result_metadata(event))]
 
     def _state(self, event: events.StateSnapshot) -> list[Wire]:
         return [self._open_messages(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]

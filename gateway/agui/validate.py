@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails, to_jsonable_python
 
 from gateway.errors import AgentFault
 from gateway.events import Wire
+from gateway.json_patch import pointer
 
 _Path: TypeAlias = list[str | int]
 
@@ -168,5 +169,5 @@ def _value_at(document: Any, path: _Path) -> Any:
 
 
 def _fault(kind: str, path: _Path, reason: str) -> AgentFault:
-    pointer = "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
-    return AgentFault(f"{kind}{pointer and f' at {pointer}'}: {reason}", event=kind, pointer=pointer)
+    json_pointer = pointer(path)
+    return AgentFault(f"{kind}{json_pointer and f' at {json_pointer}'}: {reason}", event=kind, pointer=json_pointer)

@@ -18,7 +18,7 @@ from gateway.capabilities.session_tools import (
     has_tools,
     item_sources,
 )
-from gateway.capability_paths import flatten
+from gateway.capability_paths import MODEL, MODES, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
@@ -94,7 +94,6 @@ def _modes(definition: AgentDefinition) -> dict[str, Any]:
     return {MODES: available, **flatten(definition.modes[0].capabilities)}
 
 
-MODES = "custom.session.modes.available"
 EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
 """Manifest key → agent-mux's name, where that is not the plain camelCase."""
@@ -189,5 +188,5 @@ def session_layers(
 
 def current_model(session_layer: Layer) -> str | None:
     """The model that a session is set to."""
-    name = session_layer.get("custom.session.models.current")
+    name = session_layer.get(MODEL)
     return name if isinstance(name, str) else None

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.capabilities.layers import MODES
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, find_fact
+from gateway.capability_paths import MODELS, MODES
 from gateway.catalog import effort
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
@@ -31,7 +31,7 @@ ABILITY_CHECKS: tuple[tuple[str, str, str, str, str], ...] = (
 )
 """Field of `Options`, the option's name, agent-mux's name of the ability, and two parts of the refusal's text."""
 
-AVAILABLE_VALUES = {"mode": MODES, "model": "custom.session.models.available"}
+AVAILABLE_VALUES = {"mode": MODES, "model": MODELS}
 """Option → where the snapshot lists the values that a session can be set to."""
 
 STREAMING_ABILITIES = {

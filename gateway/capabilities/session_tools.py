@@ -13,16 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.capability_paths import GATEWAY_MCP, MCP_SERVERS, SEEN_TOOLS, escape_key, unescape_key
 from gateway.events import Layer
 
 ITEMS = "tools.items"
 SUPPORTED = "tools.supported"
-SEEN_TOOLS = "custom.gateway.tools.seen"
-"""Path in a session's layer: names of the tools that it called. Folded into the items."""
-SERVERS = "custom.gateway.mcp."
-"""Prefix of `NAME.status`, `.transport`, `.reason`, `.tools` (how many), `.complete`, `.source`."""
-AGENT_SERVERS = "custom.session.mcpServers"
-"""The agent's own report on its servers: a list of objects with `name`, `status`, `error`."""
+SERVERS = f"{GATEWAY_MCP}."
 LISTED_TOOLS = ".listed"
 """Path in a session's layer, below a server: the tools that it lists. Folded into the items."""
 
@@ -68,11 +64,6 @@ def has_tools(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, m
     return not is_stated and (bool(items) or SEEN_TOOLS in session_layer)
 
 
-def escape_segment(name: str) -> str:
-    """A name as one segment of a dotted path (`capability_paths`)."""
-    return name.replace("~", "~0").replace(".", "~1")
-
-
 def item_sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
     """`agent`, `mcp`, `seen`."""
     return sorted({(item.get("metadata") or {}).get("gateway", {}).get("source", "agent") for item in items})
@@ -86,11 +77,11 @@ def _read_servers(session_layer: Layer) -> Iterator[Server]:
     for segment in dict.fromkeys(path[len(SERVERS) :].partition(".")[0] for path in paths):
         prefix = f"{SERVERS}{segment}."
         facts = {path[len(prefix) :]: session_layer[path] for path in paths if path.startswith(prefix)}
-        yield Server(segment.replace("~1", ".").replace("~0", "~"), facts, facts.pop(LISTED_TOOLS[1:], ()))
+        yield Server(unescape_key(segment), facts, facts.pop(LISTED_TOOLS[1:], ()))
 
 
 def _read_agent_reports(session_layer: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for report in session_layer.get(AGENT_SERVERS) or ():
+    for report in session_layer.get(MCP_SERVERS) or ():
         match report:
             case {"name": str(name), "status": str()}:
                 yield name, report
@@ -103,7 +94,7 @@ def _server_values(server: Server, report: Mapping[str, Any] | None) -> dict[str
         facts["status"] = SERVER_STATUSES.get(report["status"], "failed")
         facts["source"] = "agent"
         facts["reason"] = _explain_report(server, report)
-    prefix = f"{SERVERS}{escape_segment(server.name)}."
+    prefix = f"{SERVERS}{escape_key(server.name)}."
     return {prefix + key: value for key, value in facts.items() if value is not None}
 
 
@@ -117,7 +108,7 @@ def _explain_report(server: Server, report: Mapping[str, Any]) -> str | None:
 
 
 def _is_connected(values: Layer, server: Server) -> bool:
-    return values.get(f"{SERVERS}{escape_segment(server.name)}.status") == "connected"
+    return values.get(f"{SERVERS}{escape_key(server.name)}.status") == "connected"
 
 
 # -- items

@@ -69,7 +69,7 @@ class PromptBuilder:
                 Warning("SESSION_NOT_RESUMED", "the agent's session was gone; it knows nothing of what was before")
             )
         news = new_messages(turn, self._known | own) or [one for one in turn.messages[-1:] if one["role"] == "user"]
-        blocks, warned = prompt_blocks(turn, handshake, new_messages=news, retell=anew or self._forgets)
+        blocks, warned = prompt_blocks(turn, handshake.prompt_content, new_messages=news, retell=anew or self._forgets)
         if not news:
             raise BadInput("there is nothing to tell the agent: it knows all of these messages", pointer="/messages")
         self._known.update(message["id"] for message in turn.messages)

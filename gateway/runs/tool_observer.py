@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.capabilities.session_tools import LISTED_TOOLS, SEEN_TOOLS, SERVERS, escape_segment
+from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
+from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import Known, Using
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
@@ -68,7 +69,7 @@ class ObservedSession:
 
 
 def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
-    state, place = known.state, f"{SERVERS}{escape_segment(name)}"
+    state, place = known.state, f"{SERVERS}{escape_key(name)}"
     yield f"{place}.status", state.status
     yield f"{place}.transport", known.transport
     if state.reason is not None:

@@ -16,7 +16,7 @@ import orjson
 from gateway.capabilities.layers import LayerStatement, current_model, model_layer, profile_layer, session_layers
 from gateway.capabilities.merge import etag, merge, to_json
 from gateway.capabilities.views import SnapshotEntry, relay
-from gateway.capability_paths import flatten
+from gateway.capability_paths import AVAILABILITY, GATEWAY, flatten
 from gateway.catalog.capability_table import capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.definition import Model
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 RECENT = 128
 """Snapshots of threads and models that are kept: one takes a hundred times as long to compute as to find."""
 
-DRIVERS = "custom.gateway."
+DRIVERS = f"{GATEWAY}."
 """Below this a driver tells how it reaches the agent, and what it can do with it."""
 
 Announced = Mapping[str, Any] | None
@@ -183,7 +183,7 @@ def probe_layer(seen: Availability | None) -> list[LayerStatement]:
     """What the last look found. Nobody waits for one here: unknown stays absent until it is known."""
     if seen is None:
         return []
-    values: dict[str, Any] = {"custom.gateway.availability.status": seen.status}
+    values: dict[str, Any] = {AVAILABILITY: seen.status}
     if seen.version is not None:
         values["identity.version"] = seen.version
     return [LayerStatement("probe", "what was found on this machine", values)]

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from gateway.events import Wire
-from gateway.threads.tool_errors import error_of
+from gateway.threads.tool_errors import tool_error
 from gateway.turn import text_of
 
 TEXT_CHARS = 8000
@@ -135,7 +135,7 @@ class RelayEvents:
             return []
         tool, text = self._tool(call), text_of(result["content"])
         del self._calls[call]
-        error = result.get("error") or error_of(text, result.get("metadata"))
+        error = result.get("error") or tool_error(text, result.get("metadata"))
         if error is not None:
             return [{"type": "tool.failed", **tool, "error": error[:TEXT_CHARS]}]
         return [{"type": "tool.completed", **tool, "output": text[:TEXT_CHARS]}]

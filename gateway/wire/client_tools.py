@@ -1,7 +1,8 @@
-"""The client's own tools, as the host of an agent offers them.
+"""The client's own tools, in the form that agents take them.
 
-In: AG-UI's tools, and the `tool` message that a client answers a call with. Out: names and schemas that agents take,
-and the result as blocks in MCP's words, which most agents speak. What there is no block for is told as text.
+In: AG-UI's tools (https://docs.ag-ui.com/concepts/tools), and the `tool` message with which a client answers a call.
+Out: names and schemas that agents take, and the result as MCP content blocks, which most agents take. Content that MCP
+has no block for becomes JSON text.
 """
 
 from __future__ import annotations
@@ -11,61 +12,72 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gateway.turn import NO_RESULT, Answer
-from gateway.wire.acp.content import to_block
-from gateway.wire.acp.initialize import Handshake
-from gateway.wire.fields import items, json_text, obj, text
+from gateway.wire.fields import items, json_text, non_empty, obj, text
 
 Tool = Mapping[str, Any]
+Block = dict[str, Any]
 
 NOT_OFFERED = "The application does not offer this tool now."
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
-_IMAGES = Handshake(image=True)
+_DATA_URL = re.compile(r"data:(?P<mime>[^;,]+);base64,(?P<data>.*)", re.DOTALL)
+_NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def by_safe_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    """By names that every provider of models takes. Of two that become the same, the first has it."""
-    found: dict[str, Tool] = {}
+    """The tools by names that every model provider takes. If two names become the same, the first tool has it."""
+    safe: dict[str, Tool] = {}
     for tool in tools:
-        found.setdefault(_UNSAFE.sub("_", tool["name"]), tool)
-    return found
+        safe.setdefault(_UNSAFE.sub("_", tool["name"]), tool)
+    return safe
 
 
-def described(tool: Tool) -> str:
+def tool_description(tool: Tool) -> str:
     return text(tool.get("description")) or ""
 
 
-def schema(tool: Tool) -> dict[str, Any]:
-    """Of its arguments, which are an object for every agent there is."""
-    told = obj(tool.get("parameters"))
-    return {**told, "type": "object"} if told else _EMPTY
+def input_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON Schema of its arguments. Agents take nothing but an object."""
+    parameters = obj(tool.get("parameters"))
+    return {**parameters, "type": "object"} if parameters else _NO_ARGUMENTS
 
 
-def blocks(answer: Answer) -> tuple[list[dict[str, Any]], bool]:
-    """What the tool gave back, in MCP's words; and whether it failed."""
-    message = obj(answer.payload)
+def result_blocks(answer: Answer) -> tuple[list[Block], bool]:
+    """What the client's tool gave back, as MCP content blocks; and whether it failed."""
     if answer.status != "resolved":
-        return [_text(NO_RESULT)], True
-    content, error = message.get("content"), text(message.get("error"))
-    found = [_text(content)] if isinstance(content, str) and content else [_block(part) for part in items(content)]
+        return [_text_block(NO_RESULT)], True
+    message = obj(answer.payload)
+    content = message.get("content")
+    error = text(message.get("error"))
+    blocks = [_text_block(content)] if isinstance(content, str) and content else list(map(_block, items(content)))
     if error is not None:
-        found.append(_text(error))
-    return found or [_text("")], error is not None
+        blocks.append(_text_block(error))
+    return blocks or [_text_block("")], error is not None
 
 
 def result_text(answer: Answer) -> tuple[str, bool]:
-    """…for an agent that takes nothing but text."""
-    found, failed = blocks(answer)
-    return "\n".join(block.get("text") or f"[{block['type']}]" for block in found), failed
+    """The same for an agent that takes nothing but text."""
+    blocks, is_error = result_blocks(answer)
+    return "\n".join(block.get("text") or f"[{block['type']}]" for block in blocks), is_error
 
 
-def _block(part: dict[str, Any]) -> dict[str, Any]:
+def _block(part: dict[str, Any]) -> Block:
     if part.get("type") == "text":
-        return _text(text(part.get("text")) or "")
-    block = to_block(part, _IMAGES, "agui://result") if part.get("type") == "image" else None
-    return block if block is not None and block.get("type") == "image" else _text(json_text(part))
+        return _text_block(text(part.get("text")) or "")
+    image = _image_block(obj(part.get("source"))) if part.get("type") == "image" else None
+    return _text_block(json_text(part)) if image is None else image
 
 
-def _text(told: str) -> dict[str, Any]:
-    return {"type": "text", "text": told}
+def _image_block(source: dict[str, Any]) -> Block | None:
+    """None: the image is not in the message, but behind a URL or with a provider."""
+    value = text(source.get("value"))
+    mime = non_empty(source.get("mimeType"))
+    if source.get("type") == "url" and (url := _DATA_URL.fullmatch(value or "")):
+        value, mime = url["data"], url["mime"]
+    elif source.get("type") != "data" or value is None:
+        return None
+    return {"type": "image", "data": value, "mimeType": mime or "image/png"}
+
+
+def _text_block(content: str) -> Block:
+    return {"type": "text", "text": content}

@@ -1,13 +1,14 @@
-"""Bytes in any cut → messages behind a `Content-Length` header, as language servers frame them. And back.
+"""`Content-Length` framing, as language servers use it: bytes → messages, and a message → bytes.
 
-A message past the limit is given up, not the stream. What is no header is skipped line by line: programs print.
+In: bytes as they arrive, cut anywhere. Out: whole messages. A message over the limit is lost, but not the stream. Lines
+that are no header are skipped, because programs print to the same stream.
 """
 
 from __future__ import annotations
 
-HEADER_LIMIT = 16 * 1024
-"""Longer than any header: what goes on for so long without an end is noise."""
-NAME = b"content-length:"
+MAX_HEADER_BYTES = 16 * 1024
+"""Longer than any header. So many bytes without a header's end are skipped."""
+LENGTH_FIELD = b"content-length:"
 
 
 def frame(message: bytes) -> bytes:
@@ -17,66 +18,66 @@ def frame(message: bytes) -> bytes:
 class Frames:
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held = bytearray()
-        self._skip = 0
-        """Bytes still to come of a message that is given up."""
-        self.lost = 0
-        """Messages given up so far."""
+        self._buffer = bytearray()
+        self._skipped_bytes = 0
+        """Bytes still to come of a message that is lost."""
+        self.lost_count = 0
+        """Messages over the limit so far."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Every message that is complete now."""
-        self._held += data
-        found: list[bytes] = []
+        """The messages that are complete now."""
+        self._buffer += data
+        messages: list[bytes] = []
         while (message := self._next()) is not None:
             if message:
-                found.append(message)
-        return found
+                messages.append(message)
+        return messages
 
     def _next(self) -> bytes | None:
-        """The next message; empty for something that was skipped; None: more bytes are needed."""
-        held = self._held
-        if self._skip:
-            gone = min(self._skip, len(held))
-            del held[:gone]
-            self._skip -= gone
-            return None if self._skip else b""
-        end = held.find(b"\r\n\r\n")
-        size = _length(bytes(held[:end])) if end >= 0 else None
+        """The next message. Empty: something was skipped. None: more bytes are needed."""
+        buffer = self._buffer
+        if self._skipped_bytes:
+            skipped = min(self._skipped_bytes, len(buffer))
+            del buffer[:skipped]
+            self._skipped_bytes -= skipped
+            return None if self._skipped_bytes else b""
+        end = buffer.find(b"\r\n\r\n")
+        size = _content_length(bytes(buffer[:end])) if end >= 0 else None
         if size is None:
-            return self._noise(end)
+            return self._skip_noise(end)
         if size > self._limit:
-            self.lost += 1
-            self._skip = end + 4 + size
+            self.lost_count += 1
+            self._skipped_bytes = end + 4 + size
             return b""
-        if len(held) < end + 4 + size:
+        if len(buffer) < end + 4 + size:
             return None
-        message = bytes(held[end + 4 : end + 4 + size])
-        del held[: end + 4 + size]
+        message = bytes(buffer[end + 4 : end + 4 + size])
+        del buffer[: end + 4 + size]
         return message
 
-    def _noise(self, end: int) -> bytes | None:
-        """A line that begins no header goes; so does a header without its length."""
-        held = self._held
-        line = held.find(b"\n")
-        if end >= 0 and NAME not in bytes(held[:end]).lower():
-            del held[: end + 4]
+    def _skip_noise(self, end: int) -> bytes | None:
+        """Skip a line that begins no header, and a header without a length."""
+        buffer = self._buffer
+        line = buffer.find(b"\n")
+        if end >= 0 and LENGTH_FIELD not in bytes(buffer[:end]).lower():
+            del buffer[: end + 4]
             return b""
-        if line >= 0 and not _may_begin(bytes(held[: line + 1])):
-            del held[: line + 1]
+        if line >= 0 and not _can_begin_header(bytes(buffer[: line + 1])):
+            del buffer[: line + 1]
             return b""
-        if len(held) > HEADER_LIMIT:
-            held.clear()
+        if len(buffer) > MAX_HEADER_BYTES:
+            buffer.clear()
         return None
 
 
-def _may_begin(line: bytes) -> bool:
-    """A header's line is `Name: value`; only these two names are known."""
-    return line.lower().startswith((NAME, b"content-type:"))
+def _can_begin_header(line: bytes) -> bool:
+    """Only these two fields are known."""
+    return line.lower().startswith((LENGTH_FIELD, b"content-type:"))
 
 
-def _length(header: bytes) -> int | None:
+def _content_length(header: bytes) -> int | None:
     for line in header.split(b"\r\n"):
         name, _, value = line.rpartition(b":")
-        if name.strip().lower() == NAME[:-1] and value.strip().isdigit():
+        if name.strip().lower() == LENGTH_FIELD[:-1] and value.strip().isdigit():
             return int(value)
     return None

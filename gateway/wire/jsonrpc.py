@@ -1,7 +1,8 @@
-"""JSON-RPC 2.0 in both directions over lines. Ids and correlation; nothing of any one protocol.
+"""JSON-RPC 2.0 (https://www.jsonrpc.org/specification) in both directions over lines.
 
-In: lines of bytes. Out: what the peer asks, tells and answers. Our own requests are remembered until they are
-answered, so that an answer comes with its method. What is no JSON-RPC is handed on as `Noise`, never fatal.
+In: lines of bytes. Out: the peer's requests, notifications and responses. The gateway's own requests are remembered
+until they are answered, so that a response comes with its method. A line that is no JSON-RPC becomes `Noise`. Never:
+the methods of any one protocol.
 """
 
 from __future__ import annotations
@@ -18,20 +19,19 @@ from gateway.wire.lines import TooLong
 
 Id: TypeAlias = int | str | None
 
-PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 UNPARSED = object()
-FEW = 3
-"""So few lines are read one by one."""
+MIN_BATCH_LINES = 4
+"""Fewer lines than this are parsed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The peer asks; it must be answered with this id."""
+    """The peer's request; it must be answered with this id."""
 
     id: Id
     method: str
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(slots=True)
 class Notification:
-    """The peer tells. Not frozen: one is made for every token."""
+    """The peer's notification. Not frozen: one is made for every token."""
 
     method: str
     params: Any
@@ -57,7 +57,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a request of ours."""
+    """The answer to one of our requests."""
 
     id: Id
     method: str
@@ -67,7 +67,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A line that is no JSON-RPC message, or an answer to nothing that was asked."""
+    """A line that is no JSON-RPC message, or answers no open request."""
 
     line: bytes
     why: str
@@ -77,11 +77,11 @@ Incoming: TypeAlias = Request | Notification | Response | Noise
 
 
 class JsonRpc:
-    """One connection's book-keeping."""
+    """The state of one connection: our open requests."""
 
     def __init__(self) -> None:
         self._next = 0
-        self._asked: dict[Id, str] = {}
+        self._methods: dict[Id, str] = {}
 
     # -- what we send
 
@@ -89,7 +89,7 @@ class JsonRpc:
         number = self._next
         line = _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         self._next += 1
-        self._asked[number] = method
+        self._methods[number] = method
         return number, line
 
     def notification(self, method: str, params: Any) -> bytes:
@@ -103,31 +103,31 @@ class JsonRpc:
         return _line({"jsonrpc": "2.0", "id": request_id, "error": error})
 
     def forget(self, number: int) -> None:
-        """Nobody waits for this answer any more; should it come, it is noise."""
-        self._asked.pop(number, None)
+        """The answer to this request is not needed any more; if it comes, it is noise."""
+        self._methods.pop(number, None)
 
     @property
     def waiting(self) -> int:
-        return len(self._asked)
+        return len(self._methods)
 
     # -- what comes
 
     def read(self, lines: Iterable[bytes | TooLong]) -> list[Incoming]:
         whole = list(lines)
-        found: list[Incoming] = []
-        for line, message in zip(whole, _parsed(whole), strict=True):
-            # The one that comes for every token is recognised without further ado.
+        incoming: list[Incoming] = []
+        for line, message in zip(whole, _parse_lines(whole), strict=True):
+            # Fast path for the notification that comes for every token.
             if type(message) is dict and "id" not in message and type(message.get("method")) is str:
-                found.append(Notification(message["method"], message.get("params")))
+                incoming.append(Notification(message["method"], message.get("params")))
             elif isinstance(line, TooLong):
-                found.append(Noise(line.start, f"a line of {line.size} bytes, longer than the limit"))
+                incoming.append(Noise(line.start, f"a line of {line.size} bytes, longer than the limit"))
             elif message is UNPARSED:
-                found.extend(self._by_hand(line))
+                incoming.extend(self._read_line(line))
             else:
-                found.extend(self._message(message, line))
-        return found
+                incoming.extend(self._message(message, line))
+        return incoming
 
-    def _by_hand(self, line: bytes) -> Iterator[Incoming]:
+    def _read_line(self, line: bytes) -> Iterator[Incoming]:
         try:
             message = loads(line)
         except NotJson:
@@ -136,15 +136,15 @@ class JsonRpc:
         yield from self._message(message, line)
 
     def _message(self, message: Any, line: bytes) -> Iterator[Incoming]:
-        if isinstance(message, list) and message:  # a batch, which no peer should send: each element counts
+        if isinstance(message, list) and message:  # a batch: no peer should send one, but each element counts
             for element in message:
-                yield self._one(element, line)
+                yield self._classify(element, line)
         else:
-            yield self._one(message, line)
+            yield self._classify(message, line)
 
-    def _one(self, message: Any, line: bytes) -> Incoming:
+    def _classify(self, message: Any, line: bytes) -> Incoming:
         match message:
-            case {"method": str(method), "id": request_id} if _is_id(request_id):
+            case {"method": str(method), "id": request_id} if _is_request_id(request_id):
                 return Request(request_id, method, message.get("params"))
             case {"method": str(method)} if "id" not in message:
                 return Notification(method, message.get("params"))
@@ -154,31 +154,31 @@ class JsonRpc:
                 return Noise(line, "neither a request nor an answer")
 
     def _response(self, request_id: Any, message: dict[str, Any], line: bytes) -> Incoming:
-        method = self._asked.pop(request_id, None) if _is_id(request_id) else None
+        method = self._methods.pop(request_id, None) if _is_request_id(request_id) else None
         if method is None:
-            return Noise(line, "an answer to what was not asked, or is answered already")
+            return Noise(line, "an answer to a request that was not sent, or is answered already")
         error = message.get("error")
         return Response(request_id, method, message.get("result"), None if error is None else _fault(error))
 
 
-def _is_id(value: Any) -> bool:
+def _is_request_id(value: Any) -> bool:
     return value is None or type(value) in (int, str)  # a bool is an int to Python, and equal to one
 
 
-def _parsed(lines: list[bytes | TooLong]) -> list[Any]:
-    """Each line's value, or `UNPARSED`. A batch is read as one list, in one call, at half the cost; if that fails, or
-    gives another number of values, some line was no JSON, and each is read by itself."""
-    if len(lines) > FEW and not any(isinstance(line, TooLong) for line in lines):
+def _parse_lines(lines: list[bytes | TooLong]) -> list[Any]:
+    """Each line's value, or `UNPARSED`. Many lines are parsed as one list, in one call, at half the cost. If that
+    fails, or gives another number of values, some line is no JSON, and each is parsed by itself."""
+    if len(lines) >= MIN_BATCH_LINES and not any(isinstance(line, TooLong) for line in lines):
         try:
-            values: list[Any] = orjson.loads(b"[%b]" % b",".join(lines))  # type: ignore[arg-type]  # looked at above
+            values: list[Any] = orjson.loads(b"[%b]" % b",".join(lines))  # type: ignore[arg-type]  # checked above
         except orjson.JSONDecodeError:
             values = []
         if len(values) == len(lines):
             return values
-    return [_value(line) for line in lines]
+    return [_parse_line(line) for line in lines]
 
 
-def _value(line: bytes | TooLong) -> Any:
+def _parse_line(line: bytes | TooLong) -> Any:
     try:
         return UNPARSED if isinstance(line, TooLong) else orjson.loads(line)
     except orjson.JSONDecodeError:

@@ -1,4 +1,7 @@
-"""Bytes in any cut → whole lines. A line past the limit is given up, not the stream."""
+"""Line framing.
+
+In: bytes as they arrive, cut anywhere. Out: whole lines. A line over the limit is lost, but not the stream.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """Stands in the place of a line that was longer than the limit."""
+    """In the place of a line that is longer than the limit."""
 
     size: int
-    """How many bytes it had, as far as it was seen."""
+    """The bytes that were read of it."""
     start: bytes
-    """Its first bytes, for whoever looks for the cause."""
+    """Its first bytes, to find the cause."""
 
 
-SHOWN = 200
+START_BYTES = 200
+"""Bytes of a line that `TooLong` keeps."""
 
 
 class Lines:
@@ -23,37 +27,37 @@ class Lines:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held = bytearray()
-        self._lost: TooLong | None = None
+        self._buffer = bytearray()
+        self._too_long: TooLong | None = None
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """Every line that is complete now, without its end. Blank lines are left out."""
+        """The lines that are complete now, without their ends. Blank lines are left out."""
         first, *whole = data.split(b"\n")
         self._keep(first)
         if not whole:
             return []
         tail = whole.pop()
-        found = self.eof()
-        if len(data) <= self._limit:  # then none that came whole is past it
-            found += [line for raw in whole if (line := raw.rstrip(b"\r")).strip()]
+        lines = self.eof()
+        if len(data) <= self._limit:  # then no line that came whole is over it
+            lines += [line for raw in whole if (line := raw.rstrip(b"\r")).strip()]
         else:
             for line in whole:
                 self._keep(line)
-                found += self.eof()
+                lines += self.eof()
         self._keep(tail)
-        return found
+        return lines
 
     def eof(self) -> list[bytes | TooLong]:
-        """What was left without its end."""
-        line = self._lost or bytes(self._held).rstrip(b"\r")
-        self._lost = None
-        self._held.clear()
+        """The last line, if the stream ended without a line end."""
+        line = self._too_long or bytes(self._buffer).rstrip(b"\r")
+        self._too_long = None
+        self._buffer.clear()
         return [line] if isinstance(line, TooLong) or line.strip() else []
 
     def _keep(self, part: bytes) -> None:
-        if self._lost is None and len(self._held) + len(part) <= self._limit:
-            self._held += part
+        if self._too_long is None and len(self._buffer) + len(part) <= self._limit:
+            self._buffer += part
             return
-        lost = self._lost or TooLong(len(self._held), bytes(self._held[:SHOWN]))
-        self._lost = TooLong(lost.size + len(part), (lost.start + part[:SHOWN])[:SHOWN])
-        self._held.clear()
+        too_long = self._too_long or TooLong(len(self._buffer), bytes(self._buffer[:START_BYTES]))
+        self._too_long = TooLong(too_long.size + len(part), (too_long.start + part[:START_BYTES])[:START_BYTES])
+        self._buffer.clear()

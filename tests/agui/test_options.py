@@ -47,7 +47,6 @@ def test_every_key_is_read() -> None:
         forkSessionId="f",
         skills=["review"],
         onDisconnect="continue",
-        webhook="https://example.org/hook?x=1",
         strict=True,
         merge={"windowMs": 16},
     )
@@ -66,7 +65,6 @@ def test_every_key_is_read() -> None:
         fork_session_id="f",
         skills=("review",),
         on_disconnect="continue",
-        webhook="https://example.org/hook?x=1",
         strict=True,
         merge=True,
         merge_window_ms=16.0,
@@ -138,11 +136,6 @@ def test_approvals_is_one_of_three(approvals: str) -> None:
     assert asked(approvals=approvals).approvals == approvals
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8000", "https://[::1]/x", "HTTPS://example.org"])
-def test_a_webhook_is_an_http_url(url: str) -> None:
-    assert asked(webhook=url).webhook == url
-
-
 @pytest.mark.parametrize(
     ("merge", "joins", "window"),
     [
@@ -191,12 +184,6 @@ def test_a_budget_is_a_whole_number(budget: int) -> None:
         ("sessionId", "", "is empty"),
         ("forkSessionId", 1, "must be a string, not a number"),
         ("onDisconnect", "wait", 'must be "cancel" or "continue", not "wait"'),
-        ("webhook", "ftp://example.org", "must be an http or https URL with a host"),
-        ("webhook", "https://", "must be an http or https URL with a host"),
-        ("webhook", "http://[", "must be an http or https URL with a host"),
-        ("webhook", "http://example.org:99999", "must be an http or https URL with a host"),
-        ("webhook", "http://exa mple.org", "must be an http or https URL with a host"),
-        ("webhook", 1, "must be a string, not a number"),
         ("strict", "yes", "must be true or false, not a string"),
         ("strict", 1, "must be true or false, not a number"),
         ("merge", "yes", 'must be true, false or {"windowMs": …}, not a string'),

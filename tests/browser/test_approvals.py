@@ -25,10 +25,10 @@ APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "
 
 async def agent(turn):
     call = "c" + turn.run_id
-    yield ToolStart(call, "write_file")
-    yield ToolArgs(call, json.dumps(ARGS))
-    yield ToolEnd(call)
-    yield Asked((Question("q" + turn.run_id, "tool_call", "May I write greet.py?", call, APPROVAL),))
+    yield ToolCallStart(call, "write_file")
+    yield ToolCallArgs(call, json.dumps(ARGS))
+    yield ToolCallEnd(call)
+    yield InterruptRequested((Interrupt("q" + turn.run_id, "tool_call", "May I write greet.py?", call, APPROVAL),))
 """
 
 

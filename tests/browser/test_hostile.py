@@ -25,29 +25,30 @@ ALL = "\\n\\n".join(BAD)
 
 async def agent(turn):
     one = BAD[1]
-    yield TextDelta(ALL)
-    yield ReasoningDelta(ALL)
-    yield ToolStart("c" + turn.run_id, one, metadata={"acp": {"title": one, "kind": one, "locations": [{"path": one}]}})
-    yield ToolArgs("c" + turn.run_id, json.dumps({one: ALL, "path": one, "old_string": one, "new_string": ALL}))
-    yield ToolEnd("c" + turn.run_id)
+    yield TextMessageContent(ALL)
+    yield ReasoningMessageContent(ALL)
+    acp = {"title": one, "kind": one, "locations": [{"path": one}]}
+    yield ToolCallStart("c" + turn.run_id, one, metadata={"acp": acp})
+    yield ToolCallArgs("c" + turn.run_id, json.dumps({one: ALL, "path": one, "old_string": one, "new_string": ALL}))
+    yield ToolCallEnd("c" + turn.run_id)
     link = "\\x1b]8;;javascript:window.pwned=1\\x07x"
     shown = {"toolCallId": "c" + turn.run_id, "command": one, "output": [ALL, link]}
-    yield ActivitySet("t" + turn.run_id, "terminal", shown)
+    yield ActivitySnapshot("t" + turn.run_id, "terminal", shown)
     diff = {"path": one, "oldText": one, "newText": ALL}
-    yield ToolResult("c" + turn.run_id, ALL, metadata={"acp": {"diffs": [diff]}})
-    yield ActivitySet("p" + turn.run_id, "plan", {"entries": [{"content": one, "status": one, "priority": one}]})
-    yield ActivitySet("x" + turn.run_id, one, {one: ALL})
-    yield StateSet({one: ALL, "__proto__": {"x": one}})
+    yield ToolCallResult("c" + turn.run_id, ALL, metadata={"acp": {"diffs": [diff]}})
+    yield ActivitySnapshot("p" + turn.run_id, "plan", {"entries": [{"content": one, "status": one, "priority": one}]})
+    yield ActivitySnapshot("x" + turn.run_id, one, {one: ALL})
+    yield StateSnapshot({one: ALL, "__proto__": {"x": one}})
     yield Custom(one, {one: ALL})
-    yield Unread({one: ALL})
-    yield Warned(one, ALL)
-    yield SubagentStart("s" + turn.run_id, one, description=one)
-    yield TextDelta(ALL, subagent="s" + turn.run_id)
-    yield SubagentEnd("s" + turn.run_id, result=ALL)
+    yield Raw({one: ALL})
+    yield Warning(one, ALL)
+    yield SubagentStarted("s" + turn.run_id, one, description=one)
+    yield TextMessageContent(ALL, subagent="s" + turn.run_id)
+    yield SubagentFinished("s" + turn.run_id, result=ALL)
     field = {"type": "string", "title": one, "description": ALL, "enum": BAD}
     schema = {"type": "object", "title": one, "properties": {one: field}}
     url = {"url": "javascript:window.pwned=1"}
-    yield Asked((Question("q" + turn.run_id, one, one, response_schema=schema, metadata=url),))
+    yield InterruptRequested((Interrupt("q" + turn.run_id, one, one, response_schema=schema, metadata=url),))
 """
 
 

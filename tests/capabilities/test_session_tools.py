@@ -11,15 +11,13 @@ from pydantic import ValidationError
 from gateway.capabilities.layers import LayerStatement, model_layer, session_layers
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import (
-    AGENT_SERVERS,
     ITEMS,
     LISTED_TOOLS,
-    SEEN_TOOLS,
     SERVERS,
     SUPPORTED,
     fold_session_layer,
 )
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import MCP_SERVERS, SEEN_TOOLS, unflatten
 from gateway.catalog.models.definition import Model
 from tests.catalog.example_agent import otter
 
@@ -108,7 +106,7 @@ def test_a_session_that_says_it_has_none_is_believed() -> None:
     [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
 )
 def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
-    session_layer = {AGENT_SERVERS: [{"name": "calc", "status": word}], **server("calc", ADD)}
+    session_layer = {MCP_SERVERS: [{"name": "calc", "status": word}], **server("calc", ADD)}
     shown = fold_session_layer(session_layer, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
     assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
@@ -117,16 +115,14 @@ def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, too
 
 def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
     failed = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = fold_session_layer(
-        {AGENT_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None
-    )
+    shown = fold_session_layer({MCP_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
     assert shown[f"{SERVERS}calc.status"] == "connected"
     assert "could not be listed: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
     assert [item["name"] for item in shown[ITEMS]] == ["Bash"]
 
 
 def test_a_server_of_the_agents_own_is_told_too() -> None:
-    shown = fold_session_layer({AGENT_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
+    shown = fold_session_layer({MCP_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
     told = unflatten(shown)["custom"]["gateway"]["mcp"]
     assert told == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
 

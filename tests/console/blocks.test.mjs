@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { blocks, cells } from "../../gateway/console/render/blocks.js";
-import { Growing } from "../../gateway/console/render/growing.js";
-import { tint } from "../../gateway/console/render/tint.js";
+import { Growing } from "../../gateway/console/render/streaming_blocks.js";
+import { tint } from "../../gateway/console/render/highlight.js";
 
 const SIZE = 1 << 17;
 const LIMIT = 20_000; // ms: linear work takes a second

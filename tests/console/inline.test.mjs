@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { inline } from "../../gateway/console/render/inline.js";
-import { safeImage, safeLink, safeMedia } from "../../gateway/console/render/safe.js";
+import { safeImage, safeLink, safeMedia } from "../../gateway/console/render/url_policy.js";
 
 const SIZE = 1 << 16;
 const LIMIT = 20_000; // ms: a linear reading takes some hundred, a quadratic one many minutes

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { byAgent, facetsOf, matches, sorted } from "../../gateway/console/pages/facets.js";
-import { abilitiesFirst, chosen, differs, sign, words } from "../../gateway/console/pages/table.js";
+import { byAgent, facetsOf, matches, sorted } from "../../gateway/console/pages/highlights.js";
+import { abilitiesFirst, chosen, differs, sign, words } from "../../gateway/console/pages/matrix_cells.js";
 
 const agent = (id, status, more = {}) => ({ id, driver: "acp", identity: { name: id.toUpperCase(), provider: "Otter Labs" }, options: [], availability: { status }, ...more });
 

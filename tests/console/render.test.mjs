@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Screen } from "../../gateway/console/render/ansi.js";
-import { brief, byOrder, flatten, grouped, KNOWN, same, within } from "../../gateway/console/render/leaves.js";
-import { changes, patch } from "../../gateway/console/render/lines.js";
+import { brief, byOrder, flatten, grouped, KNOWN, same, within } from "../../gateway/console/render/paths.js";
+import { changes, patch } from "../../gateway/console/render/line_diff.js";
 import { choices, control, localTime, resolved, rfc3339, wrong } from "../../gateway/console/render/schema.js";
 
 const side = (rows, not) => rows.filter((row) => row.kind !== not).map((row) => row.text);

@@ -34,7 +34,7 @@ def _dialects() -> Iterator[Recorded]:
     for case, recording in RECORDINGS.items():
         dialect, messages = recording()
         heard(dialect, [messages])
-        yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.facts)
+        yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.session_layer)
 
 
 def _acp() -> Iterator[Recorded]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gateway import capability_paths
 from gateway.capabilities.layers import LAYERS, LayerStatement, model_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import SUPPORTED
@@ -23,7 +24,7 @@ FREE = ("custom.acp.", "custom.mux.")
 
 RELAY = {
     "messaging.attachments": ("multimodal.input.image",),
-    "delivery.modes": (relay.STEERING, "custom.relay.delivery.modes"),
+    "delivery.modes": (capability_paths.STEERING, "custom.relay.delivery.modes"),
     "events.emits": (
         *("tools.supported", "tools.clientProvided"),
         *(path for name in ("canResume", "canFork") for paths in SOURCES[name] for path in paths),
@@ -32,7 +33,7 @@ RELAY = {
     "actions.invoke": (*(path for paths in SOURCES["supportsMCP"] for path in paths), "tools.clientProvided"),
     "lifecycle.resume": tuple(path for paths in SOURCES["canResume"] for path in paths),
     "lifecycle.fork": tuple(path for paths in SOURCES["canFork"] for path in paths),
-    "status": (relay.AVAILABILITY,),
+    "status": (capability_paths.AVAILABILITY,),
 }
 """Fields that are more than what the gateway carries → the leaves that they are made of."""
 
@@ -64,7 +65,7 @@ AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
 SAID: dict[str, set[str]] = {
     "profile": AGUI,
     "probe": {path for said in probe_layer(Availability("ready", version="1")) for path in said.values},
-    "handshake": AGUI | {relay.STEERING} | {path for told in recorded() for path in told.handshake_layer},
+    "handshake": AGUI | {capability_paths.STEERING} | {path for told in recorded() for path in told.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
     "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
     "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),

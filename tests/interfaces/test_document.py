@@ -10,7 +10,6 @@ from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
 from tests.interfaces.document import MANY, PATH, VIEWS, document
 from tests.interfaces.sources import leaves_of, speakers
-from tests.support.project import ROOT
 
 TEXT = PATH.read_text("utf-8")
 
@@ -44,7 +43,3 @@ def test_what_the_gateway_carries_is_said_by_the_gateway() -> None:
 
 def test_nearly_all_is_not_a_few() -> None:
     assert len(DIALECTS) // 2 < MANY < len(DIALECTS)
-
-
-def test_the_readme_leads_there() -> None:
-    assert f"({PATH.relative_to(ROOT)})" in (ROOT / "README.md").read_text("utf-8")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from gateway import capability_paths
 from gateway.capabilities.layers import current_model
-from gateway.capability_paths import unflatten
-from gateway.wire import session_paths
+from gateway.capability_paths import SESSION, unflatten
 from tests.behaviour.acp.harness import Stage, Talk
 from tests.interfaces import interface, mistakes_in
 from tests.interfaces.recorded import ACP, recorded, tellers
@@ -32,16 +32,16 @@ def test_whatever_an_agent_told_of_a_session_has_the_one_shape(who: str) -> None
 
 
 def test_the_places_in_the_code_are_those_of_the_shape() -> None:
-    places = [value for name, value in vars(session_paths).items() if name.isupper() and name != "HERE"]
-    assert {place.removeprefix(f"{session_paths.HERE}.") for place in places} == FIELDS == set(SHAPE.about)
+    paths = [value for value in vars(capability_paths).values() if str(value).startswith(f"{SESSION}.")]
+    assert {path.removeprefix(f"{SESSION}.") for path in paths} == FIELDS == set(SHAPE.about)
 
 
 def test_every_fact_was_told_by_somebody() -> None:
-    assert [path for path in sorted(FIELDS) if not tellers(f"{session_paths.HERE}.{path}")] == []
+    assert [path for path in sorted(FIELDS) if not tellers(f"{SESSION}.{path}")] == []
 
 
 def test_the_model_is_found_where_it_stands() -> None:
-    assert current_model({session_paths.MODEL: "large"}) == "large"
+    assert current_model({capability_paths.MODEL: "large"}) == "large"
 
 
 def test_the_shape_refuses_what_it_does_not_have() -> None:

@@ -120,7 +120,7 @@ def _yes(question_id: str) -> Answer:
 
 
 def _questions(event: Event) -> tuple[Any, ...]:
-    return event.questions if isinstance(event, InterruptRequested) else ()
+    return event.interrupts if isinstance(event, InterruptRequested) else ()
 
 
 def heard(seen: list[Event]) -> list[str]:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from ag_ui.core import ToolCallStartEvent
 
-from gateway.capabilities.session_tools import SEEN_TOOLS
+from gateway.capability_paths import SEEN_TOOLS
 from gateway.drivers import Opening
 from gateway.drivers.mcp_client import McpServers
 from gateway.events import AguiEvent, Custom, Event, Layer, TextMessageContent, ToolCallStart, TurnEnded

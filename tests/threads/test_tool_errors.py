@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.threads.tool_errors import error_of
+from gateway.threads.tool_errors import tool_error
 from gateway.turn import CANCELLED, NO_RESULT, UNREPORTED
 
 
@@ -19,7 +19,7 @@ from gateway.turn import CANCELLED, NO_RESULT, UNREPORTED
         {"codex": {"status": "failed", "exitCode": 1}},
         {"codex": {"status": "declined"}},
         {"copilot": {"success": False, "code": "denied"}},
-        {"cursor": {"outcome": "rejected"}},
+        {"cursor": {"outcome": "rejected"}, "gateway": {"isError": True}},
         {"gemini": {"status": "error", "errorType": "file_not_found"}},
         {"omp": {"isError": True, "durationMs": 3}},
         {"openclaw": {"isError": True}},
@@ -29,8 +29,8 @@ from gateway.turn import CANCELLED, NO_RESULT, UNREPORTED
     ids=lambda metadata: next(iter(metadata)),
 )
 def test_every_agent_s_own_word_for_a_failure_is_understood(metadata: dict[str, Any]) -> None:
-    assert error_of("no network", metadata) == "no network"
-    assert error_of("", metadata)
+    assert tool_error("no network", metadata) == "no network"
+    assert tool_error("", metadata)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ def test_every_agent_s_own_word_for_a_failure_is_understood(metadata: dict[str, 
         {"copilot": {"success": True}},
         {"cursor": {"outcome": "success"}},
         {"cursor": {"outcome": "unknown"}},
+        {"gateway": {"isError": False}},
         {"mine": {"outcome": "rejected"}},
         {"status": "failed"},
         "failed",
@@ -51,11 +52,11 @@ def test_every_agent_s_own_word_for_a_failure_is_understood(metadata: dict[str, 
     ids=str,
 )
 def test_what_is_not_known_to_have_failed_has_not(metadata: Any) -> None:
-    assert error_of("failed", metadata) is None
-    assert error_of("", metadata) is None
+    assert tool_error("failed", metadata) is None
+    assert tool_error("", metadata) is None
 
 
 @pytest.mark.parametrize("words", [UNREPORTED, CANCELLED, NO_RESULT, f"{UNREPORTED} Permission: allow."])
 def test_a_call_that_never_had_a_result_failed(words: str) -> None:
-    assert error_of(words, None) == words
-    assert error_of(words, {"codex": {"status": "inProgress"}}) == words
+    assert tool_error(words, None) == words
+    assert tool_error(words, {"codex": {"status": "inProgress"}}) == words

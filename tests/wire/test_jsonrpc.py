@@ -29,7 +29,7 @@ MESSAGES = st.lists(MEMBERS | st.lists(MEMBERS, max_size=3) | VALUES, max_size=6
 CUTS = st.lists(st.integers(0, 2000), max_size=10)
 
 
-def asking(*methods: str) -> JsonRpc:
+def rpc_with_open(*methods: str) -> JsonRpc:
     """A connection that waits for answers to 0, 1, 2…"""
     rpc = JsonRpc()
     for method in methods:
@@ -43,7 +43,7 @@ def one(message: Any, rpc: JsonRpc | None = None) -> Incoming:
     return found
 
 
-def why(message: Any, rpc: JsonRpc | None = None) -> str:
+def noise_reason(message: Any, rpc: JsonRpc | None = None) -> str:
     found = one(message, rpc)
     assert isinstance(found, Noise)
     return found.why
@@ -56,9 +56,9 @@ def why(message: Any, rpc: JsonRpc | None = None) -> str:
 def test_any_cut_of_the_bytes_gives_the_same_messages(messages: list[Any], places: list[int]) -> None:
     data = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
     edges = [0, *sorted(min(place, len(data)) for place in places), len(data)]
-    lines, rpc = Lines(10_000), asking("a", "b", "c")
+    lines, rpc = Lines(10_000), rpc_with_open("a", "b", "c")
     found = [m for at, to in zip(edges, edges[1:], strict=False) for m in rpc.read(lines.feed(data[at:to]))]
-    assert found == asking("a", "b", "c").read(Lines(10_000).feed(data))
+    assert found == rpc_with_open("a", "b", "c").read(Lines(10_000).feed(data))
 
 
 @given(st.binary())
@@ -82,7 +82,7 @@ def test_a_message_is_one_line(params: Any) -> None:
     assert line.endswith(b"\n") and line.count(b"\n") == 1
 
 
-# -- what the peer asks and tells
+# -- the peer's requests and notifications
 
 
 @pytest.mark.parametrize("request_id", [0, 7, -1, "7", "", None])
@@ -101,7 +101,7 @@ def test_a_notification_has_any_params(params: Any) -> None:
 def test_a_batch_counts_element_by_element() -> None:
     batch = [{"method": "a"}, {"id": 1, "method": "b"}, {"id": 0, "result": 2}, 3]
     line = json.dumps(batch).encode()
-    assert asking("x").read([line]) == [
+    assert rpc_with_open("x").read([line]) == [
         Notification("a", None),
         Request(1, "b", None),
         Response(0, "x", 2),
@@ -113,7 +113,7 @@ def test_a_batch_counts_element_by_element() -> None:
 
 
 def test_answers_come_in_any_order_with_their_methods() -> None:
-    rpc = asking("initialize", "session/new")
+    rpc = rpc_with_open("initialize", "session/new")
     assert one({"id": 1, "result": {"sessionId": "s"}}, rpc) == Response(1, "session/new", {"sessionId": "s"})
     assert rpc.waiting == 1
     assert one({"id": 0, "result": None}, rpc) == Response(0, "initialize", None)
@@ -123,7 +123,7 @@ def test_answers_come_in_any_order_with_their_methods() -> None:
 def test_an_error_is_an_answer() -> None:
     error = {"code": -32000, "message": "Authentication required", "data": {"hint": "login"}}
     fault = Fault(-32000, "Authentication required", {"hint": "login"})
-    assert one({"id": 0, "error": error}, asking("x")) == Response(0, "x", None, fault)
+    assert one({"id": 0, "error": error}, rpc_with_open("x")) == Response(0, "x", None, fault)
 
 
 @pytest.mark.parametrize(
@@ -137,28 +137,31 @@ def test_an_error_is_an_answer() -> None:
     ],
 )
 def test_an_error_of_any_shape_is_an_error(error: Any, fault: Fault) -> None:
-    assert one({"id": 0, "error": error}, asking("x")) == Response(0, "x", None, fault)
+    assert one({"id": 0, "error": error}, rpc_with_open("x")) == Response(0, "x", None, fault)
 
 
 def test_an_error_that_is_null_is_none() -> None:
-    assert one({"id": 0, "result": 1, "error": None}, asking("x")) == Response(0, "x", 1)
+    assert one({"id": 0, "result": 1, "error": None}, rpc_with_open("x")) == Response(0, "x", 1)
 
 
 @pytest.mark.parametrize("request_id", [1, -1, "0", None, False, 0.0, [0], {"0": 0}])
-def test_an_answer_to_nothing_that_was_asked_is_noise(request_id: Any) -> None:
-    rpc = asking("x")
-    assert why({"id": request_id, "result": {}}, rpc) == "an answer to what was not asked, or is answered already"
+def test_an_answer_to_no_open_request_is_noise(request_id: Any) -> None:
+    rpc = rpc_with_open("x")
+    assert (
+        noise_reason({"id": request_id, "result": {}}, rpc)
+        == "an answer to a request that was not sent, or is answered already"
+    )
     assert rpc.waiting == 1
 
 
 def test_a_second_answer_is_noise() -> None:
-    rpc = asking("x")
+    rpc = rpc_with_open("x")
     assert isinstance(one({"id": 0, "result": 1}, rpc), Response)
     assert isinstance(one({"id": 0, "result": 2}, rpc), Noise)
 
 
-def test_an_answer_nobody_waits_for_any_more_is_noise() -> None:
-    rpc = asking("x")
+def test_an_answer_to_a_forgotten_request_is_noise() -> None:
+    rpc = rpc_with_open("x")
     rpc.forget(0)
     rpc.forget(0)
     assert isinstance(one({"id": 0, "result": 1}, rpc), Noise)
@@ -185,7 +188,7 @@ def test_an_answer_nobody_waits_for_any_more_is_noise() -> None:
     ids=str,
 )
 def test_what_is_neither_request_nor_answer_is_noise(message: Any) -> None:
-    assert why(message, asking("x")) == "neither a request nor an answer"
+    assert noise_reason(message, rpc_with_open("x")) == "neither a request nor an answer"
 
 
 @pytest.mark.parametrize("line", [b"Welcome to otter!", b'{"method": ', b"\xff\xfe", b'{"a": NaN}', b"[" * 100_000])
@@ -196,7 +199,7 @@ def test_what_is_not_json_is_noise(line: bytes) -> None:
 @pytest.mark.parametrize("shape", ["%s", '{"id": 0, "error": %s}', '{"id": %s, "result": 1}', '{"method": %s}'])
 def test_deep_nesting_is_not_fatal(shape: str) -> None:
     line = (shape % ("[" * 1000 + "]" * 1000)).encode()
-    assert isinstance(one(line, asking("x")), Noise | Response)
+    assert isinstance(one(line, rpc_with_open("x")), Noise | Response)
 
 
 def test_a_line_that_was_too_long_is_noise_with_its_start() -> None:

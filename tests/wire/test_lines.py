@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.lines import SHOWN, Lines, TooLong
+from gateway.wire.lines import START_BYTES, Lines, TooLong
 
 PIECES = st.sampled_from([b"a", b"bc", b"\n", b"\n\n", b"\r\n", b"\r", b" ", b"\t\n", b"x" * 7, b'{"k":1}\n'])
 STREAMS = st.lists(PIECES, max_size=30).map(b"".join)
@@ -39,7 +39,7 @@ def test_nothing_is_lost_but_line_ends_and_blank_lines(data: bytes) -> None:
     assert read(1000, data) == [line for line in plain if line.strip()]
 
 
-def test_a_line_is_given_when_it_ends() -> None:
+def test_a_line_is_read_when_it_ends() -> None:
     lines = Lines(100)
     assert lines.feed(b"one\ntw") == [b"one"]
     assert lines.feed(b"") == []
@@ -63,27 +63,27 @@ def test_a_line_of_just_the_limit_passes() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_a_line_past_the_limit_is_given_up_and_the_next_is_read(size: int) -> None:
+def test_a_line_over_the_limit_is_lost_and_the_next_is_read(size: int) -> None:
     data = b"before\n" + b"0123456789" * 100 + b"\nafter\n"
     parts = [data[at : at + size] for at in range(0, len(data), size)]
-    assert read(50, *parts) == [b"before", TooLong(1000, (b"0123456789" * 100)[:SHOWN]), b"after"]
+    assert read(50, *parts) == [b"before", TooLong(1000, (b"0123456789" * 100)[:START_BYTES]), b"after"]
 
 
-def test_a_line_past_the_limit_is_told_even_without_its_end() -> None:
+def test_a_line_over_the_limit_is_reported_even_without_its_end() -> None:
     assert read(3, b"12", b"34") == [TooLong(4, b"1234")]
 
 
-def test_what_is_given_up_is_not_kept() -> None:
+def test_a_lost_line_is_not_kept() -> None:
     lines = Lines(1000)
     for _ in range(1000):
         lines.feed(b"x" * 1000)
-    assert len(lines._held) == 0
-    assert lines.feed(b"\n") == [TooLong(1_000_000, b"x" * SHOWN)]
+    assert len(lines._buffer) == 0
+    assert lines.feed(b"\n") == [TooLong(1_000_000, b"x" * START_BYTES)]
 
 
 def test_small_pieces_cost_no_more_than_their_bytes() -> None:
     lines = Lines(1_000_000)
     for _ in range(100_000):
         lines.feed(b"xy")
-    assert lines._held.__sizeof__() < 300_000
+    assert lines._buffer.__sizeof__() < 300_000
     assert lines.feed(b"\n") == [b"xy" * 100_000]

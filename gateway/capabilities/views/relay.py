@@ -29,14 +29,10 @@ from typing import Any
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import Fact, find_fact
-from gateway.capability_paths import flatten, unflatten
+from gateway.capability_paths import AVAILABILITY, STEERING, flatten, unflatten
 
 NAME = "relay"
 PREFIX = f"custom.{NAME}."
-AVAILABILITY = "custom.gateway.availability.status"
-
-STEERING = "custom.gateway.steering"
-"""The agent takes a message while its turn is running."""
 
 GATEWAY_FIELDS: dict[str, dict[str, Any]] = {
     "messaging": {"receive": True, "send": False},

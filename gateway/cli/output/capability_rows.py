@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import escape_key
 from gateway.cli.output.terminal import can_write, harmless
 
 YES, NO, UNKNOWN = ("✓", "yes"), ("✗", "no"), ("·", "?")
@@ -60,7 +61,7 @@ def _leaves(tree: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[t
 
 def _path(keys: Sequence[str]) -> str:
     """As `?explain=1` writes it: `~1` stands for a dot in a key."""
-    return ".".join(key.replace("~", "~0").replace(".", "~1") for key in keys)
+    return ".".join(map(escape_key, keys))
 
 
 def categories(found: Sequence[CapabilityRow], alone: str) -> dict[str, list[CapabilityRow]]:

@@ -2,8 +2,8 @@
 // ever the reader's own click. Calls of the page's own tools stand here too: they wait for somebody as well.
 
 import { fill, h, toast } from "../lib/dom.js";
-import { callCard } from "./callcard.js";
-import { questionCard } from "./questioncard.js";
+import { callCard } from "./tool_call_card.js";
+import { questionCard } from "./interrupt_card.js";
 
 export class Approvals {
   /** `left()`: there is nothing more to answer, and the reader was here. */

@@ -2,7 +2,7 @@
 // one line of JSON with \n in it: what is to be written into a file can be read like the file.
 
 import { h } from "../lib/dom.js";
-import { parsed } from "./calls.js";
+import { parsed } from "./tool_calls.js";
 
 /** Deeper than this, it is JSON again. */
 const DEEPEST = 4;

@@ -1,7 +1,7 @@
 // Files to send along: only of the kinds that the agent takes, by button, by paste, by drop.
 
 import { fill, h, icon, toast } from "../lib/dom.js";
-import { modalities, partType } from "./facts.js";
+import { modalities, partType } from "./capabilities.js";
 
 /** Of all files of a message: base64 makes a third more of it, and a request has a bound. */
 const MOST_BYTES = 6 * 1024 * 1024;

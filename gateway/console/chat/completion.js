@@ -1,7 +1,7 @@
 // The agent's own commands, offered under the cursor while a message begins with "/".
 
 import { fill, h } from "../lib/dom.js";
-import { session as facts } from "./facts.js";
+import { session as facts } from "./capabilities.js";
 
 const MOST = 8;
 let lists = 0;

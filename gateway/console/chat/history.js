@@ -1,7 +1,7 @@
 // The agent's threads: open one, begin another, go on in a copy, delete.
 
 import { fill, h, icon, openDialog, toast } from "../lib/dom.js";
-import { forks } from "./facts.js";
+import { forks } from "./capabilities.js";
 import { deleteThread } from "./session.js";
 
 /** What a thread that does not rest is doing; only the second is the reader's business. */

@@ -6,9 +6,9 @@ import { at } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { capabilityTree } from "../render/capability.js";
 import { Tree } from "../render/tree.js";
-import { EventsTab } from "./eventstab.js";
-import { RequestsTab } from "./requeststab.js";
-import { toolsTab } from "./toolstab.js";
+import { EventsTab } from "./events_tab.js";
+import { RequestsTab } from "./requests_tab.js";
+import { toolsTab } from "./tools_tab.js";
 
 export class Inspector {
   constructor(session, close) {

@@ -4,8 +4,8 @@
 // network. A delta costs an append and a note in `changed`; whoever shows the items looks there once a frame. An event
 // of any shape is read or passed over, never an exception: what comes from an agent is data.
 
-import { custom } from "./customs.js";
-import { patched } from "./patch.js";
+import { custom } from "./custom_events.js";
+import { patched } from "./json_patch.js";
 
 const text = (value) => (typeof value === "string" ? value : "");
 const object = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});

@@ -1,12 +1,12 @@
 // The chat with one agent: made of what its snapshot says, and changed with it while it is open.
 
 import { fill, h, icon } from "../lib/dom.js";
-import { remedy, statusTag } from "../pages/parts.js";
+import { remedy, statusTag } from "../pages/agent_parts.js";
 import { Approvals } from "./approvals.js";
 import { Composer } from "./composer.js";
-import { openers, session as facts } from "./facts.js";
+import { openers, session as facts } from "./capabilities.js";
 import { addressOf, History, newThread } from "./history.js";
-import { List } from "./list.js";
+import { List } from "./message_list.js";
 import { offers, openPalette } from "./palette.js";
 import { Session } from "./session.js";
 

@@ -1,7 +1,7 @@
 // Ctrl+K: everything that can be done here, found by typing.
 
 import { fill, h, openDialog } from "../lib/dom.js";
-import { session as facts } from "./facts.js";
+import { session as facts } from "./capabilities.js";
 
 /** actions: [{name, about, group, run}] */
 export function openPalette(actions) {

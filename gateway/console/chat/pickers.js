@@ -1,7 +1,7 @@
 // Mode, model, effort and the session's own options: whatever the snapshot offers, and nothing else.
 
 import { fill, h, toast } from "../lib/dom.js";
-import { pickers } from "./facts.js";
+import { pickers } from "./capabilities.js";
 
 export class Pickers {
   constructor(session) {

@@ -5,14 +5,14 @@
 import { at, follow, getJson, postJson, Problem, send } from "../lib/api.js";
 import { toast } from "../lib/dom.js";
 import { signal } from "../lib/signal.js";
-import { deliveries, takesTools } from "./facts.js";
-import { Journal } from "./journal.js";
+import { deliveries, takesTools } from "./capabilities.js";
+import { Journal } from "./event_log.js";
 import { Model } from "./model.js";
-import { OWN_TOOLS, ownPending } from "./owntools.js";
-import { readPast, retell } from "./past.js";
+import { OWN_TOOLS, ownPending } from "./client_tools.js";
+import { readPast, retell } from "./replay.js";
 import { Queue } from "./queue.js";
 import { Runner } from "./runner.js";
-import { watch } from "./watch.js";
+import { watch } from "./other_windows.js";
 
 /** The turn that asked is gone, or somebody else has answered: the thread is another than this page thinks. */
 const LOST = new Set(["TURN_LOST", "INTERRUPT_EXPIRED", "INTERRUPT_ANSWERED"]);

@@ -3,7 +3,7 @@
 
 import { alive, back, Unreachable } from "./api.js";
 import { fill, h } from "./dom.js";
-import { troubleNotice } from "./trouble.js";
+import { troubleNotice } from "./errors.js";
 
 /** routes: [["/agents/:agent", page], …]; the first that fits. */
 export function route(main, routes, moved) {

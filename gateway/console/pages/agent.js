@@ -5,10 +5,10 @@ import { fill, h, icon } from "../lib/dom.js";
 import { CapabilityTree, when } from "../render/capability.js";
 import { copyButton } from "../render/copy.js";
 import { inlineNodes } from "../render/markdown.js";
-import { safeLink } from "../render/safe.js";
+import { safeLink } from "../render/url_policy.js";
 import { Tree } from "../render/tree.js";
 import { modelsTable } from "./models.js";
-import { chatLink, command, facts, keepLooking, remedy, statusTag } from "./parts.js";
+import { chatLink, command, facts, keepLooking, remedy, statusTag } from "./agent_parts.js";
 
 const VIEWS = { agui: "AG-UI", acp: "ACP", mux: "agent-mux", relay: "agent-relay" };
 const EVERY = 10_000;

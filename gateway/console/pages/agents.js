@@ -2,10 +2,10 @@
 
 import { getJson } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
-import { troubleNotice } from "../lib/trouble.js";
+import { troubleNotice } from "../lib/errors.js";
 import { inlineNodes } from "../render/markdown.js";
-import { byAgent, FACETS, facetsOf, matches, sorted, STATUSES } from "./facets.js";
-import { chatLink, facts, keepInAddress, keepLooking, remedy, statusTag } from "./parts.js";
+import { byAgent, FACETS, facetsOf, matches, sorted, STATUSES } from "./highlights.js";
+import { chatLink, facts, keepInAddress, keepLooking, remedy, statusTag } from "./agent_parts.js";
 
 const EVERY = 10_000; // ms between looks: installing an agent takes longer
 const CHIPS = 7;

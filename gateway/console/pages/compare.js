@@ -3,9 +3,9 @@
 import { getJson } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { valueMark, when } from "../render/capability.js";
-import { grouped, titleOf, within } from "../render/leaves.js";
-import { keepInAddress } from "./parts.js";
-import { abilitiesFirst, differs } from "./table.js";
+import { grouped, titleOf, within } from "../render/paths.js";
+import { keepInAddress } from "./agent_parts.js";
+import { abilitiesFirst, differs } from "./matrix_cells.js";
 
 const MOST = 6;
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";

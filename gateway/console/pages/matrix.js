@@ -4,9 +4,9 @@
 import { getJson, send } from "../lib/api.js";
 import { fill, h, icon, openDialog, toast } from "../lib/dom.js";
 import { explained, valueMark } from "../render/capability.js";
-import { grouped, titleOf, within } from "../render/leaves.js";
-import { keepInAddress } from "./parts.js";
-import { abilitiesFirst, chosen, sign, words } from "./table.js";
+import { grouped, titleOf, within } from "../render/paths.js";
+import { keepInAddress } from "./agent_parts.js";
+import { abilitiesFirst, chosen, sign, words } from "./matrix_cells.js";
 
 export async function matrixPage(_, query, { abort }) {
   const [matrix, listed] = await Promise.all([getJson("capabilities/matrix?explain=1", { signal: abort }), getJson("agents", { signal: abort })]);

@@ -2,7 +2,7 @@
 // and whom that overridden. Updates touch the rows that changed, and mark them for a moment.
 
 import { fill, h } from "../lib/dom.js";
-import { flatten, grouped, KNOWN, brief, same, titleOf, within } from "./leaves.js";
+import { flatten, grouped, KNOWN, brief, same, titleOf, within } from "./paths.js";
 import { blink, Tree } from "./tree.js";
 
 /** The whole snapshot as a node. `explain` may be missing: then nobody is named. */

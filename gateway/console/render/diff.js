@@ -2,7 +2,7 @@
 
 import { fill, h, icon } from "../lib/dom.js";
 import { copyButton } from "./copy.js";
-import { changes, patch } from "./lines.js";
+import { changes, patch } from "./line_diff.js";
 
 const CONTEXT = 3; // unchanged lines kept around each change
 const MOST = 1500; // rows at once

@@ -1,7 +1,7 @@
 // A line of Markdown → tokens, flat and in order: {text}, {code}, {open}, {close}, {image}, {br}. Pure, and linear in
 // the text's length: every scan that can fail is bounded, or remembered. Raw HTML is text.
 
-import { safeImage, safeLink } from "./safe.js";
+import { safeImage, safeLink } from "./url_policy.js";
 import { pair } from "./emphasis.js";
 
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}\p{S}]/u;

@@ -2,11 +2,11 @@
 // long as there is time: what came at once then appears as if it had come slowly, and the page stays awake.
 
 import { h } from "../lib/dom.js";
-import { reconcile } from "./blockviews.js";
-import { Folded, MOST } from "./folded.js";
-import { Growing } from "./growing.js";
+import { reconcile } from "./block_views.js";
+import { Folded, MOST } from "./collapsed.js";
+import { Growing } from "./streaming_blocks.js";
 
-export { inlineNodes } from "./spans.js";
+export { inlineNodes } from "./inline_view.js";
 
 const STEP = 2000; // characters that are read before the clock is looked at
 const GROUP = 50; // blocks that stand in one group: those out of sight are not laid out (see render.css)

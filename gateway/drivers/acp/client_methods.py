@@ -18,7 +18,7 @@ from gateway.drivers.base import Opening
 from gateway.drivers.environment import trimmed
 from gateway.errors import AgentFault
 from gateway.wire.acp.errors import RESOURCE_NOT_FOUND
-from gateway.wire.acp.permissions import by_policy, elicitation_result, permission_outcome, told_outcome
+from gateway.wire.acp.permissions import decide_by_policy, elicitation_result, permission_result, selected_option_name
 from gateway.wire.fields import items
 from gateway.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request
 
@@ -82,11 +82,11 @@ class ClientMethods:
         turn.put(events)
         policy: Policy | None = _policy(turn.turn.options.approvals)
         if policy is not None:
-            outcome = by_policy(params, policy)
+            outcome = decide_by_policy(params, policy)
         else:
             turn.put(reader.park())
-            outcome = permission_outcome(params, await turn.ask(question))
-        reader.permission_given(params, told_outcome(params, outcome))
+            outcome = permission_result(params, await turn.ask(question))
+        reader.permission_given(params, selected_option_name(params, outcome))
         return outcome
 
     async def _elicitation(self, request: Request, params: Params) -> Any:

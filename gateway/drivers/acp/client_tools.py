@@ -103,7 +103,7 @@ class ClientTools:
         if turn is None or not turn.takes_calls:
             return Answer("", "cancelled")  # nobody is there to answer it
         reader = self._host.reader
-        events, known = reader.client_call(call.name, call.arguments, call.agents_id)
+        events, known = reader.client_call(call.name, call.arguments, call.agent_call_id)
         turn.put([*events, *reader.park()])
         # Until it is answered a result is news to the agent, should it come after all.
         self._telling.owed.add(known.id)

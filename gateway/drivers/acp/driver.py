@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 
 from gateway.background import Tasks
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import MODELS, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
@@ -27,7 +27,6 @@ from gateway.errors import AgentFault
 from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
 from gateway.wire.acp.initialize import Handshake, agui_layer, read_handshake
 from gateway.wire.acp.session_state import SessionState, layer
-from gateway.wire.session_paths import MODELS
 
 log = logging.getLogger(__name__)
 

@@ -65,7 +65,7 @@ class Connection:
     @property
     def connected(self) -> bool:
         """Some session has been ready on it."""
-        return any(session.dialect.ready for session in self._sessions)
+        return any(session.dialect.is_ready for session in self._sessions)
 
     def start(self) -> None:
         self._tasks.start_soon(self._read)
@@ -137,8 +137,8 @@ class Connection:
         told: list[tuple[Listener, list[bytes]]] = [(session, []) for session in self._sessions]
         names = {name for session in self._sessions for name in (session.tag, session.dialect.session_id)}
         for message in messages:
-            owner = self._dialect.owner(message)
-            everybody = owner is None or (self._dialect.strays and owner not in names)
+            owner = self._dialect.read_owner(message)
+            everybody = owner is None or (self._dialect.has_unlisted_sessions and owner not in names)
             for session, own in told:
                 if everybody or owner in (session.tag, session.dialect.session_id):
                     own.append(message)

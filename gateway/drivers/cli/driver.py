@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from gateway.background import Tasks
-from gateway.capability_paths import unflatten
+from gateway.capability_paths import STEERING, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.cli.command import Added
@@ -37,7 +37,7 @@ class CliDriver:
         self._links: list[Connection] = []
         self._starting = anyio.Lock()
         self._failure: str | None = None
-        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.steers else {}
+        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.can_steer else {}
         self._sessions: list[CliSession] = []
         self._spoken = False
 

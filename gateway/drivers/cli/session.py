@@ -28,7 +28,7 @@ from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, TurnEnded, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer, Options, Turn
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ class CliSession:
         self._spoken = opening.session_id is not None
         """There is something to come back to."""
         forgets = self._cli.process == "turn" and self._cli.flags.resume is None
-        self._telling = PromptBuilder(opening.known, serves_tools=self.dialect.serves_tools, forgets=forgets)
-        self._tools = opening.tools if self.dialect.serves_tools else ()
+        self._telling = PromptBuilder(opening.known, serves_tools=self.dialect.can_call_client_tools, forgets=forgets)
+        self._tools = opening.tools if self.dialect.can_call_client_tools else ()
         """The client's own, as the newest run offers them."""
         self._takes = takes(launcher.definition)
         self._files = Files()
@@ -86,7 +86,7 @@ class CliSession:
 
     @property
     def session_layer(self) -> Layer:
-        return self.dialect.facts
+        return self.dialect.session_layer
 
     @property
     def controls(self) -> CliControls:
@@ -106,7 +106,7 @@ class CliSession:
 
     def _offers(self, turn: Turn) -> bool:
         """Other tools of the client's than before, to an agent that takes them only when a session begins."""
-        before, self._tools = self._tools, tuple(turn.tools) if self.dialect.serves_tools else ()
+        before, self._tools = self._tools, tuple(turn.tools) if self.dialect.can_call_client_tools else ()
         return self._tools_at_begin and self._tools != before
 
     @property
@@ -122,7 +122,7 @@ class CliSession:
         self._closed = True
         link = self._link
         if link is not None and link.alive and self._cli.process == "agent":
-            self.dialect.leave()
+            self.dialect.release_session()
             self._flush()
         self._link = None
         if link is not None:
@@ -191,14 +191,14 @@ class CliSession:
             self._forget()
             await self._begin(extra, media)
         self._began = begun
-        if self.dialect.anew:
+        if self.dialect.has_lost_history:
             self._telling.forget()
 
     @property
     def _goes_on(self) -> bool:
         """The process takes another turn."""
         alive = self._link is not None and self._link.alive
-        return alive and self.dialect.ready and self._cli.process != "turn"
+        return alive and self.dialect.is_ready and self._cli.process != "turn"
 
     def _forget(self) -> None:
         """The conversation is gone at the agent: the next prompt tells it anew."""
@@ -221,8 +221,10 @@ class CliSession:
         params = {**self._cli.params, **link.secrets, "connected": connected}
         if self._cli.error_text_patterns:
             params["errors_as_text"] = self._cli.error_text_patterns
-        self.dialect.begin(
-            Begin(str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag, self._tools)
+        self.dialect.start_session(
+            SessionStart(
+                str(opening.cwd), wanted, fork, directories, opening.mcp_servers, params, self.tag, self._tools
+            )
         )
         self._flush()
         try:
@@ -235,7 +237,7 @@ class CliSession:
     async def _until_ready(self) -> None:
         seconds = self._cli.start_timeout
         with anyio.move_on_after(seconds):
-            while not self.dialect.ready and self.dialect.failure is None:
+            while not self.dialect.is_ready and self.dialect.failure is None:
                 if self._link is None:
                     raise self._died
                 await self._changed.wait()
@@ -266,7 +268,7 @@ class CliSession:
         turn = self._turn
         if turn is None or not turn.open:
             self._late = [*self._late, *events][-LATE_KEPT:]
-        elif self.dialect.busy:
+        elif self.dialect.is_busy:
             turn.put(events)
         else:
             self._conclude(turn, *to_the_end(events))
@@ -285,7 +287,7 @@ class CliSession:
             turn.finish(last)
 
     def _resumed(self, turn: CliTurn, own: Sequence[Event]) -> bool:
-        return self._now is not None and not turn.said and not own and not self.dialect.cancelled and self._spoken
+        return self._now is not None and not turn.said and not own and not self.dialect.is_cancelled and self._spoken
 
     async def _again(self, live: CliTurn) -> None:
         """The agent has lost the session, and says so only when prompted: the prompt tells it all."""
@@ -311,12 +313,12 @@ class CliSession:
         if link is None or process is None:
             return
         self._died = error or process.died()
-        events = self.dialect.closed(process.exit_code, process.stderr_tail())
+        events = self.dialect.on_process_exit(process.exit_code, process.stderr_tail())
         turn = self._turn
         self._deliver(events)
-        self.dialect.ready = False
-        if turn is not None and not turn.over and self._turn is turn and self.dialect.busy:
-            self.dialect.busy = False
+        self.dialect.is_ready = False
+        if turn is not None and not turn.over and self._turn is turn and self.dialect.is_busy:
+            self.dialect.is_busy = False
             turn.fail(self._died)
         self._links.give_back(link)
         self._wake()
@@ -342,7 +344,7 @@ class CliSession:
         self._flush()
 
     def steer(self, message_id: str, text: str) -> bool:
-        if not self.dialect.busy or self.dialect.cancelled or self._link is None:
+        if not self.dialect.is_busy or self.dialect.is_cancelled or self._link is None:
             return False
         taken = self.dialect.steer(message_id, text)
         self._flush()
@@ -352,7 +354,7 @@ class CliSession:
         self._telling.heard([words])
 
     def cancel(self) -> None:
-        if not self.dialect.busy or self._link is None:
+        if not self.dialect.is_busy or self._link is None:
             return
         if self.dialect.cancel():
             self._flush()
@@ -366,7 +368,7 @@ class CliSession:
     async def abandon(self) -> None:
         """The turn did not end when it was told to: its process is ended, without waiting for it."""
         link, self._link = self._link, None
-        self.dialect.ready = self.dialect.busy = False
+        self.dialect.is_ready = self.dialect.is_busy = False
         if link is None:
             return
         link.detach(self)
@@ -385,14 +387,14 @@ class CliSession:
     async def do(self, action: str, params: dict[str, Any], seconds: float) -> Any:
         """One of the dialect's actions, on a process that is there for it."""
         await self._ready(self._wanted(self._opening.options), Added())
-        ticket = self.dialect.do(action, params)
+        ticket = self.dialect.start_action(action, params)
         self._flush()
         with anyio.move_on_after(seconds):
-            while ticket not in self.dialect.replies:
+            while ticket not in self.dialect.action_results:
                 if self._link is None:
                     raise self._died
                 await self._changed.wait()
-            reply = self.dialect.replies.pop(ticket)
+            reply = self.dialect.action_results.pop(ticket)
             if reply.error is not None:
                 raise reply.error
             return reply.value

@@ -70,7 +70,7 @@ class CliTurn:
         self.said = True
         for event in events:
             if type(event) is InterruptRequested:
-                self._questions.update(question.id for question in event.questions)
+                self._questions.update(question.id for question in event.interrupts)
             elif type(event) is ClientToolsCalled:
                 self._questions.update(call.id for call in event.calls)
             elif type(event) is UserMessageAccepted:

@@ -25,7 +25,7 @@ from gateway.drivers.client_tools.socket_dir import SocketDirectory
 from gateway.turn import Answer
 from gateway.wire.jsonrpc import Id
 from gateway.wire.lines import Lines
-from gateway.wire.mcp_server import GaveUp, Offer, ToolCall, ToolServer
+from gateway.wire.mcp_server import CallCancelled, Offer, ToolCall, ToolServer
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +94,9 @@ class ClientToolServer:
         if all(before.get(name) == tool for name, tool in self._offer.tools.items()):
             return True
         with anyio.move_on_after(within):
-            while not all(link.server.knows for link in self._links):
+            while not all(link.server.has_read_tools for link in self._links):
                 await self._read.wait()
-        return all(link.server.asked for link in self._links)
+        return all(link.server.has_listed_tools for link in self._links)
 
     async def aclose(self) -> None:
         self._scope.cancel()
@@ -174,34 +174,34 @@ class ShimConnection:
         await self._flush()
 
     async def tell_changed(self) -> None:
-        self.server.changed()
+        self.server.announce_change()
         with suppress(*GONE):
             await self._flush()
 
-    def _take(self, found: ToolCall | GaveUp, tasks: TaskGroup) -> None:
-        if isinstance(found, GaveUp):
-            if (scope := self._calls.get(found.number)) is not None:
+    def _take(self, found: ToolCall | CallCancelled, tasks: TaskGroup) -> None:
+        if isinstance(found, CallCancelled):
+            if (scope := self._calls.get(found.request_id)) is not None:
                 scope.cancel()
         else:
-            scope = self._calls[found.number] = CancelScope()
+            scope = self._calls[found.request_id] = CancelScope()
             tasks.start_soon(self._answer, found, scope)
 
     async def _answer(self, call: ToolCall, scope: CancelScope) -> None:
         with scope, suppress(*GONE):
             async with anyio.create_task_group() as beside:
                 beside.start_soon(self._keep_waiting, call)
-                self.server.result(call, await self._called(call))
+                self.server.answer(call, await self._called(call))
                 beside.cancel_scope.cancel()
             await self._flush()
-        if self._calls.get(call.number) is scope:
-            del self._calls[call.number]
+        if self._calls.get(call.request_id) is scope:
+            del self._calls[call.request_id]
 
     async def _keep_waiting(self, call: ToolCall) -> None:
         count = 0
-        while call.progress is not None:
+        while call.progress_token is not None:
             await anyio.sleep(STILL_WAITING)
             count += 1
-            self.server.waiting(call, count)
+            self.server.report_progress(call, count)
             with suppress(*GONE):  # its reader sees that, too
                 await self._flush()
 

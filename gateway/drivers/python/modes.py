@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from gateway.capability_paths import flatten
+from gateway.capability_paths import MODE, MODES, flatten
 from gateway.catalog.sections import Mode
 from gateway.errors import NotCapable
 from gateway.events import Layer
-from gateway.wire.session_paths import MODE, MODES
 
 
 class ModeControls:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.agui.message_input import MessageInput, read_message_input, to_turn
 from gateway.capabilities.check import CONTENT_DROPPED
 from gateway.capabilities.versions import Key
-from gateway.capabilities.views.relay import STEERING
+from gateway.capability_paths import STEERING
 from gateway.encode import sse
 from gateway.errors import NotCapable
 from gateway.registry.agents import Agent

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gateway.capability_paths import CONFIG, MODELS, MODES
 from gateway.errors import NotCapable
 from gateway.wire.acp.session_state import SessionState
-from gateway.wire.session_paths import CONFIG, MODELS, MODES
 
 Call = tuple[str, dict[str, Any]]
 

@@ -12,8 +12,8 @@ from base64 import b64decode, b64encode
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gateway.wire.acp.initialize import Handshake
 from gateway.wire.fields import non_empty, obj, text
+from gateway.wire.prompt_content import PromptContent
 
 Block = dict[str, Any]
 Part = dict[str, Any]
@@ -79,7 +79,7 @@ def resource_block(uri: str, mime: str, held: dict[str, str]) -> Block:
     return {"type": "resource", "resource": {"uri": uri, "mimeType": mime, **held}}
 
 
-def to_block(part: Part, takes: Handshake, uri: str) -> Block | None:
+def to_block(part: Part, takes: PromptContent, uri: str) -> Block | None:
     """The part as a prompt's block, if this agent takes it. `uri` names what is embedded without a name of its own.
 
     Text and links are taken by every agent; so a document of text, too, which is told as text where nothing can be
@@ -105,7 +105,7 @@ def to_block(part: Part, takes: Handshake, uri: str) -> Block | None:
             return None
 
 
-def _embedded(value: str, mime: str, takes: Handshake, uri: str, name: str | None) -> Block | None:
+def _embedded(value: str, mime: str, takes: PromptContent, uri: str, name: str | None) -> Block | None:
     place = f"{uri}/{name}" if name else uri
     words = _decoded(value) if TEXTUAL.match(mime) else None
     if takes.embedded_context:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.wire.fields import items, marked, non_empty, obj, present
+from gateway.capability_paths import ACP, STEERING
+from gateway.wire.fields import has_marker, items, non_empty, obj, present
+from gateway.wire.prompt_content import PromptContent
 
 __all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
 
@@ -64,6 +66,11 @@ class Handshake:
     raw: dict[str, Any] = field(default_factory=dict)
     """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
 
+    @property
+    def prompt_content(self) -> PromptContent:
+        """The kinds of content that `session/prompt` may carry."""
+        return PromptContent(self.image, self.audio, self.embedded_context, self.title or self.name)
+
 
 def read_handshake(result: Any) -> Handshake:
     """Several agents echo any version they are asked for and go on in 1: only `info`, which 2 requires, proves 2."""
@@ -78,7 +85,7 @@ def read_handshake(result: Any) -> Handshake:
         version=non_empty(info.get("version")),
         auth_methods=tuple(_auth_methods(told.get("authMethods"))),
         raw=told,
-        steering=marked(obj(obj(told.get("_meta")).get("steering")).get("supported")),
+        steering=has_marker(obj(obj(told.get("_meta")).get("steering")).get("supported")),
         **read(obj(told.get("capabilities" if second else "agentCapabilities"))),
         **({"logout": bool(items(told.get("authMethods")))} if second else {}),
     )
@@ -88,16 +95,16 @@ def _read_first(told: dict[str, Any]) -> dict[str, bool]:
     prompt, mcp = obj(told.get("promptCapabilities")), obj(told.get("mcpCapabilities"))
     auth = obj(told.get("auth"))
     return _session(obj(told.get("sessionCapabilities"))) | {
-        "load": marked(told.get("loadSession")),
-        "image": marked(prompt.get("image")),
-        "audio": marked(prompt.get("audio")),
-        "embedded_context": marked(prompt.get("embeddedContext")),
-        "mcp_http": marked(mcp.get("http")),
-        "mcp_sse": marked(mcp.get("sse")),
-        "mcp_acp": marked(mcp.get("acp")),
-        "logout": marked(auth.get("logout")),
-        "auth_status": marked(auth.get("status")),
-        "providers": marked(told.get("providers")),
+        "load": has_marker(told.get("loadSession")),
+        "image": has_marker(prompt.get("image")),
+        "audio": has_marker(prompt.get("audio")),
+        "embedded_context": has_marker(prompt.get("embeddedContext")),
+        "mcp_http": has_marker(mcp.get("http")),
+        "mcp_sse": has_marker(mcp.get("sse")),
+        "mcp_acp": has_marker(mcp.get("acp")),
+        "logout": has_marker(auth.get("logout")),
+        "auth_status": has_marker(auth.get("status")),
+        "providers": has_marker(told.get("providers")),
     }
 
 
@@ -106,23 +113,23 @@ def _read_second(told: dict[str, Any]) -> dict[str, bool]:
     prompt, mcp = obj(session.get("prompt")), obj(session.get("mcp"))
     # list, resume and close belong to every session of version 2; what load did, resume does with `replayFrom`.
     return _session(session | {"list": {}, "resume": {}, "close": {}}) | {
-        "image": marked(prompt.get("image")),
-        "audio": marked(prompt.get("audio")),
-        "embedded_context": marked(prompt.get("embeddedContext")),
-        "probe_mcp_stdio": marked(mcp.get("stdio")),
-        "mcp_http": marked(mcp.get("http")),
-        "mcp_acp": marked(mcp.get("acp")),
-        "auth_status": marked(obj(told.get("auth")).get("status")),
-        "providers": marked(told.get("providers")),
+        "image": has_marker(prompt.get("image")),
+        "audio": has_marker(prompt.get("audio")),
+        "embedded_context": has_marker(prompt.get("embeddedContext")),
+        "probe_mcp_stdio": has_marker(mcp.get("stdio")),
+        "mcp_http": has_marker(mcp.get("http")),
+        "mcp_acp": has_marker(mcp.get("acp")),
+        "auth_status": has_marker(obj(told.get("auth")).get("status")),
+        "providers": has_marker(told.get("providers")),
     }
 
 
 def _session(told: dict[str, Any]) -> dict[str, bool]:
     names = {"additional_directories": "additionalDirectories", "set_title": "title", "system_prompt": "systemPrompt"}
     plain = ("resume", "fork", "close", "delete", "list", "archive", "status")
-    found = {name: marked(told.get(key)) for name, key in [*names.items(), *zip(plain, plain, strict=True)]}
+    found = {name: has_marker(told.get(key)) for name, key in [*names.items(), *zip(plain, plain, strict=True)]}
     mode = obj(obj(told.get("systemPrompt")).get("mode"))
-    return found | {"system_prompt_override": marked(mode.get("override"))}
+    return found | {"system_prompt_override": has_marker(mode.get("override"))}
 
 
 def _auth_methods(told: Any) -> list[AuthMethod]:
@@ -164,17 +171,17 @@ def agui_layer(handshake: Handshake) -> dict[str, Any]:
         "multimodal.input.file": handshake.embedded_context,
     }
     if handshake.steering:
-        layer["custom.gateway.steering"] = True
+        layer[STEERING] = True
     for key, value in acp_view(handshake).items():
         if isinstance(value, dict):
-            layer |= {f"custom.acp.{key}.{name}": told for name, told in value.items()}
+            layer |= {f"{ACP}.{key}.{name}": told for name, told in value.items()}
         else:
-            layer[f"custom.acp.{key}"] = value
+            layer[f"{ACP}.{key}"] = value
     methods = [
         present({"id": m.id, "name": m.name, "type": m.type, "description": m.description})
         for m in handshake.auth_methods
     ]
-    return layer | {"custom.acp.authMethods": methods}
+    return layer | {f"{ACP}.authMethods": methods}
 
 
 def acp_view(handshake: Handshake) -> dict[str, Any]:

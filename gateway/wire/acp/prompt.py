@@ -13,8 +13,8 @@ from typing import Any
 from gateway.events import Warning
 from gateway.turn import Turn, text_of
 from gateway.wire.acp.content import Block, fenced, resource_block, text_block, to_block
-from gateway.wire.acp.initialize import Handshake
 from gateway.wire.fields import json_text
+from gateway.wire.prompt_content import PromptContent
 
 RETOLD_CHARS = 40_000
 """Of an earlier conversation, at most so much is told: its end, which matters most."""
@@ -33,7 +33,7 @@ def new_messages(turn: Turn, known_ids: Collection[str]) -> list[dict[str, Any]]
 
 
 def prompt_blocks(
-    turn: Turn, handshake: Handshake, *, new_messages: Sequence[dict[str, Any]], retell: bool
+    turn: Turn, accepted: PromptContent, *, new_messages: Sequence[dict[str, Any]], retell: bool
 ) -> tuple[list[Block], list[Warning]]:
     """`retell`: only what stands from the newest user message on is the prompt; all before it is told as a story."""
     now = _latest(new_messages) if retell else list(new_messages)
@@ -42,8 +42,8 @@ def prompt_blocks(
     if retell and (story := _story(turn, now)):
         blocks.append(text_block(story))
     for message in now:
-        _tell(message, turn, handshake, blocks, warned)
-    blocks += _surroundings(turn, handshake)
+        _tell(message, turn, accepted, blocks, warned)
+    blocks += _surroundings(turn, accepted)
     return blocks, warned
 
 
@@ -53,7 +53,7 @@ def _latest(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _tell(
-    message: dict[str, Any], turn: Turn, handshake: Handshake, blocks: list[Block], warned: list[Warning]
+    message: dict[str, Any], turn: Turn, accepted: PromptContent, blocks: list[Block], warned: list[Warning]
 ) -> None:
     content = message.get("content") or ""
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -62,9 +62,9 @@ def _tell(
     for number, part in enumerate(parts):
         if part.get("type") == "text" and not part.get("text"):
             continue
-        block = to_block(part, handshake, f"agui://message/{message['id']}/{number}")
+        block = to_block(part, accepted, f"agui://message/{message['id']}/{number}")
         if block is None:
-            warned.append(_dropped(part, _pointer(turn, message, number), handshake))
+            warned.append(_dropped(part, _pointer(turn, message, number), accepted))
         else:
             blocks.append(block)
 
@@ -94,7 +94,7 @@ def _pointer(turn: Turn, message: dict[str, Any], number: int) -> str:
     return "" if at is None else f"/messages/{at}/content/{number}"
 
 
-def _dropped(part: dict[str, Any], pointer: str, handshake: Handshake) -> Warning:
+def _dropped(part: dict[str, Any], pointer: str, accepted: PromptContent) -> Warning:
     kind = part.get("type")
     source = part.get("source", {}).get("type")
     need = {"image": "image", "audio": "audio", "document": "embeddedContext"}.get(str(kind))
@@ -103,11 +103,11 @@ def _dropped(part: dict[str, Any], pointer: str, handshake: Handshake) -> Warnin
     elif need is None:
         why = f"ACP cannot carry a part of this kind ({kind})"
     else:
-        why = f"{handshake.title or handshake.name or 'the agent'} does not offer promptCapabilities.{need}"
+        why = f"{accepted.agent_name or 'the agent'} does not offer promptCapabilities.{need}"
     return Warning("CONTENT_DROPPED", f"{pointer}: the {kind} was left out: {why}", {"pointer": pointer})
 
 
-def _surroundings(turn: Turn, handshake: Handshake) -> list[Block]:
+def _surroundings(turn: Turn, accepted: PromptContent) -> list[Block]:
     """The application's context and state: embedded where the agent takes that, else as text at the end."""
     told = [
         (f"agui://context/{number}", "text/plain", f"{entry['description']}\n\n{entry['value']}".strip())
@@ -115,7 +115,7 @@ def _surroundings(turn: Turn, handshake: Handshake) -> list[Block]:
     ]
     if turn.state not in (None, {}, [], ""):
         told.append(("agui://state", "application/json", json_text(turn.state)))
-    if handshake.embedded_context:
+    if accepted.embedded_context:
         return [resource_block(uri, mime, {"text": words}) for uri, mime, words in told]
     if not told:
         return []

@@ -14,7 +14,7 @@ from typing import Any
 from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed, Warning
 from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.errors import agent_fault, ends_cancelled
-from gateway.wire.acp.permissions import elicitation_question, permission_question, subject_call
+from gateway.wire.acp.permissions import elicitation_interrupt, permission_interrupt, tool_call_in_question
 from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.updates import Updates
 from gateway.wire.acp.usage import Covers
@@ -184,19 +184,19 @@ class SessionReader:
         by policy, is the caller's to decide: to ask, `park()` follows, then `Asked`."""
         told = obj(params)
         lane, found = self._lanes.find(session_id or text(told.get("sessionId")))
-        about = subject_call(told)
+        about = tool_call_in_question(told)
         found += lane.tools.update(about) or []
         call = lane.tools.known(about.get("toolCallId"))
         found += lane.tools.settle(call) if call is not None else []
         self._updates.heard(lane, found)
         name = self._question_id(request_id)
-        return found, permission_question(name, told, call.id if call else None, subagent=lane.subagent)
+        return found, permission_interrupt(name, told, call.id if call else None, subagent=lane.subagent)
 
     def permission_given(self, params: Any, outcome: str) -> None:
-        """What came of it (`asking.told_outcome`), for the result of a call that never gets one."""
+        """What came of it (`asking.selected_option_name`), for the result of a call that never gets one."""
         told = obj(params)
         lane, _ = self._lanes.find(text(told.get("sessionId")))
-        call = lane.tools.known(subject_call(told).get("toolCallId"))
+        call = lane.tools.known(tool_call_in_question(told).get("toolCallId"))
         if call is not None:
             call.permission = outcome
 
@@ -208,7 +208,7 @@ class SessionReader:
         found += lane.tools.settle(call) if call is not None else []
         self._updates.heard(lane, found)
         name = self._question_id(request_id)
-        return found, elicitation_question(name, told, call.id if call else None, subagent=lane.subagent)
+        return found, elicitation_interrupt(name, told, call.id if call else None, subagent=lane.subagent)
 
     def _question_id(self, request_id: Id) -> str:
         return f"{self._lanes.turn_key}:ask:{request_id}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gateway.capability_paths import SESSION
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import HERE
 
 Fact = tuple[str, Any]
 """The name of the CUSTOM event that tells it, and its value."""
@@ -103,7 +103,7 @@ def layer(facts: SessionState) -> dict[str, Any]:
     # An agent may tell a new mode, and not the option that shows it.
     shown = [one | {"value": facts.mode} if one is facts.mode_option and facts.mode else one for one in facts.options]
     flat |= {"config": shown, "commands": facts.commands, "cwd": facts.cwd}
-    return {f"{HERE}.{path}": value for path, value in present(flat).items()}
+    return {f"{SESSION}.{path}": value for path, value in present(flat).items()}
 
 
 def _offered(option: dict[str, Any] | None, listed: list[dict[str, Any]], current: str | None) -> dict[str, Any]:

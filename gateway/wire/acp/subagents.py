@@ -13,9 +13,9 @@ from typing import Any
 from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.acp.client_tools import ClientToolCalls
 from gateway.wire.acp.messages import Messages
-from gateway.wire.acp.plans import Plans
 from gateway.wire.acp.terminals import Terminals
 from gateway.wire.acp.tool_calls import ToolCalls
+from gateway.wire.activities import Plans
 from gateway.wire.fields import non_empty, obj, present, text
 
 

@@ -1,7 +1,7 @@
 """What a command prints while it runs → an activity whose `output` only grows.
 
 In: pieces of output, from whoever has them: vendors' `_meta` on tool calls, terminals of version 2, the gateway's own.
-Out: an activity per terminal, and the text for the tool's result. Output is a list of pieces: JSON Patch can append
+Out: an activity per terminal, and the text for the tool's result. LiveOutput is a list of pieces: JSON Patch can append
 to a list, but not to a text. The end of the text is kept, bounded; the activity has it all.
 """
 
@@ -11,64 +11,11 @@ from base64 import b64decode
 from codecs import getincrementaldecoder
 from typing import Any
 
-from gateway.events import ActivityDelta, ActivitySnapshot, Event
-from gateway.wire.acp.json_patch import difference
+from gateway.events import Event
+from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import non_empty, obj, present, text
 
-KEPT_CHARS = 200_000
-
 _decoder = getincrementaldecoder("utf-8")
-
-
-class Output:
-    """One growing activity: `about` is what is known of it, `output` what it has printed."""
-
-    def __init__(self, place: str, kind: str, subagent: str | None, about: dict[str, Any]) -> None:
-        self._place, self._kind, self._subagent = place, kind, subagent
-        self.about = about
-        self._shown = False
-        self._pieces: list[str] = []
-        self._size = self._lost = 0
-
-    @property
-    def text(self) -> str:
-        told = "".join(self._pieces)
-        return f"[the first {self._lost} characters are left out]\n{told}" if self._lost else told
-
-    def know(self, **about: Any) -> list[Event]:
-        """New facts about it, beside its output."""
-        before, self.about = self.about, self.about | present(about)
-        return self._tell(difference(before, self.about))
-
-    def append(self, words: str) -> list[Event]:
-        if not words:
-            return self._tell([])
-        self._keep(words)
-        return self._tell([{"op": "add", "path": "/output/-", "value": words}])
-
-    def replace(self, words: str) -> list[Event]:
-        """The whole output anew: only what is new of it, if it goes on from what is known."""
-        known = "".join(self._pieces)
-        if self._shown and not self._lost and words.startswith(known):
-            return self.append(words[len(known) :])
-        self._pieces, self._size, self._lost = [], 0, 0
-        self._keep(words)
-        return self._tell([{"op": "replace", "path": "/output", "value": [words] if words else []}])
-
-    def _tell(self, patch: list[dict[str, Any]]) -> list[Event]:
-        if not self._shown:
-            self._shown = True
-            content = {**self.about, "output": [piece for piece in self._pieces if piece]}
-            return [ActivitySnapshot(self._place, self._kind, content, subagent=self._subagent)]
-        return [ActivityDelta(self._place, self._kind, patch, subagent=self._subagent)] if patch else []
-
-    def _keep(self, words: str) -> None:
-        self._pieces.append(words)
-        self._size += len(words)
-        if self._size > 2 * KEPT_CHARS:  # joined seldom: cutting at every piece would copy the text every time
-            told = "".join(self._pieces)
-            self._lost += len(told) - KEPT_CHARS
-            self._pieces, self._size = [told[-KEPT_CHARS:]], KEPT_CHARS
 
 
 class Terminals:
@@ -76,7 +23,7 @@ class Terminals:
 
     def __init__(self, prefix: str, subagent: str | None) -> None:
         self._prefix, self._subagent = prefix, subagent
-        self._known: dict[str, Output] = {}
+        self._known: dict[str, LiveOutput] = {}
         self._decoders: dict[str, Any] = {}
         self._links: dict[str, str] = {}
 
@@ -87,7 +34,8 @@ class Terminals:
 
     def exit(self, terminal_id: Any) -> dict[str, Any]:
         known = self._known.get(terminal_id) if isinstance(terminal_id, str) else None
-        return {} if known is None else {key: known.about[key] for key in ("exitCode", "signal") if key in known.about}
+        fields = {} if known is None else known.fields
+        return {key: fields[key] for key in ("exitCode", "signal") if key in fields}
 
     def text(self, terminal_id: str) -> str | None:
         known = self._known.get(terminal_id)
@@ -95,7 +43,7 @@ class Terminals:
 
     def about(self, terminal_id: str, **about: Any) -> list[Event]:
         linked = {"toolCallId": self._links.get(terminal_id)}
-        return self._of(terminal_id).know(**linked | about)
+        return self._of(terminal_id).set_fields(**linked | about)
 
     def append(self, terminal_id: str, words: str) -> list[Event]:
         return self._of(terminal_id).append(words)
@@ -136,10 +84,10 @@ class Terminals:
             return None
         return self.append(terminal_id, self._decoded(terminal_id, update.get("data")))
 
-    def _of(self, terminal_id: str) -> Output:
+    def _of(self, terminal_id: str) -> LiveOutput:
         if terminal_id not in self._known:
             place = f"{self._prefix}:terminal:{terminal_id}"
-            self._known[terminal_id] = Output(place, "terminal", self._subagent, {"terminalId": terminal_id})
+            self._known[terminal_id] = LiveOutput(place, "terminal", self._subagent, {"terminalId": terminal_id})
         return self._known[terminal_id]
 
     def _decoded(self, terminal_id: str, data: Any) -> str:

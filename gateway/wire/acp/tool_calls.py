@@ -24,7 +24,8 @@ from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.arguments import Arguments
 from gateway.wire.acp.client_tools import ClientToolCalls, Untold
 from gateway.wire.acp.results import live_text, outcome
-from gateway.wire.acp.terminals import Output, Terminals
+from gateway.wire.acp.terminals import Terminals
+from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import items, json_text, non_empty, obj, present
 
 INPUT_FINAL = ("in_progress", "completed", "failed", "cancelled")
@@ -64,7 +65,7 @@ class Call:
     permission: str | None = None
     """What came of asking for permission."""
     result: str = ""
-    live: Output | None = None
+    live: LiveOutput | None = None
     printed: str = ""
 
 
@@ -253,7 +254,7 @@ class ToolCalls:
             return []
         call.printed = words
         if call.live is None:
-            call.live = Output(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
+            call.live = LiveOutput(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
         return call.live.replace(words)
 
     def _result(self, call: Call) -> ToolCallResult:
@@ -275,7 +276,7 @@ class ToolCalls:
         return [Custom("acp.tool_call", {"toolCallId": call.id, **shown, **late}, subagent=self._subagent)]
 
     def _late(self, call: Call) -> dict[str, Any]:
-        """Output that came after the result: cline says that a call failed first, and why next."""
+        """LiveOutput that came after the result: cline says that a call failed first, and why next."""
         if not call.answered:
             return {}
         words = outcome(call.content, call.raw_output, self._terminals).text

@@ -13,6 +13,7 @@ from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, T
 from gateway.wire.acp.content import inline, to_part
 from gateway.wire.acp.messages import Kind
 from gateway.wire.acp.notices import Notices
+from gateway.wire.acp.plans import show_plan, show_removed_plan
 from gateway.wire.acp.replay import Replay
 from gateway.wire.acp.session_state import READERS, SessionState
 from gateway.wire.acp.subagents import Subagent, Subagents
@@ -154,14 +155,14 @@ class Updates:
 
     def _plan(self, lane: Subagent, update: Update) -> Found:
         self.heard(lane, [])
-        return lane.plans.entries(update)
+        return lane.plans.show_entries(update.get("entries"))
 
     def _plan_update(self, lane: Subagent, update: Update) -> Found:
         self.heard(lane, [])
-        return lane.plans.update(update)
+        return show_plan(lane.plans, update)
 
     def _plan_removed(self, lane: Subagent, update: Update) -> Found:
-        return lane.plans.removed(update)
+        return show_removed_plan(lane.plans, update)
 
     def _subagent(self, lane: Subagent, update: Update) -> Found:
         lane.busy = True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.wire.dialects.base import Begin, Block, Dialect, Prompt, Reply
-from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects.base import ActionResult, Block, Dialect, Prompt, SessionStart
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.dialects.codex import Codex, CodexExec
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.dialects.cursor import CursorDialect
@@ -14,7 +14,7 @@ from gateway.wire.dialects.opencode import OpenCode, OpenCodeRun
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
 from gateway.wire.dialects.plain import AguiLines, PlainText
 
-__all__ = ["DIALECTS", "Begin", "Block", "Dialect", "Prompt", "Reply"]
+__all__ = ["DIALECTS", "SessionStart", "Block", "Dialect", "Prompt", "ActionResult"]
 
 DIALECTS: dict[str, type[Dialect]] = {
     "text": PlainText,

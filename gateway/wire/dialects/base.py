@@ -1,13 +1,30 @@
-"""The seam of a dialect: one conversation with one agent in one format, without IO.
+"""The seam that every dialect implements: one conversation with one agent in that agent's own format, without IO.
 
-In: whole messages as the agent sent them, however they were framed (a line of stdout, a Content-Length frame, a
-WebSocket message, an answer or an event over HTTP), and what the gateway wants. Out: events, and messages for the agent
-in `outbox`, which whoever drives takes after every call. A dialect never waits, never fails on what it does not
-understand (`Raw`), and never sends a yes that nobody gave.
+In: whole messages as the agent sent them, already cut out of their framing (a line of stdout, a Content-Length frame, a
+WebSocket message, an HTTP response or event), and calls by the gateway's CLI driver. Out: events (`gateway.events`),
+returned by `read` and `on_process_exit`, and messages for the agent in `outbox`, which the driver empties after every
+call. Never: a dialect does not wait, does not read a clock, does not raise on foreign input (what it does not
+understand becomes `Raw`), and does not approve anything that the user or the run's policy did not approve.
 
-Its life: `begin` once for a process; when `ready`, `prompt` and then `read` until `busy` is over, with `answer` for
-what was `Asked` or `ClientToolsCalled`, and `cancel` at any moment; `closed` when the process is gone. One object
-serves a thread for good: it is begun again with every new process, and keeps what it knows of the conversation.
+The order of calls:
+
+1. `start_session(SessionStart)`, once for each process. The dialect puts its handshake in `outbox` and sets `is_ready`
+   when the agent takes a prompt (at once if the format has no handshake), or `failure` when it never will.
+2. `prompt(Prompt)`, when `is_ready`. It calls `start_turn`, which sets `is_busy`, and puts the request in `outbox`.
+3. `read(messages)`, as often as the agent sends something. The event that ends the turn is `TurnEnded` (`end_turn`) or
+   `TurnFailed`; the dialect clears `is_busy` with it.
+4. Between 2 and the end of the turn: `answer` for each interrupt of an `InterruptRequested` and each call of a
+   `ClientToolsCalled`; `steer` for a message of the user's during the turn; `cancel` at any moment.
+5. `start_action` for what is not a turn: list models, set the mode, copy the session. The result is put in
+   `action_results`.
+6. `release_session`, when the session leaves a process that other sessions go on using.
+7. `on_process_exit`, when the process has ended or its output is closed.
+
+One object serves one thread for its whole life. A new process means a new `start_session` on the same object, which
+keeps what it knows about the conversation (`session_id`, `session_layer`).
+
+Only `prompt` and `read` must be written. Shared parts for them: `wire/fields` (reading foreign JSON), `wire/requests`
+(requests and their responses), `wire/tool_calls`, `wire/text_parts`, `wire/approvals`, `wire/client_tools`.
 """
 
 from __future__ import annotations
@@ -16,193 +33,249 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import orjson
-
-from gateway.errors import AgentFault
-from gateway.events import Event, Raw, TurnEnded, Warning
+from gateway.capability_paths import CWD
+from gateway.errors import AgentFault, NotJson
+from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
+from gateway.jsonio import dumps, loads
 from gateway.turn import Answer, Approvals
-from gateway.wire.session_paths import CWD
 
 Block = dict[str, Any]
-"""Content of a prompt, in ACP's words: `text`, `image`, `audio`, `resource`, `resource_link`."""
+"""One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.
+https://agentclientprotocol.com/protocol/content"""
 
-NOTHING: Mapping[str, Any] = {}
+MESSAGE_MAX_DEPTH = 150
+"""Levels of objects and lists in a message. An AG-UI event around a part of it must stay below `jsonio.MAX_DEPTH`."""
+
+NO_PARAMS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    """What a process is begun for."""
+class SessionStart:
+    """What a process is started for: one session of the agent, new, resumed or copied."""
 
     cwd: str
     session_id: str | None = None
-    """The agent's own id of the session to come back to; None: a new one."""
+    """The agent's own id of the session to resume; None: a new session."""
     fork: bool = False
-    """Come back to a copy of it."""
+    """Continue in a copy of `session_id`; the original stays as it is."""
     directories: tuple[str, ...] = ()
+    """Additional directories that the agent may work in."""
     mcp_servers: tuple[Mapping[str, Any], ...] = ()
-    """As ACP writes them: `{"name", "command", "args", "env": [{"name", "value"}]}` or `{"type": "http", "url", …}`."""
+    """In ACP's shape: `{"name", "command", "args", "env": [{"name", "value"}]}` or `{"type": "http", "url", …}`.
+    https://agentclientprotocol.com/protocol/session-setup"""
     params: Mapping[str, Any] = field(default_factory=dict)
-    """The definition's `[cli.params]`: what is particular about this agent, for the dialect to use or send as it is."""
+    """`[cli.params]` of the agent's TOML file, and what the driver made for this process (its port, its token). The
+    dialect decides what each key means."""
     tag: str = "s"
-    """Unique among the sessions that share the process: every request id begins with it."""
+    """Unique among the sessions that share a process. Every request id begins with it, so that `read_owner` can find
+    the session that a response is for."""
     tools: tuple[Mapping[str, Any], ...] = ()
-    """The client's own, as AG-UI writes them: `{"name", "description", "parameters"}`. A prompt has them too."""
+    """The client's tools as AG-UI writes them: `{"name", "description", "parameters"}`. Empty unless
+    `can_call_client_tools`. Each `Prompt` has the tools of its turn as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One turn. What the definition says by arguments of the command is not in here twice: a dialect takes of the rest
-    what its protocol has a word for."""
+    """The input of one turn.
+
+    An option that the agent's TOML file turns into a command-line flag is not repeated here. A dialect uses those of
+    the remaining options that its protocol can express and ignores the others; the capability profile in the TOML file
+    must agree with that choice.
+    """
 
     blocks: Sequence[Block]
-    key: str
-    """Unique to the turn: every id that the dialect gives begins with it (`own`)."""
+    id_prefix: str
+    """Unique to the turn. Every id in the turn's events begins with it (`qualify_id`)."""
     model: str | None = None
     mode: str | None = None
     thinking: Mapping[str, Any] = field(default_factory=dict)
-    """The agent's own parameters, translated from effort and budget by its definition."""
+    """The agent's own parameters for reasoning, translated from effort and token budget by its TOML file."""
     approvals: Approvals = "prompt"
-    """`auto`, `deny`: every question of the agent's is answered so at once, and none is asked of a human."""
+    """`auto` and `deny`: the dialect answers every approval request itself. `prompt`: it asks the user through
+    `InterruptRequested`. See `wire/approvals`."""
     output_schema: Mapping[str, Any] | None = None
     max_turns: int | None = None
     skills: tuple[str, ...] = ()
     files: Mapping[int, str] = field(default_factory=dict)
-    """Index of a block → the file that its bytes were written to, for an agent that takes files only."""
+    """Index of a block → path of the file that holds its bytes, for agents that take media only as files."""
     tools: tuple[Mapping[str, Any], ...] = ()
-    """The client's own, as `Begin` has them: those that this turn may call."""
+    """The client's tools that this turn may call, in the shape of `SessionStart.tools`."""
 
     @property
     def text(self) -> str:
-        """All text blocks, for a format that takes nothing else."""
+        """All text blocks, for a format that takes text only."""
         return "\n\n".join(block["text"] for block in self.blocks if block.get("type") == "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What came of `do`."""
+class ActionResult:
+    """The outcome of one `start_action`: a value, or an error."""
 
     value: Any = None
     error: AgentFault | None = None
 
 
 class Dialect:
-    """Every dialect is one of these; what is not said otherwise is that nothing happens."""
+    """Base class of all dialects. The defaults are those of an agent that can do nothing but answer prompts."""
 
     name: ClassVar[str]
+    """The name in `DIALECTS` and in the TOML file's `dialect`; the `source` of `Raw` events."""
+
     actions: ClassVar[frozenset[str]] = frozenset()
-    """What `do` can: of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
+    """What `start_action` takes, out of `models`, `fork`, `set_model`, `set_mode`, `set_config`, `delete`."""
 
-    serves_tools: ClassVar[bool] = False
-    """Its agent can be offered the client's own tools: a call of one is told by `ClientToolsCalled`, and waits for
-    `answer`. What came of it is told as any result; whoever has it from the client drops it."""
+    can_call_client_tools: ClassVar[bool] = False
+    """The agent can be offered the client's tools. A call of one is reported by `ClientToolsCalled` and waits for
+    `answer`. Its result is reported like any other tool result; the driver drops it where the client has it already."""
 
-    steers: ClassVar[bool] = False
-    """A message can be put into the turn under way: `steer`."""
+    can_steer: ClassVar[bool] = False
+    """`steer` can add a message of the user's to the turn under way."""
 
-    strays: ClassVar[bool] = False
-    """Of a process that serves many: what `owner` says is for none of them is for everybody, and the dialect knows its
-    own. For agents whose subagents have sessions that nobody was told of."""
+    has_unlisted_sessions: ClassVar[bool] = False
+    """The agent opens sessions that the gateway did not ask for (those of its subagents). In a process that serves
+    several sessions, a message whose owner is unknown then goes to every dialect, and each must recognise its own."""
 
     def __init__(self) -> None:
         self.outbox: list[bytes] = []
-        """Messages for the agent, unframed and in order; emptied by the driver."""
-        self.replies: dict[str, Reply] = {}
-        """Ticket → what came of it; emptied by the driver."""
+        """Messages for the agent, without framing, in order. The driver empties it."""
+        self.action_results: dict[str, ActionResult] = {}
+        """Action id → outcome. The driver removes each."""
         self.session_id: str | None = None
-        """The agent's own, once it is known."""
-        self.ready = False
-        """It takes a prompt."""
+        """The agent's own id of the session, once known. The gateway stores it to resume the session later."""
+        self.is_ready = False
+        """The agent takes a prompt."""
         self.failure: AgentFault | None = None
-        """Why it will never be ready."""
-        self.anew = False
-        """The session that was to come back is gone, and this one knows nothing of it."""
-        self.busy = False
-        """A turn is under way: from `prompt` until the event that ended it was read."""
-        self.cancelled = False
-        """…and was told to stop."""
-        self.facts: dict[str, Any] = {}
-        """The session layer: dotted AG-UI path → what this session has and is set to."""
+        """Why `is_ready` will never become true in this process. Code `SESSION_NOT_FOUND` makes the driver start again
+        with a new session and send the whole conversation."""
+        self.has_lost_history = False
+        """The session could not be resumed and the agent started an empty one instead: the driver sends the whole
+        conversation with the next prompt."""
+        self.is_busy = False
+        """A turn is under way: from `prompt` until the event that ends it was read."""
+        self.is_cancelled = False
+        """`cancel` was called during the current turn."""
+        self.session_layer: dict[str, Any] = {}
+        """Dotted capability path → value: what this session has and is set to (`gateway.capability_paths`)."""
         self.handshake_layer: dict[str, Any] = {}
-        """The handshake layer, likewise: what holds for every session of the agent."""
-        self.given = Begin("")
+        """Dotted capability path → value: what holds for every session of the agent."""
+        self.session_start = SessionStart("")
+        """The argument of the latest `start_session`."""
         self.turn = Prompt((), "")
+        """The prompt of the current turn, or of the latest one."""
 
-    # -- driven by the gateway
+    # -- called by the driver
 
-    def begin(self, begin: Begin) -> None:
-        """A process stands ready. What must be said first goes to `outbox`; it is `ready` at once if nothing must."""
-        self.given, self.ready, self.busy, self.failure, self.anew = begin, True, False, None, False
-        self.facts |= {CWD: begin.cwd} if begin.cwd else {}
+    def start_session(self, start: SessionStart) -> None:
+        """A process has been started, or a shared one joined.
+
+        Overrides call this first. A format with a handshake then sets `is_ready` to False, sends its first request, and
+        sets `is_ready` when the agent has answered.
+        """
+        self.session_start = start
+        self.is_ready = True
+        self.is_busy = False
+        self.failure = None
+        self.has_lost_history = False
+        if start.cwd:
+            self.session_layer[CWD] = start.cwd
 
     def prompt(self, prompt: Prompt) -> None:
+        """Start a turn: call `start_turn(prompt)`, then send the prompt. Only called when `is_ready` and not
+        `is_busy`."""
         raise NotImplementedError
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        """What these mean; one call for all that came together. A turn's end is `TurnEnded` or `TurnFailed`, and clears
-        `busy`; what comes after it belongs to the next turn."""
+        """Turn the agent's messages into events. One call has all messages that arrived together.
+
+        The end of the turn is `TurnEnded` or `TurnFailed`, and clears `is_busy`; what follows it belongs to the next
+        turn. A message that is not understood becomes `to_raw(message)`. Never raises, whatever the bytes.
+        """
         raise NotImplementedError
 
-    def answer(self, question_id: str, answer: Answer) -> None:
-        """To one question of an `Asked`, or with what one call of a `ClientToolsCalled` gave back: AG-UI's `tool`
-        message is the payload then. `cancelled` approves of nothing, and is no result."""
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        """The user's answer to one interrupt, or the client's result of one tool call (`interrupt_id` is then the id of
+        the `ClientToolCall`, and the payload AG-UI's `tool` message). An answer that is `cancelled` approves nothing
+        and is no result."""
 
     def steer(self, message_id: str, text: str) -> bool:
-        """Words of the user's for the turn under way. `UserMessageAccepted` is read once the agent has taken them up; a
-        turn must not end with words that its agent still holds and would act upon later. False: not now, and nothing
-        was sent."""
+        """Add a message of the user's to the turn under way. False: not possible now, and nothing was sent.
+
+        After True, `read` returns `UserMessageAccepted(message_id)` once the agent has taken the message up. The turn
+        must not end while the agent holds a message that it would act upon later.
+        """
         return False
 
     def cancel(self) -> bool:
-        """Stop the turn in the agent's own way. False: it has none, and is sent a signal instead. The turn then ends
-        like any other, by `read` or `closed`, with `TurnEnded("cancelled")`."""
-        self.cancelled = True
+        """Stop the turn in the agent's own way. False: the format has none, and the driver signals the process.
+
+        The turn then ends like any other, in `read` or `on_process_exit`, with `TurnEnded("cancelled")`.
+        """
+        self.is_cancelled = True
         return False
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
-        """One of `actions`: its ticket; `replies` has what came of it, sooner or later."""
-        raise NotImplementedError
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
+        """Start one of `actions`. Returns the action's id; `action_results` has the outcome under it, now or later."""
+        raise ValueError(f"{self.name} has no action {action!r}")
 
-    def leave(self) -> None:
-        """The session leaves a process that others go on with: what frees it there goes to `outbox`. It can be brought
-        back."""
+    def release_session(self) -> None:
+        """The session leaves a process that other sessions go on using. Send what frees it in the agent; the session
+        can be resumed later."""
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        """The agent's output is at its end. What is left to say of the turn; if that does not end it, the driver does,
-        as `AGENT_DIED`. Exit codes lie: a dialect that knows better says what really happened."""
-        self.ready = False
-        return self.end("cancelled") if self.busy and self.cancelled else []
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        """The process has ended. Returns the remaining events of the turn.
+
+        If they do not end the turn, the driver fails it with `AGENT_DIED`. Exit codes are often wrong: a dialect that
+        has read the real outcome reports that one.
+        """
+        self.is_ready = False
+        return self.end_turn("cancelled") if self.is_busy and self.is_cancelled else []
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
-        """Of a process that serves many: the `session_id` or `tag` that the message is for; None: for everybody."""
+    def read_owner(cls, message: bytes) -> str | None:
+        """In a process that serves several sessions: the `session_id` or `tag` that a message is for; None: all."""
         return None
 
-    # -- for dialects
+    # -- for subclasses
 
     def send(self, message: Any) -> None:
-        self.outbox.append(orjson.dumps(message))
+        """Put a JSON message in `outbox`."""
+        self.outbox.append(dumps(message))
 
-    def own(self, agents_id: str) -> str:
-        """An id of the agent's, made unique in the thread: many count from one in every turn."""
-        return f"{self.turn.key}:{agents_id}"
+    def send_text(self, message: str) -> None:
+        """Put a plain text in `outbox`, for agents that read their prompt from stdin."""
+        self.outbox.append(message.encode("utf-8", "replace"))
+
+    def qualify_id(self, native_id: str) -> str:
+        """An agent's id, made unique in the thread: many agents count from one in every turn."""
+        return f"{self.turn.id_prefix}:{native_id}"
 
     def start_turn(self, prompt: Prompt) -> None:
-        self.turn, self.busy, self.cancelled = prompt, True, False
+        self.turn = prompt
+        self.is_busy = True
+        self.is_cancelled = False
 
-    def end(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
-        self.busy = False
-        return [TurnEnded("cancelled" if self.cancelled else stop_reason, result)]
+    def end_turn(self, stop_reason: str = "end_turn", result: Any = None) -> list[Event]:
+        """The event that ends the turn. A turn that was cancelled ends as `cancelled`, whatever the agent reports."""
+        self.is_busy = False
+        return [TurnEnded("cancelled" if self.is_cancelled else stop_reason, result)]
 
-    def unread(self, message: Any) -> Raw:
+    def fail_turn(self, failure: TurnFailed) -> list[Event]:
+        """The event that fails the turn."""
+        self.is_busy = False
+        return [failure]
+
+    def to_raw(self, message: Any) -> Raw:
+        """The event for a message that this dialect does not understand."""
         return Raw(message, self.name)
 
-    def warned(self, code: str, message: str, **detail: Any) -> Warning:
+    def make_warning(self, code: str, message: str, **detail: Any) -> Warning:
         return Warning(code, message, detail)
 
 
-def parsed(message: bytes) -> Any:
-    """The JSON; None for a line that is none, which many agents print now and then."""
+def parse_message(message: bytes) -> Any:
+    """The message as JSON; None if it is not JSON, or nested so deep that the gateway could not pass it on. Many agents
+    print other lines now and then."""
     try:
-        return orjson.loads(message)
-    except orjson.JSONDecodeError:
+        return loads(message, MESSAGE_MAX_DEPTH)
+    except NotJson:
         return None

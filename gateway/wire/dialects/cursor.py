@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gateway.capability_paths import CWD, MODEL
 from gateway.events import (
     Event,
     ReasoningMessageContent,
@@ -27,9 +28,8 @@ from gateway.events import (
     TurnFailed,
 )
 from gateway.wire.acp.usage import accounted
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
-from gateway.wire.session_paths import CWD, MODEL
 
 NOISE = frozenset(
     (
@@ -47,6 +47,8 @@ NOT_SIGNED_IN = re.compile(r"not (logged|signed) in|authenticat|unauthori[sz]ed|
 SESSION_NOT_RESUMED = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
 LIMIT = re.compile(r"usage limit|rate limit|plan\b.{0,40}\b(limit|only)|named models unavailable|quota", re.I | re.S)
 WORDS_CHARS = 1_000
+NO_FAILURES = ("success", "unknown")
+"""Outcomes of a call that are no failure; any other is one."""
 
 Data = dict[str, Any]
 
@@ -73,8 +75,8 @@ class CursorDialect(Dialect):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self.session_id = begin.session_id or self.session_id
 
     def prompt(self, prompt: Prompt) -> None:
@@ -85,22 +87,22 @@ class CursorDialect(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found: list[Event] = []
         for message in messages:
-            line = parsed(message)
+            line = parse_message(message)
             if type(line) is not dict or type(kind := line.get("type")) is not str:
                 found += self._no_line(message)
                 continue
             told = self._line(kind, line)
-            found += [self.unread(line)] if told is None else told
+            found += [self.to_raw(line)] if told is None else told
         return found
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """Without a `result`: it was stopped, or could not do it."""
-        self.ready = False
-        if not self.busy:
+        self.is_ready = False
+        if not self.is_busy:
             return []
-        if self.cancelled:
-            return self.end()
-        self.busy = False
+        if self.is_cancelled:
+            return self.end_turn()
+        self.is_busy = False
         # In this mode stderr repeats the lines of stdout; what is no JSON there is an error.
         errors = [line for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("{")]
         words = "\n".join(errors or self._plain).strip()[-WORDS_CHARS:]
@@ -134,12 +136,12 @@ class CursorDialect(Dialect):
     def _no_line(self, message: bytes) -> list[Event]:
         words = message.decode("utf-8", "replace")
         self._plain.append(words)
-        return [self.unread(words)]
+        return [self.to_raw(words)]
 
     def _init(self, line: Data) -> list[Event]:
         self.session_id = non_empty(line.get("session_id")) or self.session_id
         paths = {MODEL: "model", CWD: "cwd"}
-        self.facts |= present({path: non_empty(line.get(key)) for path, key in paths.items()})
+        self.session_layer |= present({path: non_empty(line.get(key)) for path, key in paths.items()})
         return []
 
     # -- words
@@ -174,7 +176,7 @@ class CursorDialect(Dialect):
             return []
         closed = self._close()
         self._count += 1
-        self._open, self._id = kind, self.own(f"{kind}{self._count}")
+        self._open, self._id = kind, self.qualify_id(f"{kind}{self._count}")
         return closed
 
     def _close(self) -> list[Event]:
@@ -195,7 +197,7 @@ class CursorDialect(Dialect):
         self._calls[call] = False
         name, told = _tool(line)
         arguments = told.get("args", told.get("arguments"))
-        shown = self.own(call)
+        shown = self.qualify_id(call)
         closed = self._close()
         return [*closed, ToolCallStart(shown, name), ToolCallArgs(shown, _arguments(arguments)), ToolCallEnd(shown)]
 
@@ -209,23 +211,25 @@ class CursorDialect(Dialect):
         self._calls[call] = True
         outcome, words, about = _outcome(_tool(line)[1].get("result"))
         metadata = {"cursor": present({"outcome": outcome, **about})}
-        return [*found, *self._close(), ToolCallResult(self.own(call), words, metadata=metadata)]
+        failed = outcome not in NO_FAILURES
+        result = ToolCallResult(self.qualify_id(call), words, metadata=metadata, is_error=failed)
+        return [*found, *self._close(), result]
 
     # -- the end
 
     def _result(self, line: Data) -> list[Event]:
-        if not self.busy:
+        if not self.is_busy:
             return []
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        found = [*self._close(), *_used(line, self.facts.get(MODEL))]
+        found = [*self._close(), *_used(line, self.session_layer.get(MODEL))]
         words = text(line.get("result")) or text(line.get("error")) or ""
         failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
-        if failed and not self.cancelled:
-            self.busy = False
+        if failed and not self.is_cancelled:
+            self.is_busy = False
             return [*found, TurnFailed(words or "the agent gave no reason", _code(words))]
         if words and not self._told and not failed:
             found += [*self._say(words), *self._close()]
-        return found + self.end()
+        return found + self.end_turn()
 
 
 def _call_id(line: Data) -> str | None:
@@ -250,7 +254,7 @@ def _arguments(told: Any) -> str:
     if isinstance(told, dict):
         return json_text({key: value for key, value in told.items() if key not in SECRETIVE})
     if isinstance(told, str):
-        return told if isinstance(parsed(told.encode()), dict) else json_text({"input": told})
+        return told if isinstance(parse_message(told.encode()), dict) else json_text({"input": told})
     return "{}"
 
 

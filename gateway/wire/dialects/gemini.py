@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from gateway.capability_paths import MODEL
 from gateway.events import (
     Event,
     TextMessageContent,
@@ -25,9 +26,8 @@ from gateway.events import (
     ToolCallStart,
     TurnFailed,
 )
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.fields import count, json_text, non_empty, obj, present, text
-from gateway.wire.session_paths import MODEL
 
 TYPES = {
     "FatalAuthenticationError": "AUTH_REQUIRED",
@@ -60,8 +60,8 @@ class GeminiStream(Dialect):
         self._complaint: str | None = None
         self._left_out: list[Event] = []
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self.session_id = begin.session_id or self.session_id
 
     def prompt(self, prompt: Prompt) -> None:
@@ -69,28 +69,28 @@ class GeminiStream(Dialect):
         self._messages, self._message, self._calls, self._complaint = 0, None, set(), None
         kinds = sorted({str(block.get("type")) for block in prompt.blocks} - {"text"})
         words = f"only text can be said this way; left out: {', '.join(kinds)}"
-        self._left_out = [self.warned("CONTENT_DROPPED", words)] if kinds else []
+        self._left_out = [self.make_warning("CONTENT_DROPPED", words)] if kinds else []
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found, self._left_out = self._left_out, []
         for message in messages:
-            told = parsed(message)
+            told = parse_message(message)
             reader = READERS.get(told["type"]) if isinstance(told, dict) and isinstance(told.get("type"), str) else None
             events = None if reader is None else reader(self, told)
             if events is None:
-                found.append(self.unread(message.decode("utf-8", "replace") if told is None else told))
+                found.append(self.to_raw(message.decode("utf-8", "replace") if told is None else told))
             else:
                 found += events
         return found
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        self.ready = False
-        if not self.busy:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        self.is_ready = False
+        if not self.is_busy:
             return []
-        if self.cancelled or exit_code == CANCELLED:
-            return self.end("cancelled")
-        self.busy = False
+        if self.is_cancelled or exit_code == CANCELLED:
+            return self.end_turn("cancelled")
+        self.is_busy = False
         words = self._complaint or stderr.strip()[-STDERR_CHARS:] or "it said nothing"
         if exit_code == 42 and LOST.search(words):
             return [TurnFailed(words, "SESSION_NOT_FOUND")]
@@ -102,7 +102,7 @@ class GeminiStream(Dialect):
     def _init(self, told: dict[str, Any]) -> list[Event]:
         self.session_id = non_empty(told.get("session_id")) or self.session_id
         if model := non_empty(told.get("model")):
-            self.facts[MODEL] = model
+            self.session_layer[MODEL] = model
         return []
 
     def _said(self, told: dict[str, Any]) -> list[Event] | None:
@@ -113,7 +113,7 @@ class GeminiStream(Dialect):
             return []
         if self._message is None:
             self._messages += 1
-            self._message = self.own(f"m{self._messages}")
+            self._message = self.qualify_id(f"m{self._messages}")
         return [TextMessageContent(words, self._message)]
 
     def _ended(self) -> list[Event]:
@@ -125,7 +125,7 @@ class GeminiStream(Dialect):
         if tool_id is None or name is None or tool_id in self._calls:
             return None
         self._calls.add(tool_id)
-        call_id, arguments = self.own(tool_id), json_text(obj(told.get("parameters")))
+        call_id, arguments = self.qualify_id(tool_id), json_text(obj(told.get("parameters")))
         return [*self._ended(), ToolCallStart(call_id, name), ToolCallArgs(call_id, arguments), ToolCallEnd(call_id)]
 
     def _result(self, told: dict[str, Any]) -> list[Event] | None:
@@ -135,7 +135,7 @@ class GeminiStream(Dialect):
             return None
         words = text(told.get("output")) or text(error.get("message")) or ""
         shown = present({"status": text(told.get("status")), "errorType": text(error.get("type"))})
-        return [*self._ended(), ToolCallResult(self.own(tool_id), words, metadata={"gemini": shown})]
+        return [*self._ended(), ToolCallResult(self.qualify_id(tool_id), words, metadata={"gemini": shown})]
 
     def _complained(self, told: dict[str, Any]) -> list[Event] | None:
         words = non_empty(told.get("message"))
@@ -144,18 +144,18 @@ class GeminiStream(Dialect):
         if told.get("severity") == "error":
             self._complaint = words
             return []  # the result follows, and says whether that was the end
-        return [self.warned("AGENT_WARNING", words)]
+        return [self.make_warning("AGENT_WARNING", words)]
 
     def _over(self, told: dict[str, Any]) -> list[Event] | None:
-        if not self.busy:
+        if not self.is_busy:
             return None
         found = [*self._ended(), *_used(obj(told.get("stats")))]
-        if self.cancelled or obj(told.get("error")).get("type") == "FatalCancellationError":
-            return [*found, *self.end("cancelled")]
+        if self.is_cancelled or obj(told.get("error")).get("type") == "FatalCancellationError":
+            return [*found, *self.end_turn("cancelled")]
         if told.get("status") == "success" and self._complaint != TURNS:
-            complaint = [] if self._complaint is None else [self.warned("AGENT_WARNING", self._complaint)]
-            return [*found, *complaint, *self.end()]
-        self.busy = False
+            complaint = [] if self._complaint is None else [self.make_warning("AGENT_WARNING", self._complaint)]
+            return [*found, *complaint, *self.end_turn()]
+        self.is_busy = False
         return [*found, _broke(obj(told.get("error")), self._complaint)]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.events import AguiEvent, Event, TextMessageContent, TurnFailed
-from gateway.wire.dialects.base import Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, parse_message
 
 STDERR_CHARS = 2_000
 
@@ -27,10 +27,10 @@ class PlainText(Dialect):
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        return self._said(self._decoder.decode(b"".join(messages))) if self.busy else []
+        return self._said(self._decoder.decode(b"".join(messages))) if self.is_busy else []
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        rest = self._said(self._decoder.decode(b"", final=True)) if self.busy else []
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        rest = self._said(self._decoder.decode(b"", final=True)) if self.is_busy else []
         return [*rest, *_over(self, exit_code, stderr)]
 
     @staticmethod
@@ -49,34 +49,34 @@ class AguiLines(Dialect):
         return [event for message in messages for event in self._line(message)]
 
     def _line(self, message: bytes) -> list[Event]:
-        told: Any = parsed(message)
-        if not self.busy:
-            return [self.unread(message.decode("utf-8", "replace") if told is None else told)]
+        told: Any = parse_message(message)
+        if not self.is_busy:
+            return [self.to_raw(message.decode("utf-8", "replace") if told is None else told)]
         match told:
             case {"type": "RUN_STARTED"}:
                 return []
             case {"type": "RUN_FINISHED"}:
-                return self.end(result=told.get("result"))
+                return self.end_turn(result=told.get("result"))
             case {"type": "RUN_ERROR", "message": str(words)}:
-                self.busy = False
+                self.is_busy = False
                 code = told.get("code")
                 return [TurnFailed(words, code if isinstance(code, str) else "AGENT_ERROR")]
             case {"type": str()}:
                 return [AguiEvent(told)]
             case None:
                 return [TextMessageContent(message.decode("utf-8", "replace") + "\n")]
-        return [self.unread(told)]
+        return [self.to_raw(told)]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         return _over(self, exit_code, stderr)
 
 
 def _over(dialect: Dialect, exit_code: int | None, stderr: str) -> list[Event]:
-    dialect.ready = False
-    if not dialect.busy:
+    dialect.is_ready = False
+    if not dialect.is_busy:
         return []
-    if dialect.cancelled or exit_code == 0:
-        return dialect.end()
-    dialect.busy = False
+    if dialect.is_cancelled or exit_code == 0:
+        return dialect.end_turn()
+    dialect.is_busy = False
     words = stderr.strip()[-STDERR_CHARS:] or "it said nothing on stderr"
     return [TurnFailed(f"the program ended with exit code {exit_code}: {words}", "AGENT_DIED")]

@@ -20,9 +20,8 @@ AGENT = '''
 import asyncio
 from pathlib import Path
 
-from gateway.events import (
-    ClientToolCall, ClientToolsCalled, Interrupt, InterruptRequested, ToolCallArgs, ToolCallEnd, ToolCallStart,
-)
+from gateway.events import ClientToolCall, ClientToolsCalled, Interrupt, InterruptRequested
+from gateway.events import ToolCallArgs, ToolCallEnd, ToolCallStart
 
 HERE = Path(__file__).parent
 

@@ -11,8 +11,8 @@ import pytest
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.capabilities.views import relay
-from gateway.capabilities.views.relay import AVAILABILITY, ThreadStatus, status
-from gateway.capability_paths import unflatten
+from gateway.capabilities.views.relay import ThreadStatus, status
+from gateway.capability_paths import AVAILABILITY, STEERING, unflatten
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.layer_builders import snapshot
 
@@ -138,7 +138,7 @@ CARRIES = LayerStatement("gateway", "what it carries", relay.LAYER)
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
-    for more in ((), (READY,), (LayerStatement("handshake", "it steers", {relay.STEERING: True}),)):
+    for more in ((), (READY,), (LayerStatement("handshake", "it steers", {STEERING: True}),)):
         plain = relay.with_relay(snapshot(CATALOG[name], CARRIES, *more))
         view = relay.view(plain)
         view.pop("status", None)
@@ -146,7 +146,7 @@ def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_sta
 
 
 def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
-    told = {"custom.acp.loadSession": True, relay.STEERING: True}
+    told = {"custom.acp.loadSession": True, STEERING: True}
     explained = relay.with_relay(merge([CARRIES, LayerStatement("handshake", "initialize", told)])).explain()
     relays = {path: told for path, told in explained.items() if path.startswith(relay.PREFIX)}
     assert {leaf["layer"] for leaf in relays.values()} == {"gateway"}

@@ -34,7 +34,9 @@ def test_every_mistake_is_told_with_its_line_and_key(tmp_path: Path) -> None:
         (6, "command.shell"),
         (1, "identity"),
     }
-    assert f"{file}:6: command.shell: there is no such key. Known: env, inherit, run, version." in check(file).stdout
+    assert (
+        f"{file}:6: command.shell: there is no such key. Known: env, inherit_env, run, version." in check(file).stdout
+    )
 
 
 def test_every_mistake_in_capabilities_is_told_with_its_line_and_its_own_spelling(tmp_path: Path) -> None:

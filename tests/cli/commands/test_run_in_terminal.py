@@ -18,27 +18,27 @@ from tests.web.agent_folder import write_agent
 CTRL_C, CTRL_D, ESCAPE, UP = "\x03", "\x04", "\x1b", "\x1b[A"
 
 CUNNING = """\
-from gateway.events import Asked, Question
+from gateway.events import InterruptRequested, Interrupt
 
 async def agent(turn):
     yield "before \\x1b[2J\\x1b]0;title\\x07after"
-    answers = yield Asked((Question(f"{turn.run_id}-q", "confirmation", message="\\x1b[31mSure?"),))
+    answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation", message="\\x1b[31mSure?"),))
     yield "yes" if answers[f"{turn.run_id}-q"].status == "resolved" else "no"
 """
 PATIENT = """\
 import anyio
-from gateway.events import Asked, Question
+from gateway.events import InterruptRequested, Interrupt
 
 async def agent(turn):
     yield "one moment"
     while not await anyio.Path(turn.text).exists():
         await anyio.sleep(0.01)
-    answers = yield Asked((Question(f"{turn.run_id}-q", "confirmation", message="Sure?"),))
+    answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation", message="Sure?"),))
     yield "the answer is yes" if answers[f"{turn.run_id}-q"].status == "resolved" else "the answer is no"
 """
 CHOOSY = """\
 import json
-from gateway.events import Asked, Question
+from gateway.events import InterruptRequested, Interrupt
 
 FORM = {
     "type": "object",
@@ -54,7 +54,7 @@ FORM = {
 
 async def agent(turn):
     id_ = f"{turn.run_id}-q"
-    answers = yield Asked((Question(id_, "input_required", message="Your order?", response_schema=FORM),))
+    answers = yield InterruptRequested((Interrupt(id_, "input_required", message="Your order?", response_schema=FORM),))
     yield json.dumps(answers[id_].payload) if answers[id_].status == "resolved" else "no order"
 """
 

@@ -29,8 +29,8 @@ from gateway.events import (
     TurnFailed,
 )
 from gateway.turn import Answer, Options, Turn
-from gateway.wire.dialects import Begin, Dialect, Prompt, Reply
-from gateway.wire.dialects.base import NOTHING, parsed
+from gateway.wire.dialects import ActionResult, Dialect, Prompt, SessionStart
+from gateway.wire.dialects.base import NO_PARAMS, parse_message
 from tests.support.project import ROOT
 
 LIMIT = 20.0
@@ -39,11 +39,11 @@ LIMIT = 20.0
 class ParrotDialect(Dialect):
     name = "parrot"
     actions = frozenset(("fork", "models"))
-    serves_tools = True
+    can_call_client_tools = True
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._post({"begin": begin.session_id})
 
     def prompt(self, prompt: Prompt) -> None:
@@ -53,13 +53,13 @@ class ParrotDialect(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         events: list[Event] = []
         for message in messages:
-            events += self._one(parsed(message))
+            events += self._one(parse_message(message))
         return events
 
     def _one(self, told: Any) -> list[Event]:
         match told:
             case {"session": str(session)}:
-                self.session_id, self.ready = session, True
+                self.session_id, self.is_ready = session, True
                 self.handshake_layer = {"identity.version": "1.0-parrot"}
             case {"refused": str(code)}:
                 self.failure = AgentFault("the parrot refuses", code=code)
@@ -68,7 +68,7 @@ class ParrotDialect(Dialect):
             case {"ask": str(question)}:
                 return [InterruptRequested((Interrupt(question, "confirmation"),))]
             case {"call": str(call)}:
-                name = self.own(call)
+                name = self.qualify_id(call)
                 start = ToolCallStart(name, "show_card")
                 return [
                     start,
@@ -77,16 +77,16 @@ class ParrotDialect(Dialect):
                     ClientToolsCalled((ClientToolCall(name, "show_card"),)),
                 ]
             case {"broke": str(code)}:
-                self.busy = False
+                self.is_busy = False
                 return [TurnFailed("the parrot broke", code)]
             case {"end": str(reason)}:
-                return self.end(reason)
+                return self.end_turn(reason)
             case {"ticket": str(ticket), "value": value}:
-                self.replies[ticket] = Reply(value)
+                self.action_results[ticket] = ActionResult(value)
             case {"status": _}:
                 pass
             case other:
-                return [self.unread(other)]
+                return [self.to_raw(other)]
         return []
 
     def answer(self, question_id: str, answer: Answer) -> None:
@@ -94,24 +94,24 @@ class ParrotDialect(Dialect):
 
     def cancel(self) -> bool:
         super().cancel()
-        if self.given.params.get("own_cancel", True):
+        if self.session_start.params.get("own_cancel", True):
             self._post({"stop": True})
             return True
         return False
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
-        self._post({"do": action, "ticket": f"{self.given.tag}-t"})
-        return f"{self.given.tag}-t"
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
+        self._post({"do": action, "ticket": f"{self.session_start.tag}-t"})
+        return f"{self.session_start.tag}-t"
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
-        told = parsed(message)
+    def read_owner(cls, message: bytes) -> str | None:
+        told = parse_message(message)
         return told.get("who") or told.get("id") if isinstance(told, dict) else None
 
     def _post(self, message: dict[str, Any]) -> None:
-        message = {"who": self.given.tag, **message}
-        if self.given.params.get("over_http"):
-            message = {"id": self.given.tag, "method": "POST", "path": "/call", "body": message}
+        message = {"who": self.session_start.tag, **message}
+        if self.session_start.params.get("over_http"):
+            message = {"id": self.session_start.tag, "method": "POST", "path": "/call", "body": message}
         self.outbox.append(orjson.dumps(message))
 
 
@@ -127,8 +127,8 @@ class PlainDialect(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         return [TextMessageContent(message.decode()) for message in messages]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        return self.end() if self.busy and exit_code == 0 else super().closed(exit_code, stderr)
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        return self.end_turn() if self.is_busy and exit_code == 0 else super().on_process_exit(exit_code, stderr)
 
 
 def definition(transport: str = "lines", process: str = "session", *flags: str, **cli: Any) -> AgentDefinition:

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.events import ClientToolsCalled, Event, TextMessageContent, Warning
 from gateway.turn import Answer, Turn
-from gateway.wire.dialects import DIALECTS, Begin
+from gateway.wire.dialects import DIALECTS, SessionStart
 from tests.drivers.cli.parrot_session import (
     ParrotDialect,
     PlainDialect,
@@ -27,13 +27,13 @@ pytestmark = pytest.mark.anyio
 CARD = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
 OTHER = {**CARD, "name": "other"}
 
-begun: list[Begin] = []
+begun: list[SessionStart] = []
 
 
 class Noting(ParrotDialect):
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         begun.append(begin)
-        super().begin(begin)
+        super().start_session(begin)
 
 
 @pytest.fixture(autouse=True)

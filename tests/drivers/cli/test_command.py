@@ -60,7 +60,9 @@ def test_documents_are_given_as_json_or_as_a_file() -> None:
 
 
 def test_a_conversation_begins_comes_back_or_is_copied() -> None:
-    told = cli(new=["--id", "{session}"], resume=["--resume", "{session}"], fork=["--fork", "{session}", "{new}"])
+    told = cli(
+        session_id=["--id", "{session}"], resume=["--resume", "{session}"], fork=["--fork", "{session}", "{new}"]
+    )
     assert session_added(told, None, "n", fork=False).args == ("--id", "n")
     assert session_added(told, "s", "n", fork=False).args == ("--resume", "s")
     assert session_added(told, "s", "n", fork=True).args == ("--fork", "s", "n")

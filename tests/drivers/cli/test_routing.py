@@ -16,13 +16,13 @@ class Named(Dialect):
     name = "named"
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
+    def read_owner(cls, message: bytes) -> str | None:
         owner: str | None = orjson.loads(message)
         return owner
 
 
 class Knowing(Named):
-    strays = True
+    has_unlisted_sessions = True
 
 
 class Session:

@@ -44,7 +44,7 @@ MODEL = "from ag_ui.core import AgentCapabilities, ToolsCapabilities\n" + (
     ],
 )
 async def test_an_agent_may_announce_what_it_can(tmp_path: Path, code: str, announces: str | None) -> None:
-    assert (await handshake_layer(tmp_path, code, announces=announces))["tools"]["supported"] is True
+    assert (await handshake_layer(tmp_path, code, capabilities_entry=announces))["tools"]["supported"] is True
 
 
 async def test_an_agent_need_not_announce_anything(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ async def test_an_agent_need_not_announce_anything(tmp_path: Path) -> None:
 
 async def test_what_is_no_mapping_announces_nothing(tmp_path: Path) -> None:
     with pytest.raises(AgentFault, match="mine: capabilities are a int"):
-        await handshake_layer(tmp_path, "def run(turn): ...\nsaid = 5", announces="mine:said")
+        await handshake_layer(tmp_path, "def run(turn): ...\nsaid = 5", capabilities_entry="mine:said")
 
 
 async def test_an_announcement_that_takes_too_long_is_not_waited_for(
@@ -62,7 +62,7 @@ async def test_an_announcement_that_takes_too_long_is_not_waited_for(
     monkeypatch.setattr(driver, "ANNOUNCE_LIMIT", 0.01)
     code = "import anyio\ndef run(turn): ...\nasync def said(): await anyio.sleep_forever()"
     with pytest.raises(TimeoutError):
-        await handshake_layer(tmp_path, code, announces="mine:said")
+        await handshake_layer(tmp_path, code, capabilities_entry="mine:said")
 
 
 async def test_an_entry_that_cannot_be_called_is_told_at_once(tmp_path: Path) -> None:

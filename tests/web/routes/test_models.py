@@ -17,7 +17,7 @@ CODE = """
 async def agent(turn):
     yield f"{turn.options.model} {turn.options.effort} {turn.options.output_schema}"
 """
-MORE = 'options = ["model", "effort", "outputFormat", "outputSchema", "stream", "skills"]\nchecked = 2026-01-15\n'
+MORE = 'options = ["model", "effort", "outputFormat", "outputSchema", "stream", "skills"]\nverified = 2026-01-15\n'
 TABLES = """
 [capabilities]
 reasoning = { supported = true }

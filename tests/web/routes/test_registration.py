@@ -51,7 +51,7 @@ def test_an_agent_is_registered_used_replaced_and_removed(stage: Stage) -> None:
 
 
 def test_it_may_be_sent_as_the_file_would_be(stage: Stage) -> None:
-    text = 'driver = "acp"\ncommand = { run = ["nowhere"] }\nidentity = { name = "Filed" }\nchecked = 2026-01-15\n'
+    text = 'driver = "acp"\ncommand = { run = ["nowhere"] }\nidentity = { name = "Filed" }\nverified = 2026-01-15\n'
     text += '[[models]]\nid = "m"\nprice = { input = 0.30 }\n'
     answer = stage.client.put("/agents/toml", content=text, headers={"content-type": "application/toml"})
     assert (answer.status_code, answer.json()["availability"]["status"]) == (201, "not-installed")

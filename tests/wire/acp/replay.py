@@ -18,7 +18,7 @@ from gateway.agui.outbound import Outbound
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.wire.acp.errors import ERROR_TEXTS
 from gateway.wire.acp.initialize import Handshake, read_handshake
-from gateway.wire.acp.permissions import told_outcome
+from gateway.wire.acp.permissions import selected_option_name
 from gateway.wire.acp.session import SessionReader
 from gateway.wire.acp.session_state import SessionState
 from gateway.wire.acp.usage import Covers
@@ -263,7 +263,7 @@ class Play:
         talk, params = self._waiting.pop(number)
         talk.questions.discard(number)
         if "outcome" in result:
-            talk.reader.permission_given(params, told_outcome(params, result))
+            talk.reader.permission_given(params, selected_option_name(params, result))
         if talk.outbound is None and not talk.questions:
             self._run(talk)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gateway.wire.acp.content import inline, to_block, to_part
-from gateway.wire.acp.initialize import Handshake
+from gateway.wire.prompt_content import PromptContent
 
-ALL = Handshake(image=True, audio=True, embedded_context=True)
-NONE = Handshake()
+ALL = PromptContent(image=True, audio=True, embedded_context=True)
+NONE = PromptContent()
 LINK = {"type": "resource_link", "uri": "file:///a/note.md", "name": "note.md", "mimeType": "text/markdown"}
 PDF = {"type": "document", "source": {"type": "data", "value": "JVBERg==", "mimeType": "application/pdf"}}
 NOTE = {

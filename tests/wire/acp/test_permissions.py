@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from gateway.turn import Answer
 from gateway.wire.acp.permissions import (
-    by_policy,
-    elicitation_question,
+    decide_by_policy,
+    elicitation_interrupt,
     elicitation_result,
-    permission_outcome,
-    permission_question,
-    told_outcome,
+    permission_interrupt,
+    permission_result,
+    selected_option_name,
 )
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import NAMES, entries
@@ -53,30 +53,28 @@ def test_every_recorded_permission_can_be_allowed_and_refused_by_policy() -> Non
     assert len(PERMISSIONS) == 147
     for _, params in PERMISSIONS:
         kinds = {option["optionId"]: option["kind"] for option in params["options"]}
-        allowed, denied = by_policy(params, "auto"), by_policy(params, "deny")
+        allowed, denied = decide_by_policy(params, "auto"), decide_by_policy(params, "deny")
         assert kinds[allowed["outcome"]["optionId"]] == "allow_once"
         assert kinds[denied["outcome"]["optionId"]] == "reject_once"
 
 
 def test_every_recorded_permission_is_a_question_whose_options_are_answers() -> None:
     for _, params in PERMISSIONS:
-        question = permission_question("q", params, "t1:c")
+        question = permission_interrupt("q", params, "t1:c")
         assert question.message
         assert question.response_schema is not None
         validator = Draft202012Validator(question.response_schema)
         Draft202012Validator.check_schema(question.response_schema)
         for option in params["options"]:
             validator.validate({"optionId": option["optionId"]})
-            assert permission_outcome(params, resolved({"optionId": option["optionId"]})) == selected(
-                option["optionId"]
-            )
+            assert permission_result(params, resolved({"optionId": option["optionId"]})) == selected(option["optionId"])
         validator.validate({"approved": True})
         for wrong in ({}, {"optionId": "none of them"}, {"approved": "yes"}, {"approved": True, "editedArgs": {}}):
             assert not validator.is_valid(wrong)
 
 
 def test_a_question_names_its_call_and_its_options() -> None:
-    question = permission_question("q", options("allow_once", "reject_once"), "t1:c", subagent="t1/1")
+    question = permission_interrupt("q", options("allow_once", "reject_once"), "t1:c", subagent="t1/1")
     assert (question.reason, question.tool_call_id, question.message) == ("tool_call", "t1:c", "Run ls")
     assert question.subagent == "t1/1"
     assert question.response_schema is not None
@@ -103,20 +101,20 @@ def test_version_2_asks_with_a_title_and_a_subject() -> None:
         "subject": {"type": "tool_call", "toolCall": call},
         "options": options("allow_once")["options"],
     }
-    question = permission_question("q", params, "t1:c")
+    question = permission_interrupt("q", params, "t1:c")
     assert question.message == "Run command?\nIt lists files.\nls"
     assert "sk" not in str(question)
 
 
 def test_a_question_about_no_call_is_a_confirmation() -> None:
     params = {"title": "Run?", "subject": {"type": "command", "command": "ls", "cwd": "/w"}, "options": []}
-    question = permission_question("q", params, None)
+    question = permission_interrupt("q", params, None)
     assert (question.reason, question.message) == ("confirmation", "Run?\nls")
     assert (question.metadata or {})["acp"]["subject"] == {"command": "ls", "cwd": "/w"}
 
 
 def test_a_question_without_options_is_a_plain_yes_or_no() -> None:
-    schema = permission_question("q", {}, None).response_schema
+    schema = permission_interrupt("q", {}, None).response_schema
     assert schema is not None
     assert schema["required"] == ["approved"]
 
@@ -124,7 +122,7 @@ def test_a_question_without_options_is_a_plain_yes_or_no() -> None:
 def test_what_is_too_large_to_show_again_is_left_to_the_call() -> None:
     params = options("allow_once")
     params["toolCall"]["rawInput"] = {"content": "x" * 300_000}
-    question = permission_question("q", params, "t1:c")
+    question = permission_interrupt("q", params, "t1:c")
     assert (question.metadata or {})["acp"]["subject"]["rawInput"] == {"tooLarge": True}
 
 
@@ -144,28 +142,28 @@ def test_what_is_too_large_to_show_again_is_left_to_the_call() -> None:
 def test_a_yes_or_a_no_is_the_option_of_that_kind(kinds: list[str], yes: str | None, no: str | None) -> None:
     params = options(*kinds)
     expected = [CANCELLED if option is None else selected(option) for option in (yes, no)]
-    assert [permission_outcome(params, resolved({"approved": said})) for said in (True, False)] == expected
-    assert [by_policy(params, "auto"), by_policy(params, "deny")] == expected
+    assert [permission_result(params, resolved({"approved": said})) for said in (True, False)] == expected
+    assert [decide_by_policy(params, "auto"), decide_by_policy(params, "deny")] == expected
 
 
 @pytest.mark.parametrize("payload", [None, {}, {"approved": "yes"}, {"approved": 1}, {"optionId": "o9"}, "o0", [1]])
 def test_what_is_not_clearly_a_yes_is_none(payload: Any) -> None:
-    assert permission_outcome(options("allow_once"), resolved(payload)) == CANCELLED
+    assert permission_result(options("allow_once"), resolved(payload)) == CANCELLED
 
 
 def test_an_abandoned_question_is_cancelled() -> None:
-    assert permission_outcome(options("allow_once"), Answer("q", "cancelled")) == CANCELLED
+    assert permission_result(options("allow_once"), Answer("q", "cancelled")) == CANCELLED
 
 
 def test_an_outcome_in_words() -> None:
     params = options("allow_once")
-    assert told_outcome(params, selected("o0")) == "Option 0"
-    assert told_outcome(params, CANCELLED) == "cancelled"
+    assert selected_option_name(params, selected("o0")) == "Option 0"
+    assert selected_option_name(params, CANCELLED) == "cancelled"
 
 
 def test_a_recorded_form_is_a_question_with_its_schema() -> None:
     ((_, params),) = recorded("elicitation/create")
-    question = elicitation_question("q", params, "t1:c")
+    question = elicitation_interrupt("q", params, "t1:c")
     assert (question.reason, question.message, question.tool_call_id) == ("input_required", "Which color?", "t1:c")
     assert question.response_schema == params["requestedSchema"]
     answer = {"question_0": "Red"}
@@ -174,7 +172,7 @@ def test_a_recorded_form_is_a_question_with_its_schema() -> None:
 
 def test_a_url_is_shown_whole() -> None:
     params = {"mode": "url", "message": "Sign in", "url": "https://e.x/in?a=b", "elicitationId": "e1"}
-    question = elicitation_question("q", params)
+    question = elicitation_interrupt("q", params)
     assert question.message == "Sign in\nhttps://e.x/in?a=b"
     assert question.metadata == {
         "acp": {"mode": "url", "url": "https://e.x/in?a=b", "elicitationId": "e1"},
@@ -193,7 +191,7 @@ def test_a_form_may_be_declined_or_abandoned() -> None:
 @steady
 @given(VALUES, VALUES)
 def test_any_question_and_any_answer_is_read(params: Any, payload: Any) -> None:
-    permission_question("q", params, None)
-    elicitation_question("q", params)
-    assert permission_outcome(params, resolved(payload)) == CANCELLED
+    permission_interrupt("q", params, None)
+    elicitation_interrupt("q", params)
+    assert permission_result(params, resolved(payload)) == CANCELLED
     elicitation_result(params, resolved(payload))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.turn import Turn
-from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.prompt import RETOLD_CHARS, new_messages, prompt_blocks
+from gateway.wire.prompt_content import PromptContent
 
-ALL = Handshake(image=True, audio=True, embedded_context=True)
-NONE = Handshake(title="Otter")
+ALL = PromptContent(image=True, audio=True, embedded_context=True)
+NONE = PromptContent(agent_name="Otter")
 IMAGE = {"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}}
 
 
@@ -30,8 +30,10 @@ CALL = {
 RESULT = {"id": "r1", "role": "tool", "toolCallId": "c1", "content": "blue"}
 
 
-def blocks(asked: Turn, handshake: Handshake = ALL, *, known: tuple[str, ...] = (), retell: bool = False) -> list[Any]:
-    return prompt_blocks(asked, handshake, new_messages=new_messages(asked, known), retell=retell)[0]
+def blocks(
+    asked: Turn, accepted: PromptContent = ALL, *, known: tuple[str, ...] = (), retell: bool = False
+) -> list[Any]:
+    return prompt_blocks(asked, accepted, new_messages=new_messages(asked, known), retell=retell)[0]
 
 
 def test_a_text_is_a_text() -> None:

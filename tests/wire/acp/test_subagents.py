@@ -158,7 +158,7 @@ def test_a_childs_question_is_asked_in_its_name() -> None:
     events, question = session.permission(7, params)
     assert (question.subagent, question.tool_call_id) == ("t1/1", "t1/1:c")
     assert isinstance(events[0], ToolCallStart)
-    assert InterruptRequested((question,)).questions[0].id == "t1:ask:7"
+    assert InterruptRequested((question,)).interrupts[0].id == "t1:ask:7"
 
 
 def test_an_update_that_names_no_child_is_handed_on() -> None:

@@ -6,7 +6,7 @@ from base64 import b64encode
 from typing import Any
 
 from gateway.events import ActivityDelta, ActivitySnapshot, Event, ToolCallResult
-from gateway.wire.acp.terminals import KEPT_CHARS
+from gateway.wire.activities import OUTPUT_MAX_CHARS
 from tests.wire.acp.session_helper import call, change, read, reader
 
 SHOWS = [{"type": "terminal", "terminalId": "x"}]
@@ -136,4 +136,4 @@ def test_of_a_long_output_the_result_has_the_end() -> None:
     assert isinstance(result.content, str)
     assert result.content.startswith("[the first ")
     assert result.content.endswith("the end")
-    assert len(result.content) < 2 * KEPT_CHARS + 100
+    assert len(result.content) < 2 * OUTPUT_MAX_CHARS + 100

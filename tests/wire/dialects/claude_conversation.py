@@ -1,4 +1,4 @@
-"""A conversation with Claude Code's dialect, line by line: the shortest lines that say what a test is about."""
+"""A conversation with Claude Code's dialect, line by line, in the shortest lines that a test needs."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ import orjson
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Begin, Block, Prompt
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects import Block, Prompt, SessionStart
+from gateway.wire.dialects.claude import ClaudeDialect
 from tests.wire.dialects.claude_replay import sent, text
 
 Json = dict[str, Any]
 INITIALIZED: Json = {"claude_code_version": "2.1.325", "current_permission_mode": "default"}
 
 
-def told(dialect: ClaudeDialect, *lines: Json) -> list[Event]:
+def read(dialect: ClaudeDialect, *lines: Json) -> list[Event]:
     return dialect.read([orjson.dumps(line) for line in lines])
 
 
-def begun(begin: Begin | None = None) -> ClaudeDialect:
+def started(begin: SessionStart | None = None) -> ClaudeDialect:
     """A process that has just been started."""
     dialect = ClaudeDialect()
-    dialect.begin(begin or Begin("/workspace"))
+    dialect.start_session(begin or SessionStart("/workspace"))
     return dialect
 
 
-def ready(begin: Begin | None = None, **answer: Any) -> ClaudeDialect:
-    dialect = begun(begin)
+def ready(begin: SessionStart | None = None, **answer: Any) -> ClaudeDialect:
+    dialect = started(begin)
     [request] = sent(dialect)
-    told(dialect, response(request, {**INITIALIZED, **answer}))
-    assert dialect.ready
+    read(dialect, response(request, {**INITIALIZED, **answer}))
+    assert dialect.is_ready
     return dialect
 
 
 def prompted(approvals: Approvals = "prompt", key: str = "t1", blocks: list[Block] | None = None) -> ClaudeDialect:
-    """In a turn; what it sent so far is taken."""
+    """A dialect in a turn, with an empty outbox."""
     dialect = ready()
     dialect.prompt(Prompt(blocks or text("hello"), key, approvals=approvals))
     sent(dialect)
     return dialect
 
 
-def uuid_of(dialect: ClaudeDialect, key: str = "t1", words: str = "hello") -> str:
-    """Of the prompt that it sends."""
-    dialect.prompt(Prompt(text(words), key))
+def prompt_uuid(dialect: ClaudeDialect, key: str = "t1", prompt: str = "hello") -> str:
+    """The uuid of the prompt that the dialect sends."""
+    dialect.prompt(Prompt(text(prompt), key))
     uuid: str = sent(dialect)[-1]["uuid"]
     return uuid
 
@@ -54,8 +54,8 @@ def uuid_of(dialect: ClaudeDialect, key: str = "t1", words: str = "hello") -> st
 
 
 def response(request: Json, answer: Json | None = None, **fields: Any) -> Json:
-    told = {"subtype": "success", "request_id": request["request_id"], "response": answer or {}, **fields}
-    return {"type": "control_response", "response": told}
+    payload = {"subtype": "success", "request_id": request["request_id"], "response": answer or {}, **fields}
+    return {"type": "control_response", "response": payload}
 
 
 def result(**fields: Any) -> Json:
@@ -75,11 +75,11 @@ def delta(index: int, kind: str, **fields: Any) -> Json:
     return stream("content_block_delta", index=index, delta={"type": kind, **fields})
 
 
-def opening(index: int, kind: str, **fields: Any) -> Json:
+def block_start(index: int, kind: str, **fields: Any) -> Json:
     return stream("content_block_start", index=index, content_block={"type": kind, **fields})
 
 
-def closing(index: int) -> Json:
+def block_stop(index: int) -> Json:
     return stream("content_block_stop", index=index)
 
 
@@ -94,7 +94,7 @@ def assistant(*blocks: Json, parent: str | None = None, **fields: Any) -> Json:
 
 
 def streamed(*blocks: Json) -> Json:
-    """Once more whole, what the message that streams has told."""
+    """The whole message that repeats the streamed one."""
     return {"type": "assistant", "message": {"id": "m1", "content": list(blocks)}, "parent_tool_use_id": None}
 
 
@@ -103,39 +103,39 @@ def tool_result(call: str, content: Any, parent: str | None = None, **fields: An
     return {"type": "user", "message": {"content": [block]}, "parent_tool_use_id": parent}
 
 
-def notice(subtype: str, **fields: Any) -> Json:
+def system(subtype: str, **fields: Any) -> Json:
     return {"type": "system", "subtype": subtype, **fields}
 
 
-def at_work(*tasks: str) -> Json:
-    """Which subagents are in the background."""
-    return notice("background_tasks_changed", tasks=[{"task_id": task, "task_type": "local_agent"} for task in tasks])
+def background(*tasks: str) -> Json:
+    """The list of subagents in the background."""
+    return system("background_tasks_changed", tasks=[{"task_id": task, "task_type": "local_agent"} for task in tasks])
 
 
 def request(subtype: str, number: str = "r1", **fields: Any) -> Json:
     return {"type": "control_request", "request_id": number, "request": {"subtype": subtype, **fields}}
 
 
-def may_use(tool: str = "Bash", call: str = "c1", number: str = "r1", **fields: Any) -> Json:
-    given = fields.pop("input", {"command": "ls"})
-    return request("can_use_tool", number, tool_name=tool, tool_use_id=call, input=given, **fields)
+def can_use_tool(tool: str = "Bash", call: str = "c1", number: str = "r1", **fields: Any) -> Json:
+    arguments = fields.pop("input", {"command": "ls"})
+    return request("can_use_tool", number, tool_name=tool, tool_use_id=call, input=arguments, **fields)
 
 
 # -- questions
 
 
-def asked(events: list[Event]) -> list[Interrupt]:
-    return [question for event in events if isinstance(event, InterruptRequested) for question in event.questions]
+def interrupts_in(events: list[Event]) -> list[Interrupt]:
+    return [question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts]
 
 
-def answer_to(dialect: ClaudeDialect, line: Json, payload: Any, status: Any = "resolved") -> Json:
-    """What Claude is answered when a human answers so."""
-    [question] = asked(told(dialect, line))
+def respond(dialect: ClaudeDialect, line: Json, payload: Any, status: Any = "resolved") -> Json:
+    """The response to Claude for this answer of the user."""
+    [question] = interrupts_in(read(dialect, line))
     dialect.answer(question.id, Answer(question.id, status, payload))
-    return answers(dialect)[-1]
+    return responses_sent(dialect)[-1]
 
 
-def answers(dialect: ClaudeDialect) -> list[Json]:
-    """To Claude's requests."""
-    found = [line["response"] for line in sent(dialect) if line["type"] == "control_response"]
-    return [line.get("response", line) for line in found]
+def responses_sent(dialect: ClaudeDialect) -> list[Json]:
+    """The responses to Claude's requests."""
+    payloads = [line["response"] for line in sent(dialect) if line["type"] == "control_response"]
+    return [line.get("response", line) for line in payloads]

@@ -16,8 +16,8 @@ import orjson
 from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Dialect, Prompt
-from gateway.wire.dialects.claude.stream import ClaudeDialect, ClaudePrint
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
+from gateway.wire.dialects.claude import ClaudeDialect, ClaudePrint
 from gateway.wire.lines import Lines
 from tests import replay
 from tests.wire.acp.replay import interrupt
@@ -49,8 +49,8 @@ def lines(name: str) -> tuple[bytes, ...]:
     return tuple(line for line in (TRANSCRIPTS / f"{name}.jsonl").read_bytes().split(b"\n") if line)
 
 
-def text(words: str) -> list[Json]:
-    return [{"type": "text", "text": words}]
+def text(content: str) -> list[Json]:
+    return [{"type": "text", "text": content}]
 
 
 def sent(dialect: Dialect) -> list[Json]:
@@ -77,15 +77,15 @@ class Runs:
         self.streams.append(self._out.started(suspended=self._suspended) + self._out.feed(late))
         self._suspended = None
 
-    def tell(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         if self._out is None:
             self._late.append(event)
             return
         self.streams[-1] += self._out.feed([event])
         if isinstance(event, InterruptRequested):
-            asked = self._out.check_interrupts([interrupt(question) for question in event.questions])
+            interrupts = self._out.check_interrupts([interrupt(question) for question in event.interrupts])
             self._suspended = self._out.suspended()
-            self._end(self._out.finished(asked))
+            self._end(self._out.finished(interrupts))
         elif isinstance(event, TurnFailed):
             self._end(self._out.failed(event.message, event.code))
         elif isinstance(event, TurnEnded):
@@ -96,7 +96,7 @@ class Runs:
         self._out = None
 
     def close(self) -> None:
-        """What nobody has taken yet makes a last run."""
+        """Events that no run has taken make a last run."""
         if self._late:
             self.start()
             assert self._out is not None
@@ -125,14 +125,14 @@ class Play:
         else:
             self._one_way()
         self._flush()
-        if self.dialect.busy:
-            self._tell(self.dialect.closed(*EXITS.get(name, (0, ""))))
+        if self.dialect.is_busy:
+            self._add_events(self.dialect.on_process_exit(*EXITS.get(name, (0, ""))))
         self.runs.close()
 
     def _one_way(self) -> None:
-        self.dialect.begin(Begin("/workspace"))
+        self.dialect.start_session(SessionStart("/workspace"))
         self.dialect.prompt(Prompt(text("hello"), "t1"))
-        self.dialect.cancelled = self.name.startswith("cancel-")
+        self.dialect.is_cancelled = self.name.startswith("cancel-")
         self.runs.start()
         self._waiting += lines(self.name)
 
@@ -172,22 +172,22 @@ class Play:
     def _request(self, number: str, subtype: str, request: Json) -> None:
         match subtype:
             case "initialize":
-                self.dialect.begin(Begin("/workspace"))
+                self.dialect.start_session(SessionStart("/workspace"))
             case "interrupt":
                 self.runs.start()
                 assert self.dialect.cancel()
             case "set_permission_mode" | "set_model" | "list_models":
                 action, field = SETTING[subtype]
-                self.dialect.do(action, {field: request[field]} if field else {})
+                self.dialect.start_action(action, {field: request[field]} if field else {})
             case _:
                 self._foreign.add(number)
                 return
-        asked = sent(self.dialect)
-        self.commands += asked
-        ours = [command["request_id"] for command in asked if command["type"] == "control_request"]
+        requests = sent(self.dialect)
+        self.commands += requests
+        own_ids = [command["request_id"] for command in requests if command["type"] == "control_request"]
         # A list of models that is known is not asked for again.
-        self._foreign |= set() if ours else {number}
-        self._ids += [(b'"%b"' % number.encode(), b'"%b"' % name.encode()) for name in ours]
+        self._foreign |= set() if own_ids else {number}
+        self._ids += [(b'"%b"' % number.encode(), b'"%b"' % name.encode()) for name in own_ids]
 
     def _answer(self, number: str, response: Json) -> None:
         question = next((one for name, one in self._questions.items() if name.endswith(number)), None)
@@ -214,15 +214,15 @@ class Play:
         self.messages += waiting
         for piece in self._cut(b"".join(line + b"\n" for line in waiting)):
             batch = [line for line in self._lines.feed(piece) if isinstance(line, bytes)]
-            self._tell(self.dialect.read(batch))
+            self._add_events(self.dialect.read(batch))
             self.commands += sent(self.dialect) if isinstance(self.dialect, ClaudeDialect) else []
 
-    def _tell(self, events: list[Event]) -> None:
+    def _add_events(self, events: list[Event]) -> None:
         self.events += events
         for event in events:
-            self.runs.tell(event)
+            self.runs.add(event)
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.questions}
+                self._questions |= {question.id: question for question in event.interrupts}
                 for number in list(self._early):
                     self._answer(number, self._early.pop(number))
 
@@ -235,12 +235,12 @@ def _block(part: Json) -> Json:
 
 def _payload(question: Interrupt, response: Json) -> Json:
     """The recorded answer as a client of the gateway gives it."""
-    told = (question.metadata or {})["claude"]
+    details = (question.metadata or {})["claude"]
     if response["behavior"] == "deny":
         return {"approved": False, "feedback": response["message"]}
     if question.reason == "input_required":
         return {f"question_{at}": answer for at, answer in enumerate(response["updatedInput"]["answers"].values())}
-    edited = {"editedArgs": response["updatedInput"]} if response["updatedInput"] != told["input"] else {}
+    edited = {"editedArgs": response["updatedInput"]} if response["updatedInput"] != details["input"] else {}
     return {"approved": True, **edited}
 
 
@@ -253,7 +253,7 @@ def played(name: str) -> Play:
 def recording(name: str) -> tuple[Dialect, list[bytes]]:
     """A dialect with a turn begun, and all that the agent says in it."""
     dialect: Dialect = ClaudeDialect() if name.startswith("bidir-") else ClaudePrint()
-    dialect.begin(Begin("/workspace"))
-    dialect.ready = True
+    dialect.start_session(SessionStart("/workspace"))
+    dialect.is_ready = True
     dialect.prompt(Prompt(text("hello"), "t1"))
     return dialect, played(name).messages

@@ -16,7 +16,7 @@ from typing import Any
 from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
 from gateway.wire.lines import Lines
 from tests import replay
@@ -61,11 +61,11 @@ class Talk:
     out: Outbound | None = None
     suspended: Suspended | None = None
 
-    def tell(self, events: list[Event]) -> None:
+    def add_events(self, events: list[Event]) -> None:
         self.events += events
         for event in events:
             if isinstance(event, InterruptRequested):
-                self.questions |= {question.id: question for question in event.questions}
+                self.questions |= {question.id: question for question in event.interrupts}
             if self.out is None:
                 self.late.append(event)
                 continue
@@ -94,9 +94,9 @@ class Talk:
     def park(self) -> None:
         """Whatever was asked by now ends the run."""
         if self.out is not None and self.out.open_interrupts:
-            asked = self.out.check_interrupts([interrupt(question) for question in self.out.open_interrupts])
+            interrupts = self.out.check_interrupts([interrupt(question) for question in self.out.open_interrupts])
             self.suspended = self.out.suspended()
-            self.runs[-1] += self.out.finished(asked)
+            self.runs[-1] += self.out.finished(interrupts)
             self.out = None
 
 
@@ -110,9 +110,9 @@ class Play:
         self._ids: dict[Any, str | None] = {}
         self._unmatched: list[Json] = []
         self._pending: list[Json] = []
-        told = entries(name)
-        self._first = next(e["line"] for e in told if e["dir"] == "in" and e["line"].get("method") in OPENING)
-        for entry in told:
+        recorded = entries(name)
+        self._first = next(e["line"] for e in recorded if e["dir"] == "in" and e["line"].get("method") in OPENING)
+        for entry in recorded:
             if entry["dir"] == "out":
                 self._pending.append(entry["line"])
             else:
@@ -121,7 +121,7 @@ class Play:
         self._flush()
         for talk in self.talks:
             if talk.out is not None:
-                talk.tell([*talk.dialect.closed(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
+                talk.add_events([*talk.dialect.on_process_exit(0, ""), TurnFailed("the agent is gone", "AGENT_DIED")])
 
     # -- what the client did
 
@@ -146,7 +146,7 @@ class Play:
                 self._take(talk)
                 self._match(number, "turn/interrupt")
             case {"method": "model/list", "id": number}:
-                self.talks[0].dialect.do("models")
+                self.talks[0].dialect.start_action("models")
                 self._take(self.talks[0])
                 self._match(number, "model/list")
             case {"id": number, "result": dict(result)}:
@@ -158,13 +158,13 @@ class Play:
         params = line.get("params", {})
         talk = Talk(Codex())
         kept = {key: params[key] for key in ("approvalPolicy", "sandbox", "model") if key in params}
-        told = {"thread": kept, "connected": connected}
-        begin = Begin(
-            params.get("cwd", "/workspace"), params.get("threadId"), line["method"] == "thread/fork", params=told,
+        cli_params = {"thread": kept, "connected": connected}
+        begin = SessionStart(
+            params.get("cwd", "/workspace"), params.get("threadId"), line["method"] == "thread/fork", params=cli_params,
             tag=f"s{len(self.talks)}",
         )  # fmt: skip
         self.talks.append(talk)
-        talk.dialect.begin(begin)
+        talk.dialect.start_session(begin)
         self._take(talk)
 
     def _prompt(self, talk: Talk, params: Json) -> None:
@@ -178,7 +178,7 @@ class Play:
             name = next((name for name in talk.questions if name.endswith(f":ask:{number}")), None)
             if name is not None:
                 question = talk.questions.pop(name)
-                if talk.out is None and not talk.questions and talk.dialect.busy:
+                if talk.out is None and not talk.questions and talk.dialect.is_busy:
                     talk.start()
                 talk.dialect.answer(name, Answer(name, "resolved", payload(result)))
                 before = len(self.sent)
@@ -207,25 +207,25 @@ class Play:
         lines, self._pending = self._pending, []
         data = b"".join(compact(line) + b"\n" for line in map(self._renamed, lines) if line)
         for piece in self._cut(data):
-            self._hear([line for line in self._lines.feed(piece) if isinstance(line, bytes)])
+            self._route([line for line in self._lines.feed(piece) if isinstance(line, bytes)])
         for talk in self.talks:
             talk.park()
 
     def _renamed(self, line: Json) -> Json | None:
         if "method" in line:
             return line
-        ours = self._ids.get(line.get("id"))
-        return None if ours is None else {**line, "id": ours}
+        own_id = self._ids.get(line.get("id"))
+        return None if own_id is None else {**line, "id": own_id}
 
-    def _hear(self, messages: list[bytes]) -> None:
+    def _route(self, messages: list[bytes]) -> None:
         for talk in list(self.talks):
-            own = [message for message in messages if self._is_for(talk, Codex.owner(message))]
+            own = [message for message in messages if self._is_for(talk, Codex.read_owner(message))]
             if own:
-                talk.tell(talk.dialect.read(own))
+                talk.add_events(talk.dialect.read(own))
                 self._take(talk)
 
     def _is_for(self, talk: Talk, owner: str | None) -> bool:
-        owners = [one for one in self.talks if owner in (one.dialect.given.tag, one.dialect.session_id)]
+        owners = [one for one in self.talks if owner in (one.dialect.session_start.tag, one.dialect.session_id)]
         return talk in owners if owner is not None and owners else True
 
 
@@ -245,10 +245,10 @@ def payload(result: Json) -> Json:
             return {}
 
 
-def offered(question: Interrupt, given: Json) -> bool:
+def offered(question: Interrupt, answer_payload: Json) -> bool:
     """The recorded client also tried a decision that was not offered."""
     choices = (question.response_schema or {})["properties"].get("optionId", {}).get("enum", [])
-    return "optionId" not in given or given["optionId"] in choices
+    return "optionId" not in answer_payload or answer_payload["optionId"] in choices
 
 
 @cache
@@ -262,11 +262,11 @@ def played(name: str) -> Play:
 def ready(thread: str = "th", **begin: Any) -> Codex:
     """A session whose thread is open."""
     dialect = Codex()
-    dialect.begin(Begin("/workspace", **begin))
+    dialect.start_session(SessionStart("/workspace", **begin))
     dialect.read([b'{"id":"s:1","result":{"userAgent":"agui_gateway/0.166.0 (Debian)"}}'])
     opened = {"thread": {"id": thread}, "model": "gpt-5.5", "modelProvider": "lab"}
     dialect.read([compact({"id": "s:2", "result": opened})])
-    assert dialect.ready
+    assert dialect.is_ready
     dialect.outbox.clear()
     return dialect
 
@@ -276,30 +276,30 @@ def sent(dialect: Codex) -> list[dict[str, Any]]:
     return messages
 
 
-def told(method: str, **params: Any) -> bytes:
+def notification(method: str, **params: Any) -> bytes:
     return compact({"method": method, "params": {"threadId": "th", "turnId": "tu", **params}})
 
 
-def hear(dialect: Codex, method: str, **params: Any) -> list[Event]:
-    return dialect.read([told(method, **params)])
+def notify(dialect: Codex, method: str, **params: Any) -> list[Event]:
+    return dialect.read([notification(method, **params)])
 
 
 def prompted(text: str = "hello", **fields: Any) -> Codex:
     """In a turn that Codex has begun, and calls `tu`."""
     dialect = ready()
     dialect.prompt(Prompt([{"type": "text", "text": text}], "t1", **fields))
-    hear(dialect, "turn/started", turn={"id": "tu", "rootTurnId": "tu"})
+    notify(dialect, "turn/started", turn={"id": "tu", "rootTurnId": "tu"})
     dialect.outbox.clear()
     return dialect
 
 
 def completed(dialect: Codex, status: str = "completed", turn: str = "tu", error: Any = None) -> list[Event]:
-    return hear(dialect, "turn/completed", turn={"id": turn, "status": status, "error": error})
+    return notify(dialect, "turn/completed", turn={"id": turn, "status": status, "error": error})
 
 
 def item(dialect: Codex, moment: str, **fields: Any) -> list[Event]:
-    return hear(dialect, f"item/{moment}", item={"id": "i1", **fields})
+    return notify(dialect, f"item/{moment}", item={"id": "i1", **fields})
 
 
-def of(events: Sequence[Event], kind: type) -> list[Any]:
+def select(events: Sequence[Event], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]

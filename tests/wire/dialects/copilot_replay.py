@@ -17,7 +17,7 @@ from gateway.agui.outbound import Outbound, Suspended
 from gateway.events import Event, Interrupt, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
 from gateway.wire.content_length import Frames, frame
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect
 from gateway.wire.dialects.copilot.permissions import KINDS
 from tests import replay
@@ -92,10 +92,10 @@ class Play:
             self.sent.append((params[field], mine["params"][field]))
 
     def _act(self, at: int, method: str, params: Json) -> None:
-        begun = self.dialect.given.cwd != ""
+        begun = self.dialect.session_start.cwd != ""
         if method in ("session.create", "session.resume", "sessions.fork") and not begun:
             again = None if method == "session.create" else params["sessionId"]
-            self._do("begin", Begin("/workspace", again, fork=method == "sessions.fork"))
+            self._do("start_session", SessionStart("/workspace", again, fork=method == "sessions.fork"))
         elif method in WISHES and self._wished(at):
             self._wishes |= params
             if len(self._wishes) == len(params):
@@ -109,7 +109,7 @@ class Play:
         elif method in ANSWERS and not self._requests[method]:
             self._answer(method, params)
         elif method in ACTIONS and begun and method != "sessions.fork" or method == "sessions.fork":
-            self.dialect.do(ACTIONS[method], {"model": params.get("modelId"), "mode": params.get("mode")})
+            self.dialect.start_action(ACTIONS[method], {"model": params.get("modelId"), "mode": params.get("mode")})
 
     def _wished(self, at: int) -> bool:
         """A setting that a prompt brings along: the next thing that is not one is the prompt."""
@@ -199,9 +199,9 @@ class Play:
                 continue
             self.runs[-1] += self._out.feed([event])
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.questions}
+                self._questions |= {question.id: question for question in event.interrupts}
                 self._suspended = self._out.suspended()
-                self._finish(self._out.finished([interrupt(question) for question in event.questions]))
+                self._finish(self._out.finished([interrupt(question) for question in event.interrupts]))
             elif isinstance(event, TurnEnded):
                 self._finish(self._out.finished(cancelled=event.stop_reason == "cancelled"))
             elif isinstance(event, TurnFailed):
@@ -213,7 +213,7 @@ class Play:
 
     def _let_go(self) -> None:
         """The process is gone."""
-        self._tell(self.dialect.closed(0, ""))
+        self._tell(self.dialect.on_process_exit(0, ""))
         if self._out is not None:
             self._finish(self._out.failed("the agent is gone", "AGENT_DIED"))
 

@@ -8,7 +8,7 @@ import orjson
 
 from gateway.events import Event
 from gateway.turn import Approvals
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect
 
 Json = dict[str, Any]
@@ -18,9 +18,9 @@ SESSION = "5e551017-0000-4000-8000-000000000000"
 class Server:
     """The other side: takes the dialect's requests, and says what a test lets it say."""
 
-    def __init__(self, begin: Begin | None = None) -> None:
+    def __init__(self, begin: SessionStart | None = None) -> None:
         self.dialect = CopilotDialect()
-        self.dialect.begin(begin or Begin("/workspace", tag="s"))
+        self.dialect.start_session(begin or SessionStart("/workspace", tag="s"))
 
     def asked(self) -> list[Json]:
         """The requests since the last time."""

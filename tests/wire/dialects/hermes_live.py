@@ -8,7 +8,7 @@ import orjson
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.hermes import Hermes
 
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ class Live:
 
     def __init__(self, **begin: Any) -> None:
         self.dialect = Hermes()
-        self.dialect.begin(Begin("/workspace", tag="s", **begin))
+        self.dialect.start_session(SessionStart("/workspace", tag="s", **begin))
         if not begin:
             self.answers(session_id="aa11", stored_session_id="stored")
 
@@ -64,7 +64,7 @@ class Live:
             for event in self.event(f"{kind}.request", **(payload or ASKED))
             if isinstance(event, InterruptRequested)
         ]
-        [question] = asked.questions
+        [question] = asked.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

@@ -12,7 +12,7 @@ import orjson
 
 from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Begin, Block, Prompt
+from gateway.wire.dialects import Block, Prompt, SessionStart
 from gateway.wire.dialects.hermes import Hermes
 from tests.wire.dialects.golden import TRANSCRIPTS
 
@@ -52,7 +52,7 @@ class Talk:
         """Up to the first prompt; and what comes then."""
         for number, entry in enumerate(self._told):
             self._take(number, entry)
-            if self.dialect.busy and self.dialect.submitted:
+            if self.dialect.is_busy and self.dialect.submitted:
                 rest = self._told[number + 1 :]
                 return [orjson.dumps(self._under_our_id(entry["line"])) for entry in rest if entry["dir"] == "out"]
         raise AssertionError("there is no prompt in it")
@@ -62,7 +62,7 @@ class Talk:
         return [event for message in messages for event in self._feed(message)]
 
     def _feed(self, message: Json) -> list[Event]:
-        busy = self.dialect.busy
+        busy = self.dialect.is_busy
         events = self.dialect.read([orjson.dumps(message)])
         self._flush()
         last = next((at for at, event in enumerate(events) if isinstance(event, TurnEnded | TurnFailed)), len(events))
@@ -70,7 +70,7 @@ class Talk:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         return events
 
@@ -79,7 +79,7 @@ class Talk:
     def _take(self, number: int, entry: Json) -> None:
         line = entry["line"]
         if entry["dir"] == "out":
-            if self.dialect.given.cwd:
+            if self.dialect.session_start.cwd:
                 self._feed(self._under_our_id(line))
         elif line["method"] not in OTHERS or self._unmatched:
             self._does(number, line["method"], line["params"])
@@ -93,9 +93,9 @@ class Talk:
             return
         match method:
             case "session.create":
-                self.dialect.begin(Begin(params["cwd"], tag="s"))
+                self.dialect.start_session(SessionStart(params["cwd"], tag="s"))
             case "session.resume":
-                self.dialect.begin(Begin(CWD, params["session_id"], tag="s"))
+                self.dialect.start_session(SessionStart(CWD, params["session_id"], tag="s"))
             case "session.interrupt":
                 self.dialect.cancel()
             case "approval.respond":
@@ -103,7 +103,7 @@ class Talk:
             case "clarify.respond":
                 self._answer({"answer": params["answer"]})
             case "session.branch":
-                self.dialect.do("fork")
+                self.dialect.start_action("fork")
             case _:
                 self._prompt(number, params["session_id"])
         self._flush()
@@ -115,7 +115,7 @@ class Talk:
 
     def _prompt(self, number: int, live: str) -> None:
         """With all that was set before it, which the dialect does as a part of it."""
-        if not self.dialect.given.cwd:
+        if not self.dialect.session_start.cwd:
             self.begun(live)
         model, effort, words = None, {}, ""
         blocks: list[Block] = []
@@ -140,7 +140,7 @@ class Talk:
 
     def begun(self, live: str) -> None:
         """For a recording that begins in the middle."""
-        self.dialect.begin(Begin(CWD, tag="s"))
+        self.dialect.start_session(SessionStart(CWD, tag="s"))
         self._flush()
         answer = {"session_id": live, "stored_session_id": STORED}
         self._feed({"id": self._unmatched.pop()["id"], "result": answer})

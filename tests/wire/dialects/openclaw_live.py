@@ -8,7 +8,7 @@ import orjson
 
 from gateway.events import Event, Interrupt, InterruptRequested
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClaw
 
 Json = dict[str, Any]
@@ -24,7 +24,7 @@ class Live:
         self.dialect = OpenClaw()
         self._last: str | None = None
         params = {"connected": True, **begin.pop("params", {})}
-        self.dialect.begin(Begin("/workspace", tag="s", params=params, **begin))
+        self.dialect.start_session(SessionStart("/workspace", tag="s", params=params, **begin))
         if not begin:
             self.answers(key=KEY, entry={"permissionMode": "guarded"})
 
@@ -72,7 +72,7 @@ class Live:
 
     def question(self, **more: Any) -> Interrupt:
         [asked] = [event for event in self.asks(**more) if isinstance(event, InterruptRequested)]
-        [question] = asked.questions
+        [question] = asked.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

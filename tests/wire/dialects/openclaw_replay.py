@@ -13,7 +13,7 @@ import orjson
 
 from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Begin, Block, Prompt
+from gateway.wire.dialects import Block, Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClaw
 from tests.wire.dialects.golden import TRANSCRIPTS
 
@@ -50,7 +50,7 @@ class Talk:
         """Up to the first prompt; and what comes then."""
         for number, entry in enumerate(self._told):
             self._take(number, entry)
-            if self.dialect.busy and self._runs:
+            if self.dialect.is_busy and self._runs:
                 rest = self._told[number + 1 :]
                 return [self._as_ours(entry["line"]) for entry in rest if entry["dir"] == "out"]
         raise AssertionError("there is no prompt in it")
@@ -60,7 +60,7 @@ class Talk:
     def _take(self, number: int, entry: Json) -> None:
         line = entry["line"]
         if entry["dir"] == "out":
-            if self.dialect.given.cwd:
+            if self.dialect.session_start.cwd:
                 self._feed(self._as_ours(line))
         elif line["method"] != "sessions.list":  # for the recorder's own sake
             self._does(number, line["method"], line["params"])
@@ -75,7 +75,7 @@ class Talk:
         return told
 
     def _feed(self, message: bytes) -> None:
-        busy = self.dialect.busy
+        busy = self.dialect.is_busy
         events = self.dialect.read([message])
         self._flush()
         last = next((at for at, event in enumerate(events) if isinstance(event, TurnEnded | TurnFailed)), len(events))
@@ -83,7 +83,7 @@ class Talk:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
         for question in [
-            question for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]:
             self._asked[question.id.rpartition(":")[2]] = question.id
 
@@ -92,13 +92,13 @@ class Talk:
             return
         match method:
             case "connect":
-                self.dialect.begin(Begin(CWD, params={"token": "REDACTED"}, tag="s"))
+                self.dialect.start_session(SessionStart(CWD, params={"token": "REDACTED"}, tag="s"))
             case "sessions.create" if "fork" in params:
-                self.dialect.do("fork")
+                self.dialect.start_action("fork")
             case "sessions.create":
-                self.dialect.begin(Begin(params["cwd"], params=PARAMS, tag="s"))
+                self.dialect.start_session(SessionStart(params["cwd"], params=PARAMS, tag="s"))
             case "sessions.resolve":
-                self.dialect.begin(Begin(CWD, params["key"], params=PARAMS, tag="s"))
+                self.dialect.start_session(SessionStart(CWD, params["key"], params=PARAMS, tag="s"))
             case "chat.abort":
                 self.dialect.cancel()
             case "exec.approval.resolve":
@@ -106,7 +106,7 @@ class Talk:
             case "question.resolve":
                 self._answer(params["id"], {name: told[0] for name, told in params["answers"]["answers"].items()})
             case "models.list" | "sessions.delete":
-                self.dialect.do("models" if method == "models.list" else "delete")
+                self.dialect.start_action("models" if method == "models.list" else "delete")
             case _:
                 self._prompt(number)
         self._flush()
@@ -124,7 +124,7 @@ class Talk:
             if entry["line"].get("method") == "agent":
                 break
         params = entry["line"]["params"]
-        if not self.dialect.given.cwd:
+        if not self.dialect.session_start.cwd:
             self._begun(params["sessionKey"])
         blocks: list[Block] = [{"type": "text", "text": params["message"]}]
         for given in params.get("attachments", ()):
@@ -140,7 +140,7 @@ class Talk:
 
     def _begun(self, key: str) -> None:
         """For a recording that begins in the middle."""
-        self.dialect.begin(Begin(CWD, key, params=PARAMS, tag="s"))
+        self.dialect.start_session(SessionStart(CWD, key, params=PARAMS, tag="s"))
         self._flush()
         answer = {"type": "res", "id": self._unmatched.pop()["id"], "ok": True, "payload": {"ok": True, "key": key}}
         self._feed(orjson.dumps(answer))

@@ -13,7 +13,7 @@ import orjson
 
 from gateway.events import Event, InterruptRequested
 from gateway.turn import Answer, Approvals
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCode
 from tests.wire.dialects.golden import TRANSCRIPTS
 
@@ -48,7 +48,7 @@ class Served:
         """Up to the prompt; and what comes then, as if nobody did anything any more."""
         for batch in self.batches():
             self.feed(batch)
-            if self.dialect.busy:
+            if self.dialect.is_busy:
                 break
         self._told = [entry for entry in self._told if entry["dir"] == "out"]
         return [message for batch in self.batches() for message in batch]
@@ -59,7 +59,7 @@ class Served:
             entry = self._told.pop(0)
             line = entry["line"]
             if "http" not in line:
-                if self.dialect.given.cwd:  # else nobody listens yet
+                if self.dialect.session_start.cwd:  # else nobody listens yet
                     yield [orjson.dumps(line)]
             elif entry["dir"] == "in":
                 self._does(line["http"], line.get("body"))
@@ -68,11 +68,11 @@ class Served:
                 yield [orjson.dumps({"id": call_id, "status": line["status"], "body": line["response"]})]
 
     def feed(self, batch: Sequence[bytes]) -> None:
-        busy = self.dialect.busy
+        busy = self.dialect.is_busy
         events = self.dialect.read(batch)
         (self.events if busy else self.late).extend(events)
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         self._sent()
 
@@ -80,7 +80,7 @@ class Served:
 
     def _does(self, call: str, body: Any) -> None:
         method, _, path = call.partition(" ")
-        if not self.dialect.given.cwd and not path.endswith("/prompt_async"):
+        if not self.dialect.session_start.cwd and not path.endswith("/prompt_async"):
             self._begin(path, body)
         match path.split("/")[1:]:
             case ["session", session_id, "prompt_async"]:
@@ -96,17 +96,17 @@ class Served:
     def _begin(self, path: str, body: Any) -> None:
         match path.split("/")[1:]:
             case ["session"]:
-                self.dialect.begin(Begin(CWD, params=body, tag="s"))
+                self.dialect.start_session(SessionStart(CWD, params=body, tag="s"))
             case ["session", session_id, "fork"]:
-                self.dialect.begin(Begin(CWD, session_id, fork=True, tag="s"))
+                self.dialect.start_session(SessionStart(CWD, session_id, fork=True, tag="s"))
 
     def _prompt(self, session_id: str, body: Json) -> None:
-        if not self.dialect.given.cwd:
-            self.dialect.begin(Begin(CWD, session_id, tag="s"))
+        if not self.dialect.session_start.cwd:
+            self.dialect.start_session(SessionStart(CWD, session_id, tag="s"))
             self._sent()
             answer = {"id": self._ids.pop(f"GET /session/{session_id}"), "status": 200, "body": {"id": session_id}}
             self.dialect.read([orjson.dumps(answer)])
-        assert self.dialect.ready
+        assert self.dialect.is_ready
         model, variant = body.get("model"), body.get("variant")
         self.dialect.prompt(
             Prompt(

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from gateway.events import Event
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCode
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ class Server:
 
     def __init__(self, **prompt: Any) -> None:
         self.dialect = OpenCode()
-        self.dialect.begin(Begin("/workspace", tag="s"))
+        self.dialect.start_session(SessionStart("/workspace", tag="s"))
         self.answer({"id": SESSION})
         self.prompt(**prompt)
 
@@ -76,9 +76,9 @@ def working(**prompt: Any) -> Server:
     return server
 
 
-def begun(begin: Begin) -> OpenCode:
+def begun(begin: SessionStart) -> OpenCode:
     dialect = OpenCode()
-    dialect.begin(begin)
+    dialect.start_session(begin)
     return dialect
 
 
@@ -93,7 +93,7 @@ def last(dialect: OpenCode) -> Json:
 
 
 def idle() -> OpenCode:
-    dialect = begun(Begin("/w"))
+    dialect = begun(SessionStart("/w"))
     heard(dialect, {"id": SESSION})
     dialect.outbox.clear()
     return dialect

@@ -15,7 +15,7 @@ import orjson
 from gateway.agui.outbound import Outbound
 from gateway.events import Event, InterruptRequested, TurnEnded, TurnFailed, Wire
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc, PiJson, PiRpc
 from tests import replay
 from tests.wire.acp.replay import interrupt
@@ -45,14 +45,14 @@ def dialect_of(name: str) -> Dialect:
     return kinds[name.startswith("omp/"), "/rpc-" in name]()
 
 
-def opened(dialect: Dialect, begin: Begin | None = None, **state: Any) -> Dialect:
+def opened(dialect: Dialect, begin: SessionStart | None = None, **state: Any) -> Dialect:
     """Ready for a prompt."""
-    dialect.begin(begin or Begin("/workspace"))
+    dialect.start_session(begin or SessionStart("/workspace"))
     if isinstance(dialect, OmpRpc):
         dialect.read([line(READY)])
     for command in sent(dialect):
         dialect.read([reply(command, {**STATE, **state} if command["type"] == "get_state" else {})])
-    assert dialect.ready
+    assert dialect.is_ready
     return dialect
 
 
@@ -91,13 +91,13 @@ class Play:
             self._json()
 
     def _json(self) -> None:
-        self.dialect.begin(Begin("/workspace"))
+        self.dialect.start_session(SessionStart("/workspace"))
         self.dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
         assert self.dialect.outbox == [b"hello"]
         for raw in lines(self.name):
             self._hear(raw)
-        if self.dialect.busy:
-            self.events += self.dialect.closed(*EXITS.get(self.name, (0, "")))
+        if self.dialect.is_busy:
+            self.events += self.dialect.on_process_exit(*EXITS.get(self.name, (0, "")))
 
     def _rpc(self) -> None:
         for entry in map(orjson.loads, lines(self.name)):
@@ -110,7 +110,7 @@ class Play:
 
     def _client(self, told: Json) -> None:
         match told:
-            case {"type": "prompt", "message": str(words)} if not self.dialect.busy:
+            case {"type": "prompt", "message": str(words)} if not self.dialect.is_busy:
                 self.dialect.prompt(Prompt([{"type": "text", "text": words}], "t1"))
             case {"type": "abort"}:
                 assert self.dialect.cancel()
@@ -135,7 +135,7 @@ class Play:
         before = len(self.commands)
         self.dialect.answer(question_id, answer)
         self._sent()
-        if not self.dialect.cancelled:
+        if not self.dialect.is_cancelled:
             assert self.commands[before:] == [told]
 
     def _agent(self, told: Json) -> None:
@@ -151,7 +151,7 @@ class Play:
         events = self.dialect.read([message])
         self.events += events
         self._asked += [
-            question.id for event in events if isinstance(event, InterruptRequested) for question in event.questions
+            question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         self._sent()
 
@@ -223,6 +223,6 @@ def recording(name: str) -> tuple[Dialect, list[bytes]]:
     messages = list(played(name).messages)
     dialect = opened(dialect_of(name)) if "/rpc-" in name else dialect_of(name)
     if "/rpc-" not in name:
-        dialect.begin(Begin("/workspace"))
+        dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
     return dialect, messages

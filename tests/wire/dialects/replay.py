@@ -20,12 +20,12 @@ def heard(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int |
     """All events of the turn, to its end: by the agent's word, or by its death."""
     events: list[Event] = []
     for batch in batches:
-        if not dialect.busy:
+        if not dialect.is_busy:
             break
         events += dialect.read(batch)
-    if dialect.busy:
-        events += dialect.closed(exit_code, "its last words")
-        if dialect.busy:
+    if dialect.is_busy:
+        events += dialect.on_process_exit(exit_code, "its last words")
+        if dialect.is_busy:
             events.append(TurnFailed("the agent is gone", "AGENT_DIED"))
     return events
 
@@ -38,10 +38,10 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
     for event in events:
         stream += out.feed([event])
         if isinstance(event, InterruptRequested):
-            for question in event.questions if dialect is not None else ():
+            for question in event.interrupts if dialect is not None else ():
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
-            interrupts = [{"id": question.id, "reason": question.reason} for question in event.questions]
+            interrupts = [{"id": question.id, "reason": question.reason} for question in event.interrupts]
             asked = out.check_interrupts(interrupts)
             suspended = out.suspended()
             runs.append(accepted(stream + out.finished(asked)))

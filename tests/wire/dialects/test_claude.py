@@ -1,4 +1,4 @@
-"""Recordings of Claude Code, in both of its modes: what a client sees of them, and that nothing is lost."""
+"""Recordings of Claude Code in both of its modes: what a client sees, and that nothing is lost."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def test_nothing_is_left_unread_or_has_to_be_put_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "cancel-sigterm"])
 def test_texts_and_thoughts_are_whole(name: str) -> None:
-    """The lines that tell a block whole are a second witness of what was streamed."""
+    """Claude repeats each streamed block as a whole, which proves what was streamed."""
     play = played(name)
     for kind, event in (("text", "TEXT_MESSAGE_CONTENT"), ("thinking", "REASONING_MESSAGE_CONTENT")):
-        assert said(play, event) == recorded(play, kind)
+        assert sent_texts(play, event) == recorded_texts(play, kind)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,11 +55,11 @@ def test_every_call_has_a_start_an_end_a_result_and_its_arguments(name: str) -> 
     assert started.total() == len(started)
     for kind in ("TOOL_CALL_END", "TOOL_CALL_RESULT"):
         assert Counter(event["toolCallId"] for event in stream if event["type"] == kind) == started
-    given = Counter(
+    arguments = Counter(
         json.dumps(json.loads("".join(e["delta"] for e in stream if e.get("toolCallId") == call and "delta" in e)))
         for call in started
     )
-    assert given == Counter(json.dumps(block["input"]) for block in blocks(play, "tool_use"))
+    assert arguments == Counter(json.dumps(block["input"]) for block in blocks(play, "tool_use"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,13 +70,13 @@ def test_ids_are_used_for_one_thing_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_all_tokens_are_counted_once(name: str) -> None:
-    """The last sum that Claude tells is what all results together tell, as far as this process is concerned."""
-    results = [line for line in agents_lines(played(name)) if line["type"] == "result"]
+    """The usage of all results together is the last total that this process reports."""
+    results = [line for line in agent_lines(played(name)) if line["type"] == "result"]
     used = [event for event in played(name).events if isinstance(event, TokenUsage)]
     total = sum(event.input_tokens or 0 for event in used)
-    told = [sum(model["inputTokens"] for model in line["modelUsage"].values()) for line in results]
+    totals = [sum(model["inputTokens"] for model in line["modelUsage"].values()) for line in results]
     if name not in ("resume-2", "fork"):  # these go on with what was used before
-        assert total == max(told, default=0)
+        assert total == max(totals, default=0)
 
 
 CUT = ("bidir-subagents", "bidir-permissions-interrupt", "bidir-cancels", "midfail", "thinking", "tool-parallel")
@@ -92,14 +92,14 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
             yield data[start : start + size]
             start, number = start + size, number + 1
 
-    assert shown(Play(name, cut)) == shown(played(name))
+    assert all_output(Play(name, cut)) == all_output(played(name))
 
 
 def test_the_events_are_the_same_byte_by_byte() -> None:
     def cut(data: bytes) -> Iterator[bytes]:
         return (data[at : at + 1] for at in range(len(data)))
 
-    assert shown(Play("schema", cut)) == shown(played("schema"))
+    assert all_output(Play("schema", cut)) == all_output(played("schema"))
 
 
 OVERLOADED = (
@@ -152,12 +152,12 @@ def test_a_turn_ends_as_it_really_ended(name: str) -> None:
     assert [event for event in played(name).events if isinstance(event, TurnEnded | TurnFailed)] == ENDS[name]
 
 
-def test_a_prompt_is_not_ended_by_the_result_of_a_turn_that_nobody_asked_for() -> None:
+def test_a_prompt_is_not_ended_by_the_result_of_a_turn_that_claude_started() -> None:
     last = played("bidir-background-shell").runs.streams[-1]
     assert "".join(event.get("delta", "") for event in last).endswith("You said: meanwhile")
 
 
-def test_a_run_goes_on_until_its_subagents_are_done_and_the_agent_has_said_so() -> None:
+def test_a_run_goes_on_until_its_subagents_are_done_and_the_agent_has_reported_it() -> None:
     runs = played("bidir-subagents").runs.streams
     assert len(runs) == 6  # one of five turns asks a question
     both = [event["type"] for event in runs[-1]]
@@ -165,7 +165,7 @@ def test_a_run_goes_on_until_its_subagents_are_done_and_the_agent_has_said_so() 
     assert both.index("SUBAGENT_FINISHED") < both.index("TEXT_MESSAGE_START", both.index("SUBAGENT_FINISHED"))
 
 
-def agents_lines(play: Play) -> list[Wire]:
+def agent_lines(play: Play) -> list[Wire]:
     return [orjson.loads(message) for message in play.messages]
 
 
@@ -174,26 +174,26 @@ def all_events(play: Play) -> list[Wire]:
 
 
 def blocks(play: Play, kind: str) -> list[Wire]:
-    """Of whole messages that were an answer; a failure in disguise is none."""
-    told = [line for line in agents_lines(play) if line["type"] == "assistant"]
-    answers = [line for line in told if line["parent_tool_use_id"] or "is_api_error_message" not in line]
-    return [block for line in answers for block in line["message"]["content"] if block["type"] == kind]
+    """The blocks of whole messages that are answers, not model errors."""
+    lines = [line for line in agent_lines(play) if line["type"] == "assistant"]
+    responses_sent = [line for line in lines if line["parent_tool_use_id"] or "is_api_error_message" not in line]
+    return [block for line in responses_sent for block in line["message"]["content"] if block["type"] == kind]
 
 
-def said(play: Play, kind: str) -> Counter[str]:
-    """The texts of all messages; what a broken stream took back does not count."""
+def sent_texts(play: Play, kind: str) -> Counter[str]:
+    """The texts of all messages, without those that a broken stream retracted."""
     stream = all_events(play)
     retracted = {name for event in stream if event.get("name") == "claude.retracted" for name in event["value"]["ids"]}
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for event in stream:
         if event["type"] == kind and event["messageId"] not in retracted:
-            told[event["messageId"]] = told.get(event["messageId"], "") + event["delta"]
-    return Counter(told.values())
+            texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+    return Counter(texts.values())
 
 
-def recorded(play: Play, kind: str) -> Counter[str]:
+def recorded_texts(play: Play, kind: str) -> Counter[str]:
     return Counter(block[kind] for block in blocks(play, kind) if block[kind])
 
 
-def shown(play: Play) -> object:
+def all_output(play: Play) -> object:
     return play.runs.streams, play.commands

@@ -17,19 +17,19 @@ from gateway.events import (
 from gateway.wire.dialects import Prompt
 from tests.wire.dialects.claude_conversation import (
     Json,
-    answers,
     assistant,
-    at_work,
+    background,
+    can_use_tool,
     failed,
-    may_use,
-    notice,
+    prompt_uuid,
     prompted,
+    read,
     ready,
     response,
+    responses_sent,
     result,
-    told,
+    system,
     tool_result,
-    uuid_of,
 )
 from tests.wire.dialects.claude_replay import sent, text
 
@@ -40,84 +40,92 @@ LOST = "No conversation found with session ID: 1"
 
 AGENT = {"type": "tool_use", "id": "c1", "name": "Agent", "input": {}}
 ABOUT = {"task_type": "local_agent", "subagent_type": "Explore", "description": "look"}
-STARTED = notice("task_started", task_id="a1", tool_use_id="c1", is_backgrounded=True, **ABOUT)
-DONE = notice("task_notification", task_id="a1", tool_use_id="c1", status="completed", summary="seen")
+STARTED = system("task_started", task_id="a1", tool_use_id="c1", is_backgrounded=True, **ABOUT)
+DONE = system("task_notification", task_id="a1", tool_use_id="c1", status="completed", summary="seen")
 
 
-def test_a_subagent_speaks_in_a_lane_of_its_own() -> None:
+def test_a_subagents_messages_are_its_own() -> None:
     dialect = prompted()
-    told(dialect, assistant(AGENT))
-    assert told(dialect, STARTED) == [SubagentStarted("t1:agent:a1", "Explore", "look", None, "t1:c1")]
-    events = told(dialect, assistant({"type": "text", "text": "hm"}, parent="c1", agent_id="a1"))
+    read(dialect, assistant(AGENT))
+    assert read(dialect, STARTED) == [SubagentStarted("t1:agent:a1", "Explore", "look", None, "t1:c1")]
+    events = read(dialect, assistant({"type": "text", "text": "hm"}, parent="c1", agent_id="a1"))
     assert events[0] == TextMessageContent("hm", "t1:m2", "t1:agent:a1")
-    assert told(dialect, DONE) == [SubagentFinished("t1:agent:a1", "seen")]
+    assert read(dialect, DONE) == [SubagentFinished("t1:agent:a1", "seen")]
 
 
-def test_a_subagent_that_nobody_announced_begins_with_its_first_word_and_ends_with_its_call() -> None:
+def test_an_unannounced_subagent_starts_with_its_first_message_and_ends_with_its_call() -> None:
     dialect = prompted()
-    told(dialect, assistant(AGENT))
-    events = told(dialect, assistant({"type": "text", "text": "hm"}, parent="c1"))
+    read(dialect, assistant(AGENT))
+    events = read(dialect, assistant({"type": "text", "text": "hm"}, parent="c1"))
     assert events[0] == SubagentStarted("t1:agent:c1", "subagent", None, None, "t1:c1")
-    assert told(dialect, tool_result("c1", "report"))[0] == SubagentFinished("t1:agent:c1")
+    assert read(dialect, tool_result("c1", "report"))[0] == SubagentFinished("t1:agent:c1")
 
 
 @pytest.mark.parametrize(("status", "code"), [("failed", None), ("stopped", "CANCELLED")])
 def test_a_subagent_may_fail(status: str, code: str | None) -> None:
     dialect = prompted()
-    told(dialect, STARTED)
-    [event] = told(dialect, DONE | {"status": status})
+    read(dialect, STARTED)
+    [event] = read(dialect, DONE | {"status": status})
     assert isinstance(event, SubagentError) and event.code == code
 
 
 def test_a_subagent_that_is_sent_to_the_background_holds_the_turn() -> None:
     dialect = prompted()
-    moved = notice("task_updated", task_id="a1", patch={"is_backgrounded": True})
-    told(dialect, STARTED | {"is_backgrounded": False}, moved)
-    assert told(dialect, result()) == [] and dialect.busy
+    moved = system("task_updated", task_id="a1", patch={"is_backgrounded": True})
+    read(dialect, STARTED | {"is_backgrounded": False}, moved)
+    assert read(dialect, result()) == [] and dialect.is_busy
 
 
-def test_a_subagent_that_outlives_its_turn_begins_anew_in_the_next() -> None:
+def test_a_subagent_that_outlives_its_turn_starts_again_in_the_next() -> None:
     dialect = prompted()
-    told(dialect, STARTED, at_work("a1"), failed(result="no"))
+    read(dialect, STARTED, background("a1"), failed(result="no"))
     dialect.prompt(Prompt(text("go on"), "t2"))
-    events = told(dialect, assistant({"type": "text", "text": "hm"}, parent="c1", agent_id="a1"))
+    events = read(dialect, assistant({"type": "text", "text": "hm"}, parent="c1", agent_id="a1"))
     assert events[0] == SubagentStarted("t2:agent:a1", "Explore", "look")
 
 
 def test_a_subagent_that_comes_back_is_a_new_one() -> None:
     dialect = prompted()
-    told(dialect, STARTED, DONE)
-    [again] = told(dialect, STARTED)
+    read(dialect, STARTED, DONE)
+    [again] = read(dialect, STARTED)
     assert isinstance(again, SubagentStarted) and again.id == "t1:agent:a1.2"
 
 
 def test_a_turn_lasts_until_its_subagents_are_done_and_the_agent_has_answered() -> None:
-    """Of a version that does not tell when it is idle."""
+    """A version that does not report when it is idle."""
     dialect = prompted()
-    assert told(dialect, STARTED, at_work("a1"), result())[1:] == [] and dialect.busy
-    assert told(dialect, DONE, at_work(), notice("init"))[1:] == [] and dialect.busy
-    assert told(dialect, result(origin={"kind": "task-notification"})) == [TurnEnded()] and not dialect.busy
+    assert read(dialect, STARTED, background("a1"), result())[1:] == [] and dialect.is_busy
+    assert read(dialect, DONE, background(), system("init"))[1:] == [] and dialect.is_busy
+    assert read(dialect, result(origin={"kind": "task-notification"})) == [TurnEnded()] and not dialect.is_busy
 
 
-def test_a_turn_of_a_version_that_tells_when_it_is_idle_lasts_until_then() -> None:
+def test_a_turn_of_a_version_that_reports_idle_lasts_until_then() -> None:
     dialect = prompted()
-    told(dialect, notice("session_state_changed", state="running"), STARTED, at_work("a1"), result(), DONE, at_work())
-    assert told(dialect, notice("init"), result(origin={"kind": "task-notification"})) == []
-    assert told(dialect, notice("session_state_changed", state="idle")) == [TurnEnded()]
+    read(
+        dialect,
+        system("session_state_changed", state="running"),
+        STARTED,
+        background("a1"),
+        result(),
+        DONE,
+        background(),
+    )
+    assert read(dialect, system("init"), result(origin={"kind": "task-notification"})) == []
+    assert read(dialect, system("session_state_changed", state="idle")) == [TurnEnded()]
 
 
 def test_a_shell_in_the_background_holds_nothing_up() -> None:
     dialect = prompted()
-    shell = notice("background_tasks_changed", tasks=[{"task_id": "b1", "task_type": "local_bash"}])
-    started = notice("task_started", task_id="b1", task_type="local_bash", is_backgrounded=True, description="make")
-    events = told(dialect, started, shell, result())
+    shell = system("background_tasks_changed", tasks=[{"task_id": "b1", "task_type": "local_bash"}])
+    started = system("task_started", task_id="b1", task_type="local_bash", is_backgrounded=True, description="make")
+    events = read(dialect, started, shell, result())
     shown = {"taskId": "b1", "description": "make", "status": "running", "type": "local_bash"}
     assert events == [Custom("claude.task", shown), TurnEnded()]
 
 
 def test_a_failure_does_not_wait_for_subagents() -> None:
     dialect = prompted()
-    assert told(dialect, at_work("a1"), failed(result="no")) == [TurnFailed("no")]
+    assert read(dialect, background("a1"), failed(result="no")) == [TurnFailed("no")]
 
 
 # -- the end
@@ -125,20 +133,20 @@ def test_a_failure_does_not_wait_for_subagents() -> None:
 
 def test_the_result_that_names_our_prompt_ends_it() -> None:
     dialect = ready()
-    uuid = uuid_of(dialect)
-    assert told(dialect, result(user_message_uuids=["another"])) == [] and dialect.busy
-    assert told(dialect, result(user_message_uuids=["another", uuid])) == [TurnEnded()]
+    uuid = prompt_uuid(dialect)
+    assert read(dialect, result(user_message_uuids=["another"])) == [] and dialect.is_busy
+    assert read(dialect, result(user_message_uuids=["another", uuid])) == [TurnEnded()]
 
 
-def test_older_versions_tell_by_its_origin_that_a_turn_was_not_asked_for() -> None:
+def test_older_versions_report_by_its_origin_that_claude_started_a_turn() -> None:
     dialect = prompted()
-    assert told(dialect, result(origin={"kind": "task-notification"})) == [] and dialect.busy
-    assert told(dialect, result(origin={"kind": "human"})) == [TurnEnded()]
+    assert read(dialect, result(origin={"kind": "task-notification"})) == [] and dialect.is_busy
+    assert read(dialect, result(origin={"kind": "human"})) == [TurnEnded()]
 
 
 def test_between_turns_a_result_ends_nothing() -> None:
     dialect = ready()
-    assert told(dialect, result(usage={"input_tokens": 1, "output_tokens": 2})) == [
+    assert read(dialect, result(usage={"input_tokens": 1, "output_tokens": 2})) == [
         TokenUsage(input_tokens=1, output_tokens=2, total_tokens=3, cached_input_tokens=0, cache_write_input_tokens=0)
     ]
     assert dialect.failure is None
@@ -165,43 +173,43 @@ def test_between_turns_a_result_ends_nothing() -> None:
         ({"errors": "boom"}, ("Claude Code ended the turn with an error.", "AGENT_ERROR")),
     ],
 )
-def test_a_failure_says_whose_it_is(fields: Json, expected: tuple[str, str]) -> None:
-    assert told(prompted(), failed(**fields)) == [TurnFailed(*expected)]
+def test_the_code_of_a_failure_names_the_party_at_fault(fields: Json, expected: tuple[str, str]) -> None:
+    assert read(prompted(), failed(**fields)) == [TurnFailed(*expected)]
 
 
 @pytest.mark.parametrize(("error", "code"), [("authentication_failed", "AUTH_REQUIRED"), ("overloaded", "MODEL_ERROR")])
-def test_an_error_that_is_dressed_as_an_answer_is_told_as_an_error_only(error: str, code: str) -> None:
+def test_a_model_error_in_an_assistant_message_is_reported_as_an_error_only(error: str, code: str) -> None:
     dialect = prompted()
-    words = {"type": "text", "text": "Not logged in"}
-    assert told(dialect, assistant(words, is_api_error_message=True, error=error)) == []
-    assert told(dialect, failed(result="Not logged in")) == [TurnFailed("Not logged in", code)]
+    error_text = {"type": "text", "text": "Not logged in"}
+    assert read(dialect, assistant(error_text, is_api_error_message=True, error=error)) == []
+    assert read(dialect, failed(result="Not logged in")) == [TurnFailed("Not logged in", code)]
 
 
-def test_an_error_that_the_turn_survived_is_told_as_the_answer_it_looks_like() -> None:
+def test_a_model_error_that_the_turn_survived_is_sent_as_a_message() -> None:
     dialect = prompted()
-    told(dialect, assistant({"type": "text", "text": "cut short"}, is_api_error_message=True))
-    assert told(dialect, result()) == [TextMessageContent("cut short", "t1:error"), TurnEnded()]
+    read(dialect, assistant({"type": "text", "text": "cut short"}, is_api_error_message=True))
+    assert read(dialect, result()) == [TextMessageContent("cut short", "t1:error"), TurnEnded()]
 
 
 @pytest.mark.parametrize(
-    ("told_by", "reason"), [("refusal", "refusal"), ("max_tokens", "max_tokens"), ("tool_use", "end_turn")]
+    ("line_reason", "reason"), [("refusal", "refusal"), ("max_tokens", "max_tokens"), ("tool_use", "end_turn")]
 )
-def test_why_the_model_stopped_is_told_where_it_matters(told_by: str, reason: str) -> None:
-    assert told(prompted(), result(stop_reason=told_by)) == [TurnEnded(reason)]
+def test_an_unusual_stop_reason_is_passed_on(line_reason: str, reason: str) -> None:
+    assert read(prompted(), result(stop_reason=line_reason)) == [TurnEnded(reason)]
 
 
 def test_a_structured_output_is_the_result_of_the_run() -> None:
-    assert told(prompted(), result(structured_output={"a": 1})) == [TurnEnded(result={"a": 1})]
+    assert read(prompted(), result(structured_output={"a": 1})) == [TurnEnded(result={"a": 1})]
 
 
 def test_a_session_that_is_gone_may_be_known_by_the_end_of_the_process_only() -> None:
     dialect = prompted()
-    assert dialect.closed(1, f"warning\n{LOST}\n") == [TurnFailed(LOST, "SESSION_NOT_FOUND")]
+    assert dialect.on_process_exit(1, f"warning\n{LOST}\n") == [TurnFailed(LOST, "SESSION_NOT_FOUND")]
 
 
-def test_a_process_that_dies_says_nothing_of_its_turn() -> None:
+def test_a_process_that_dies_does_not_end_its_turn() -> None:
     dialect = prompted()
-    assert dialect.closed(1, "Segmentation fault") == [] and dialect.busy
+    assert dialect.on_process_exit(1, "Segmentation fault") == [] and dialect.is_busy
 
 
 # -- cancelling
@@ -209,51 +217,51 @@ def test_a_process_that_dies_says_nothing_of_its_turn() -> None:
 
 def test_a_cancelled_turn_is_interrupted_and_its_questions_are_refused() -> None:
     dialect = prompted()
-    told(dialect, may_use())
+    read(dialect, can_use_tool())
     assert dialect.cancel()
     lines = sent(dialect)
     assert lines[0]["response"]["response"]["behavior"] == "deny"
     assert lines[1]["request"] == {"subtype": "interrupt", "cancel_queued": True}
     aborted = failed(subtype="error_during_execution", terminal_reason="aborted_tools")
-    assert told(dialect, response(lines[1], {"still_queued": [], "cancelled": []}), aborted) == [TurnEnded("cancelled")]
+    assert read(dialect, response(lines[1], {"still_queued": [], "cancelled": []}), aborted) == [TurnEnded("cancelled")]
 
 
-def test_whatever_a_turn_ends_with_after_it_was_told_to_stop_it_is_cancelled() -> None:
+def test_a_turn_ends_as_cancelled_after_a_cancel_whatever_its_result() -> None:
     dialect = prompted()
     dialect.cancel()
-    assert told(dialect, failed(result="API Error: 500", terminal_reason="api_error")) == [TurnEnded("cancelled")]
+    assert read(dialect, failed(result="API Error: 500", terminal_reason="api_error")) == [TurnEnded("cancelled")]
 
 
 def test_a_prompt_that_was_still_waiting_is_gone_at_once() -> None:
     dialect = ready()
-    uuid = uuid_of(dialect)
+    uuid = prompt_uuid(dialect)
     dialect.cancel()
     [line] = sent(dialect)
-    assert told(dialect, response(line, {"cancelled": [uuid]})) == [TurnEnded("cancelled")]
+    assert read(dialect, response(line, {"cancelled": [uuid]})) == [TurnEnded("cancelled")]
 
 
 def test_a_turn_that_only_waits_for_subagents_ends_when_it_is_interrupted() -> None:
     dialect = prompted()
-    told(dialect, at_work("a1"), result())
+    read(dialect, background("a1"), result())
     dialect.cancel()
     [line] = sent(dialect)
-    assert told(dialect, at_work(), response(line, {"cancelled": []})) == [TurnEnded("cancelled")]
+    assert read(dialect, background(), response(line, {"cancelled": []})) == [TurnEnded("cancelled")]
 
 
-def test_nobody_is_interrupted_between_turns() -> None:
+def test_no_interrupt_is_sent_between_turns() -> None:
     dialect = ready()
     assert dialect.cancel() and sent(dialect) == []
 
 
-def test_a_turn_that_somebody_else_stopped_is_cancelled_too() -> None:
+def test_a_turn_that_another_client_stopped_is_cancelled_too() -> None:
     aborted = failed(subtype="error_during_execution", terminal_reason="aborted_streaming")
-    assert told(prompted(), aborted) == [TurnEnded("cancelled")]
+    assert read(prompted(), aborted) == [TurnEnded("cancelled")]
 
 
 def test_after_a_cancelled_turn_the_next_one_is_like_any_other() -> None:
     dialect = prompted()
     dialect.cancel()
-    told(dialect, failed(terminal_reason="aborted_streaming"))
+    read(dialect, failed(terminal_reason="aborted_streaming"))
     sent(dialect)
     dialect.prompt(Prompt(text("go on"), "t2"))
-    assert told(dialect, result()) == [TurnEnded()] and answers(dialect) == []
+    assert read(dialect, result()) == [TurnEnded()] and responses_sent(dialect) == []

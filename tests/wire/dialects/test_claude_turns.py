@@ -1,4 +1,4 @@
-"""How a turn with Claude Code begins, and what is said in it."""
+"""Turns with Claude Code: the handshake, the prompt, messages and tool calls."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from gateway.events import (
     ToolCallStart,
     Warning,
 )
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from tests.wire.dialects.claude_conversation import (
     MESSAGE,
     STOPPED,
     Json,
     assistant,
-    begun,
-    closing,
+    block_start,
+    block_stop,
+    can_use_tool,
     delta,
     failed,
-    may_use,
-    notice,
-    opening,
+    prompt_uuid,
     prompted,
+    read,
     ready,
     response,
+    started,
     stream,
     streamed,
-    told,
+    system,
     tool_result,
-    uuid_of,
 )
 from tests.wire.dialects.claude_replay import sent, text
 
@@ -60,62 +60,62 @@ MODELS = [
 
 
 def test_it_is_ready_when_it_has_introduced_itself() -> None:
-    dialect = begun()
+    dialect = started()
     [request] = sent(dialect)
-    before = dialect.ready
+    before = dialect.is_ready
     assert request["request"] == {"subtype": "initialize"} and not before
     account = {"email": "ada@example.com", "organization": "Ada's", "apiProvider": "bedrock"}
     agents = [{"name": "Explore", "description": "looks around"}]
     commands = [{"name": "compact", "description": "makes room", "argumentHint": "<what to keep>"}]
     about = {"account": account, "agents": agents, "models": MODELS, "commands": commands}
-    told(dialect, response(request, {"claude_code_version": "2.1.325", "current_permission_mode": "plan", **about}))
-    assert dialect.ready
+    read(dialect, response(request, {"claude_code_version": "2.1.325", "current_permission_mode": "plan", **about}))
+    assert dialect.is_ready
     assert dialect.handshake_layer["identity.version"] == "2.1.325"
     assert dialect.handshake_layer["multiAgent.subagents"] == agents
     assert dialect.handshake_layer["custom.claude.provider"] == "bedrock"
     assert "ada" not in str(dialect.handshake_layer).lower()
-    assert dialect.facts["custom.session.modes.current"] == "plan"
-    assert dialect.facts["custom.session.commands"][0]["hint"] == "<what to keep>"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
+    assert dialect.session_layer["custom.session.commands"][0]["hint"] == "<what to keep>"
 
 
 def test_one_that_refuses_is_never_ready() -> None:
-    dialect = begun()
+    dialect = started()
     [request] = sent(dialect)
-    told(dialect, response(request, subtype="error", error="too old", error_code="x"))
-    assert not dialect.ready and dialect.failure is not None and dialect.failure.detail == "too old"
+    read(dialect, response(request, subtype="error", error="too old", error_code="x"))
+    assert not dialect.is_ready and dialect.failure is not None and dialect.failure.detail == "too old"
 
 
 LOST = "No conversation found with session ID: 1"
 
 
 def test_a_session_that_is_gone_is_known_before_the_first_prompt() -> None:
-    dialect = begun(Begin("/workspace", session_id="1"))
-    told(dialect, failed(subtype="error_during_execution", errors=[LOST]))
+    dialect = started(SessionStart("/workspace", session_id="1"))
+    read(dialect, failed(subtype="error_during_execution", errors=[LOST]))
     assert dialect.failure is not None and dialect.failure.code == "SESSION_NOT_FOUND"
 
 
-def test_a_session_that_is_gone_may_be_told_on_stderr_only() -> None:
-    dialect = begun(Begin("/workspace", session_id="1"))
-    assert dialect.closed(1, f"{LOST}\n") == []
+def test_a_missing_session_may_be_reported_on_stderr_only() -> None:
+    dialect = started(SessionStart("/workspace", session_id="1"))
+    assert dialect.on_process_exit(1, f"{LOST}\n") == []
     assert dialect.failure is not None and dialect.failure.code == "SESSION_NOT_FOUND"
 
 
-def test_every_turn_tells_what_it_works_with() -> None:
+def test_every_turn_reports_the_session_state() -> None:
     dialect = prompted()
     servers = [{"name": "crm", "status": "connected"}, {}]
     modes = {"model": "claude-h", "permissionMode": "plan"}
-    told(dialect, notice("init", session_id="s7", tools=["Bash", 7, "Read"], mcp_servers=servers, **modes))
+    read(dialect, system("init", session_id="s7", tools=["Bash", 7, "Read"], mcp_servers=servers, **modes))
     assert dialect.session_id == "s7"
-    assert [tool["name"] for tool in dialect.facts["tools.items"]] == ["Bash", "Read"]
-    assert dialect.facts["custom.session.models.current"] == "claude-h"
-    assert dialect.facts["custom.session.modes.current"] == "plan"
-    assert dialect.facts["custom.session.mcpServers"] == [{"name": "crm", "status": "connected"}]
+    assert [tool["name"] for tool in dialect.session_layer["tools.items"]] == ["Bash", "Read"]
+    assert dialect.session_layer["custom.session.models.current"] == "claude-h"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
+    assert dialect.session_layer["custom.session.mcpServers"] == [{"name": "crm", "status": "connected"}]
 
 
-def test_a_plugin_that_does_not_load_is_told_once() -> None:
+def test_a_plugin_that_does_not_load_is_reported_once() -> None:
     dialect = prompted()
-    init = notice("init", plugin_errors=[{"message": "Path not found: /x"}])
-    assert told(dialect, init, init) == [
+    init = system("init", plugin_errors=[{"message": "Path not found: /x"}])
+    assert read(dialect, init, init) == [
         Warning("PLUGIN_NOT_LOADED", "Claude Code did not load a plugin: Path not found: /x")
     ]
 
@@ -146,17 +146,17 @@ def test_a_prompt_carries_text_images_and_documents() -> None:
     ]
 
 
-def test_what_it_does_not_take_is_left_out_and_told() -> None:
+def test_unsupported_content_is_dropped_with_a_warning() -> None:
     blocks = [*text("listen"), {"type": "audio", "data": "c25k", "mimeType": "audio/wav"}]
     dialect = prompted(blocks=blocks)
-    [warned] = told(dialect, notice("init"))
+    [warned] = read(dialect, system("init"))
     assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED" and "audio (audio/wav)" in warned.message
 
 
 def test_no_two_prompts_have_the_same_uuid() -> None:
     """Claude leaves out what it has seen."""
     dialect = ready()
-    uuids = [uuid_of(dialect, key, words) for key in ("t1", "t2") for words in ("hello", "again")]
+    uuids = [prompt_uuid(dialect, key, message) for key in ("t1", "t2") for message in ("hello", "again")]
     assert len(set(uuids)) == 4
 
 
@@ -165,15 +165,15 @@ def test_no_two_prompts_have_the_same_uuid() -> None:
 
 def test_text_goes_out_token_by_token_and_the_whole_of_it_not_again() -> None:
     dialect = prompted()
-    events = told(
+    events = read(
         dialect,
         MESSAGE,
-        opening(0, "text", text=""),
+        block_start(0, "text", text=""),
         delta(0, "text_delta", text="a"),
         delta(0, "text_delta", text=""),
         delta(0, "text_delta", text="b"),
         streamed({"type": "text", "text": "ab"}),
-        closing(0),
+        block_stop(0),
         STOPPED,
     )
     assert events == [TextMessageContent("a", "t1:m1:0"), TextMessageContent("b"), TextMessageEnd("t1:m1:0")]
@@ -181,7 +181,7 @@ def test_text_goes_out_token_by_token_and_the_whole_of_it_not_again() -> None:
 
 def test_a_message_that_was_not_streamed_comes_whole() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    events = told(prompted(), assistant(thought, {"type": "text", "text": "x"}))
+    events = read(prompted(), assistant(thought, {"type": "text", "text": "x"}))
     assert events == [
         ReasoningMessageContent("hm", "t1:m2"),
         ReasoningMessageEnd("t1:m2"),
@@ -192,26 +192,26 @@ def test_a_message_that_was_not_streamed_comes_whole() -> None:
 
 
 def test_thinking_that_is_not_shown_is_still_handed_back() -> None:
-    events = told(prompted(), MESSAGE, opening(0, "redacted_thinking", data="secret"), closing(0))
+    events = read(prompted(), MESSAGE, block_start(0, "redacted_thinking", data="secret"), block_stop(0))
     assert events == [ReasoningEncryptedValue("message", "t1:m1:0", "secret")]
 
 
-def test_a_call_that_no_delta_told_of_is_told_by_the_whole_message() -> None:
+def test_a_call_without_deltas_is_sent_by_the_whole_message() -> None:
     block = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}
     whole = streamed(block)
     started = [ToolCallStart("t1:c1", "Bash"), ToolCallArgs("t1:c1", '{"command":"ls"}'), ToolCallEnd("t1:c1")]
-    assert told(prompted(), MESSAGE, whole, whole) == started
+    assert read(prompted(), MESSAGE, whole, whole) == started
 
 
 def test_tools_that_the_provider_runs_have_their_results_in_the_message() -> None:
     found = [{"type": "web_search_result", "url": "https://x.example"}]
     searched = {"type": "web_search_tool_result", "tool_use_id": "w1", "content": found}
-    events = told(
+    events = read(
         prompted(),
         MESSAGE,
-        opening(0, "server_tool_use", id="w1", name="web_search"),
+        block_start(0, "server_tool_use", id="w1", name="web_search"),
         delta(0, "input_json_delta", partial_json="{}"),
-        closing(0),
+        block_stop(0),
         stream("content_block_start", index=1, content_block=searched),
         streamed(searched),
     )
@@ -223,8 +223,8 @@ def test_tools_that_the_provider_runs_have_their_results_in_the_message() -> Non
 def test_a_result_may_hold_an_image() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aW1n"}}
     dialect = prompted()
-    told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
-    [event] = told(dialect, tool_result("c1", [{"type": "text", "text": "see"}, image]))
+    read(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
+    [event] = read(dialect, tool_result("c1", [{"type": "text", "text": "see"}, image]))
     assert isinstance(event, ToolCallResult) and event.content == [
         {"type": "text", "text": "see"},
         {"type": "image", "source": {"type": "data", "value": "aW1n", "mimeType": "image/png"}},
@@ -238,7 +238,7 @@ def test_a_result_may_hold_an_image() -> None:
         ({"a": 1}, '{"a":1}'),
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
         ([{"type": "tool_reference", "tool_name": "x"}], '{"type":"tool_reference","tool_name":"x"}'),
-        ([{"type": "document", "source": {"type": "text", "data": "words"}}], "words"),
+        ([{"type": "document", "source": {"type": "text", "data": "a note"}}], "a note"),
         (
             [{"type": "image", "source": {"type": "url", "url": "https://x.example/i"}}],
             [{"type": "image", "source": {"type": "url", "value": "https://x.example/i"}}],
@@ -249,39 +249,40 @@ def test_a_result_may_hold_an_image() -> None:
         ),
     ],
 )
-def test_whatever_a_tool_gives_back_is_its_result(content: Any, expected: Any) -> None:
+def test_any_content_of_a_tool_is_its_result(content: Any, expected: Any) -> None:
     dialect = prompted()
-    told(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
-    assert told(dialect, tool_result("c1", content)) == [ToolCallResult("t1:c1", expected)]
+    read(dialect, assistant({"type": "tool_use", "id": "c1", "name": "Read", "input": {}}))
+    assert read(dialect, tool_result("c1", content)) == [ToolCallResult("t1:c1", expected, is_error=False)]
 
 
-def test_a_result_of_a_call_that_nobody_heard_of_brings_the_call_along() -> None:
-    events = told(prompted(), tool_result("c1", "ok"))
+def test_a_result_of_an_unknown_call_starts_the_call() -> None:
+    events = read(prompted(), tool_result("c1", "ok"))
     assert [type(event) for event in events] == [ToolCallStart, ToolCallArgs, ToolCallEnd, ToolCallResult]
 
 
 def test_a_second_result_of_a_call_is_handed_on_as_it_is() -> None:
     dialect = prompted()
-    told(dialect, tool_result("c1", "ok"))
-    [event] = told(dialect, tool_result("c1", "ok"))
+    read(dialect, tool_result("c1", "ok"))
+    [event] = read(dialect, tool_result("c1", "ok"))
     assert isinstance(event, Raw)
 
 
-def test_a_refused_call_gets_a_result_that_says_so() -> None:
+def test_a_refused_call_gets_a_result_with_the_reason() -> None:
     dialect = prompted()
-    told(dialect, may_use())
-    [event] = told(dialect, tool_result("c1", "The user refused this.", is_error=True))
-    assert event == ToolCallResult("t1:c1", "The user refused this.", metadata={"claude": {"isError": True}})
+    read(dialect, can_use_tool())
+    [event] = read(dialect, tool_result("c1", "The user refused this.", is_error=True))
+    metadata = {"claude": {"isError": True}}
+    assert event == ToolCallResult("t1:c1", "The user refused this.", metadata=metadata, is_error=True)
 
 
 def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:
     broken = stream("message_stop", extra={"abandoned_blocks": {"from_block_index": 1}})
-    events = told(
+    events = read(
         prompted(),
         MESSAGE,
-        opening(0, "text", text="kept"),
-        closing(0),
-        opening(1, "tool_use", id="c1", name="Bash"),
+        block_start(0, "text", text="kept"),
+        block_stop(0),
+        block_start(1, "tool_use", id="c1", name="Bash"),
         delta(1, "input_json_delta", partial_json='{"co'),
         broken,
     )
@@ -290,39 +291,39 @@ def test_a_call_whose_stream_broke_is_answered_and_taken_back() -> None:
     assert isinstance(events[-1], ToolCallResult)
 
 
-def test_a_citation_is_told_beside_the_text() -> None:
+def test_a_citation_is_a_custom_event_beside_the_text() -> None:
     cited = {"url": "https://x.example"}
-    lines = (MESSAGE, opening(0, "text", text="a"), delta(0, "citations_delta", citation=cited))
-    assert told(prompted(), *lines)[-1] == Custom("claude.citation", cited)
+    lines = (MESSAGE, block_start(0, "text", text="a"), delta(0, "citations_delta", citation=cited))
+    assert read(prompted(), *lines)[-1] == Custom("claude.citation", cited)
 
 
 @pytest.mark.parametrize(
-    "late", [delta(7, "text_delta", text="x"), delta(0, "thinking_delta", thinking="x"), opening(1, "hologram")]
+    "late", [delta(7, "text_delta", text="x"), delta(0, "thinking_delta", thinking="x"), block_start(1, "hologram")]
 )
 def test_a_delta_that_fits_no_block_is_handed_on(late: Json) -> None:
     dialect = prompted()
-    [event] = told(dialect, MESSAGE, opening(0, "text"), late)
+    [event] = read(dialect, MESSAGE, block_start(0, "text"), late)
     assert isinstance(event, Raw)
 
 
 def test_a_message_that_begins_ends_the_one_before() -> None:
-    """Of that one somebody lost the end."""
-    lines = (MESSAGE, opening(0, "tool_use", id="c1", name="Bash"), stream("message_start", message={"id": "m9"}))
-    assert told(prompted(), *lines)[-1] == ToolCallEnd("t1:c1")
+    """The end of that message was lost."""
+    lines = (MESSAGE, block_start(0, "tool_use", id="c1", name="Bash"), stream("message_start", message={"id": "m9"}))
+    assert read(prompted(), *lines)[-1] == ToolCallEnd("t1:c1")
 
 
-def test_a_list_of_commands_that_changes_is_told() -> None:
+def test_a_changed_list_of_commands_is_reported() -> None:
     dialect = prompted()
     listed = [{"name": "deploy", "description": "ships it"}]
-    events = told(dialect, notice("commands_changed", commands=[*listed, {"description": "nameless"}]))
+    events = read(dialect, system("commands_changed", commands=[*listed, {"description": "nameless"}]))
     assert events == [Custom("session.commands", {"commands": listed})]
-    assert dialect.facts["custom.session.commands"] == listed
+    assert dialect.session_layer["custom.session.commands"] == listed
 
 
 def test_a_lone_surrogate_is_read() -> None:
     """JavaScript writes one where a pair is cut."""
     dialect = prompted()
-    told(dialect, MESSAGE, opening(0, "text"), delta(0, "text_delta", text="a"))
+    read(dialect, MESSAGE, block_start(0, "text"), delta(0, "text_delta", text="a"))
     raw = b'{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta",'
     assert dialect.read([raw + b'"text":"\\ud83d"}},"parent_tool_use_id":null}']) == [TextMessageContent("\ud83d")]
 
@@ -334,5 +335,5 @@ def test_what_is_not_understood_is_handed_on(raw: bytes) -> None:
 
 
 def test_a_command_of_claude_codes_own_answers_as_the_agent() -> None:
-    events = told(prompted(), notice("local_command_output", content="Total cost: $1"))
+    events = read(prompted(), system("local_command_output", content="Total cost: $1"))
     assert events == [TextMessageContent("Total cost: $1", "t1:output"), TextMessageEnd("t1:output")]

@@ -19,7 +19,7 @@ from gateway.events import (
     TurnEnded,
 )
 from gateway.turn import NO_RESULT, Answer
-from gateway.wire.dialects import DIALECTS, Begin, Dialect, Prompt
+from gateway.wire.dialects import DIALECTS, Dialect, Prompt, SessionStart
 from tests import replay
 
 TRANSCRIPTS = replay.TRANSCRIPTS
@@ -68,7 +68,7 @@ def given(call: ClientToolCall, content: str | list[Json] = "card shown", **fiel
 
 def _claude() -> Play:
     play = Play("claude", "claude/bidir-sdk-mcp-tool", lambda line: _told(line, {"req_1": "s-1"}))
-    play.dialect.begin(Begin("/workspace"))
+    play.dialect.start_session(SessionStart("/workspace"))
     play.dialect.read(
         [orjson.dumps({"type": "control_response", "response": {"subtype": "success", "request_id": "s-1"}})]
     )
@@ -78,8 +78,8 @@ def _claude() -> Play:
 
 def _codex() -> Play:
     play = Play("codex", "codex/appserver-dynamic-tool", _codex_id)
-    play.dialect.begin(Begin("/workspace", tools=(CARD,)))
-    while not play.dialect.ready:
+    play.dialect.start_session(SessionStart("/workspace", tools=(CARD,)))
+    while not play.dialect.is_ready:
         play.dialect.read([orjson.dumps(play._lines.pop(0))])
     play._take()
     play.dialect.prompt(_prompt())
@@ -94,7 +94,7 @@ def _codex_id(line: Json) -> Json:
 
 def _copilot() -> Play:
     play = Play("copilot", "copilot/headless-sdk", lambda line: line)
-    play.dialect.begin(Begin("/workspace", tools=(CARD,)))
+    play.dialect.start_session(SessionStart("/workspace", tools=(CARD,)))
     session = next(line["params"]["sessionId"] for line in play._lines if line.get("method") == "session.event")
     play.dialect.read([orjson.dumps({"jsonrpc": "2.0", "id": "s.2", "result": {"sessionId": session}})])
     play._take()
@@ -108,7 +108,7 @@ def _copilot() -> Play:
 
 def _omp() -> Play:
     play = Play("omp", "omp/rpc-host-tool", lambda line: line)
-    play.dialect.begin(Begin("/workspace"))
+    play.dialect.start_session(SessionStart("/workspace"))
     ready: Json = {"type": "response", "command": "get_state", "success": True, "data": {"sessionId": "x"}}
     play.dialect.read([orjson.dumps({"type": "ready", "supportedProtocolVersions": [1]})])
     play.dialect.read([orjson.dumps({**ready, "id": "s-2"})])
@@ -201,7 +201,7 @@ def test_an_image_reaches_the_agents_that_take_one(play: Play) -> None:
 
 def test_claude_is_told_of_the_tools_right_before_the_prompt_and_again_when_they_change() -> None:
     dialect = DIALECTS["claude"]()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     subtypes = []
     for tools in ((), (CARD,), (CARD,), ({**CARD, "name": "other"},)):
         dialect.outbox.clear()
@@ -227,15 +227,15 @@ def test_codex_begins_another_thread_when_the_old_one_lacks_a_tool() -> None:
         (({**CARD, "name": "other"},), "thread/start", True),
     ):
         play.dialect.outbox.clear()
-        play.dialect.begin(Begin("/workspace", thread, tools=tools, params={"connected": True}))
+        play.dialect.start_session(SessionStart("/workspace", thread, tools=tools, params={"connected": True}))
         [opening] = [orjson.loads(message) for message in play.dialect.outbox]
-        assert (opening["method"], play.dialect.anew) == (method, anew)
+        assert (opening["method"], play.dialect.has_lost_history) == (method, anew)
     assert [tool["name"] for tool in opening["params"]["dynamicTools"]] == ["other"]
 
 
 def test_copilots_tools_need_no_leave() -> None:
     dialect = DIALECTS["copilot"]()
-    dialect.begin(Begin("/workspace", tools=(CARD,)))
+    dialect.start_session(SessionStart("/workspace", tools=(CARD,)))
     create = orjson.loads(dialect.outbox[-1])
     assert [(tool["name"], tool["skipPermission"]) for tool in create["params"]["tools"]] == [("show_card", True)]
 
@@ -250,7 +250,7 @@ def test_omps_approval_of_a_tool_of_the_clients_is_given_at_once() -> None:
 
 def test_tools_that_omp_does_not_take_are_told_as_dropped_and_the_turn_goes_on() -> None:
     dialect = DIALECTS["omp"]()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(_prompt(tools=({**CARD, "name": "bash"},)))
     offer = orjson.loads(dialect.outbox[-1])
     refused = {"type": "response", "id": offer["id"], "success": False, "error": "conflicts with an existing tool"}
@@ -263,7 +263,7 @@ def test_tools_that_omp_does_not_take_are_told_as_dropped_and_the_turn_goes_on()
 
 def test_a_name_that_no_model_takes_is_shown_as_the_client_wrote_it() -> None:
     dialect = DIALECTS["copilot"]()
-    dialect.begin(Begin("/workspace", tools=({**CARD, "name": "page.title"},)))
+    dialect.start_session(SessionStart("/workspace", tools=({**CARD, "name": "page.title"},)))
     dialect.read([orjson.dumps({"jsonrpc": "2.0", "id": "s.2", "result": {"sessionId": "x"}})])
     dialect.prompt(_prompt())
     data = {"requestId": "r", "toolCallId": "c", "toolName": "page_title", "arguments": {}}

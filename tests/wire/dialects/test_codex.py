@@ -1,4 +1,4 @@
-"""Recordings of `codex app-server`: whatever it sent becomes a stream that clients take, and nothing is lost."""
+"""Recordings of `codex app-server`: each becomes a stream that clients accept, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def recorded_turn(name: str, number: int) -> tuple[Dialect, list[bytes]]:
     request, lines = turns(name)[number]
     dialect = ready(request["params"]["threadId"])
     dialect.prompt(Prompt(request["params"]["input"], "t1"))
-    ours = json.loads(dialect.outbox[-1])["id"]
-    return dialect, [compact({**line, "id": ours} if answers(line, request) else line) for line in lines]
+    sent = json.loads(dialect.outbox[-1])["id"]
+    return dialect, [compact({**line, "id": sent} if answers(line, request) else line) for line in lines]
 
 
 def answers(line: Json, request: Json) -> bool:
@@ -80,8 +80,8 @@ def test_nothing_is_left_unread_and_nothing_had_to_be_put_in_order(name: str) ->
 def test_texts_and_thoughts_are_whole(name: str) -> None:
     for talk in played(name).talks:
         thread = talk.dialect.session_id
-        assert said(talk, "TEXT_MESSAGE") == recorded(name, thread, "item/agentMessage/delta")
-        assert said(talk, "REASONING_MESSAGE") == recorded(name, thread, "item/reasoning/summaryTextDelta")
+        assert streamed_text(talk, "TEXT_MESSAGE") == recorded(name, thread, "item/agentMessage/delta")
+        assert streamed_text(talk, "REASONING_MESSAGE") == recorded(name, thread, "item/reasoning/summaryTextDelta")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,12 +96,12 @@ def test_every_call_has_a_start_an_end_and_a_result(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answers_are_those_that_the_recorded_client_gave(name: str) -> None:
-    for recorded_answer, ours in played(name).answers:
-        assert ours == recorded_answer
+    for recorded_answer, sent in played(name).answers:
+        assert sent == recorded_answer
 
 
 def test_answers_of_every_kind_were_compared() -> None:
-    kinds = {next(iter(ours["result"])) for name in NAMES for _, ours in played(name).answers}
+    kinds = {next(iter(sent["result"])) for name in NAMES for _, sent in played(name).answers}
     assert kinds == {"decision", "action", "permissions", "answers"}
 
 
@@ -115,7 +115,9 @@ def test_tokens_add_up_to_the_threads_total(name: str) -> None:
             and entry["line"]["params"]["threadId"] == talk.dialect.session_id
         ]
         used = [event for event in talk.events if isinstance(event, TokenUsage)]
-        before = counts[0] if counts and talk.dialect.given.session_id else {"inputTokens": 0, "outputTokens": 0}
+        before = (
+            counts[0] if counts and talk.dialect.session_start.session_id else {"inputTokens": 0, "outputTokens": 0}
+        )
         if name != "appserver-subagent" and counts:
             assert sum(one.input_tokens or 0 for one in used) == counts[-1]["inputTokens"] - before["inputTokens"]
             assert sum(one.output_tokens or 0 for one in used) == counts[-1]["outputTokens"] - before["outputTokens"]
@@ -134,21 +136,21 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, sizes: lis
     assert [talk.runs for talk in Play(name, cut).talks] == [talk.runs for talk in played(name).talks]
 
 
-def test_a_thread_that_is_gone_is_begun_anew() -> None:
+def test_a_missing_thread_is_replaced_by_a_new_one() -> None:
     lost = played("appserver-sessions").talks[-1].dialect
-    assert lost.anew and not lost.ready
-    asked = [message["method"] for message in played("appserver-sessions").sent]
-    assert asked[-2:] == ["thread/resume", "thread/start"]
+    assert lost.has_lost_history and not lost.is_ready
+    requests = [message["method"] for message in played("appserver-sessions").sent]
+    assert requests[-2:] == ["thread/resume", "thread/start"]
 
 
 def test_a_fork_is_a_thread_of_its_own() -> None:
     resumed, forked, _ = played("appserver-sessions").talks
-    assert forked.dialect.ready and forked.dialect.session_id != resumed.dialect.session_id
+    assert forked.dialect.is_ready and forked.dialect.session_id != resumed.dialect.session_id
 
 
 def test_models_are_listed() -> None:
     dialect = played("appserver-sessions").talks[0].dialect
-    [listed] = [reply.value for reply in dialect.replies.values()]
+    [listed] = [reply.value for reply in dialect.action_results.values()]
     assert len(listed) == 9
     assert listed[0] | {"description": ""} == {
         "id": "gpt-6.1-sol",
@@ -158,15 +160,15 @@ def test_models_are_listed() -> None:
         "defaultEffort": "low",
         "default": True,
     }
-    assert dialect.facts["custom.session.models.available"][0]["id"] == "gpt-6.1-sol"
+    assert dialect.session_layer["custom.session.models.available"][0]["id"] == "gpt-6.1-sol"
 
 
-def said(talk: Talk, kind: str) -> str:
+def streamed_text(talk: Talk, kind: str) -> str:
     """The session's own words, its subagents' left out."""
     stream = (event for run in talk.runs for event in run if event["type"] == f"{kind}_CONTENT")
     return "".join(event["delta"] for event in stream if "subagentRunId" not in event)
 
 
 def recorded(name: str, thread: str | None, method: str) -> str:
-    told = (entry["line"]["params"] for entry in entries(name) if entry["line"].get("method") == method)
-    return "".join(params["delta"] for params in told if params["threadId"] == thread)
+    notifications = (entry["line"]["params"] for entry in entries(name) if entry["line"].get("method") == method)
+    return "".join(params["delta"] for params in notifications if params["threadId"] == thread)

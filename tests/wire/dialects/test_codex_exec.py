@@ -1,4 +1,4 @@
-"""What `codex exec --json` prints, played; and the rules of its dialect."""
+"""Recordings of `codex exec --json`, and the rules of its dialect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gateway.events import (
     Warning,
     Wire,
 )
-from gateway.wire.dialects import Begin, Block, Dialect, Prompt
+from gateway.wire.dialects import Block, Dialect, Prompt, SessionStart
 from gateway.wire.dialects.codex import CodexExec
 from gateway.wire.lines import Lines
 from tests import replay
@@ -42,7 +42,7 @@ THREAD = "01a1e1fb-bdf2-7812-b19a-74f482f95ed0"
 
 def prompted(dialect: CodexExec | None = None, *, session: str | None = None, key: str = "t1") -> CodexExec:
     found = dialect or CodexExec()
-    found.begin(Begin("/workspace", session))
+    found.start_session(SessionStart("/workspace", session))
     found.prompt(Prompt([{"type": "text", "text": "hello"}], key))
     return found
 
@@ -57,7 +57,7 @@ def turn(name: str, dialect: CodexExec | None = None, stderr: str = "") -> list[
     found = dialect or prompted()
     if name.startswith("cancel-"):
         found.cancel()
-    return [*found.read(lines(name)), *found.closed(1, stderr)]
+    return [*found.read(lines(name)), *found.on_process_exit(1, stderr)]
 
 
 @cache
@@ -77,7 +77,7 @@ def line(**fields: Any) -> bytes:
     return json.dumps(fields).encode()
 
 
-def of(events: Sequence[Event], kind: type) -> list[Any]:
+def select(events: Sequence[Event], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
@@ -116,8 +116,8 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(name: str, size: int)
 
 def test_the_prompt_goes_to_stdin_as_it_is() -> None:
     dialect = CodexExec()
-    dialect.begin(Begin("/workspace"))
-    assert dialect.ready
+    dialect.start_session(SessionStart("/workspace"))
+    assert dialect.is_ready
     image: Block = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     bytes_: Block = {"type": "resource", "resource": {"uri": "x", "blob": "AAAA"}}
     blocks: list[Block] = [{"type": "text", "text": "-x \n ü"}, image, bytes_, {"type": "text", "text": "more"}]
@@ -133,18 +133,18 @@ def test_the_threads_id_is_kept_to_come_back_to() -> None:
 
 def test_a_message_and_a_thought_come_whole() -> None:
     events = turn("thinking")
-    assert [event.text for event in of(events, ReasoningMessageContent)] == [
+    assert [event.text for event in select(events, ReasoningMessageContent)] == [
         "First I consider the request. Then I answer."
     ]
-    assert [event.text for event in of(events, TextMessageContent)] == ["You said: think about the sea "]
+    assert [event.text for event in select(events, TextMessageContent)] == ["You said: think about the sea "]
     assert events[-1] == TurnEnded("end_turn")
 
 
 def test_a_command_is_a_call_of_the_shell() -> None:
     events = turn("tool-shell")
-    [start] = of(events, ToolCallStart)
-    [arguments] = of(events, ToolCallArgs)
-    [result] = of(events, ToolCallResult)
+    [start] = select(events, ToolCallStart)
+    [arguments] = select(events, ToolCallArgs)
+    [result] = select(events, ToolCallResult)
     assert (start.id, start.name) == ("t1:item_1", "shell")
     assert json.loads(arguments.delta) == {"command": "/bin/bash -lc 'echo hi'"}
     assert (result.id, result.content) == ("t1:item_1", "hi\n")
@@ -153,17 +153,17 @@ def test_a_command_is_a_call_of_the_shell() -> None:
 
 def test_an_mcp_tool_is_called_by_its_server_and_name() -> None:
     events = turn("tool-mcp")
-    assert [event.name for event in of(events, ToolCallStart)] == ["echo.say"]
-    assert [event.content for event in of(events, ToolCallResult)] == ["echo: hi"]
+    assert [event.name for event in select(events, ToolCallStart)] == ["echo.say"]
+    assert [event.content for event in select(events, ToolCallResult)] == ["echo: hi"]
 
 
 def test_a_changed_file_is_a_patch() -> None:
     events = turn("tool-apply-patch")
-    assert [event.name for event in of(events, ToolCallStart)] == ["apply_patch"]
-    assert [event.content for event in of(events, ToolCallResult)] == ["add /workspace/hello.txt"]
+    assert [event.name for event in select(events, ToolCallStart)] == ["apply_patch"]
+    assert [event.content for event in select(events, ToolCallResult)] == ["add /workspace/hello.txt"]
 
 
-def test_an_item_that_was_never_started_is_told_whole_when_it_is_completed() -> None:
+def test_an_item_that_was_never_started_is_sent_whole_when_it_is_completed() -> None:
     item = {"id": "item_3", "type": "web_search", "query": "weather", "action": {"type": "search", "query": "weather"}}
     events = prompted().read([line(type="item.completed", item=item)])
     assert [type(event).__name__ for event in events] == [
@@ -172,81 +172,83 @@ def test_an_item_that_was_never_started_is_told_whole_when_it_is_completed() -> 
         "ToolCallEnd",
         "ToolCallResult",
     ]
-    assert json.loads(of(events, ToolCallArgs)[0].delta)["query"] == "weather"
+    assert json.loads(select(events, ToolCallArgs)[0].delta)["query"] == "weather"
 
 
 def test_ids_do_not_meet_those_of_the_turn_before() -> None:
     dialect = prompted()
     first = turn("tool-shell", dialect)
     second = turn("tool-shell", prompted(dialect, session=THREAD, key="t2"))
-    assert {event.id for event in of(first, ToolCallStart)}.isdisjoint(event.id for event in of(second, ToolCallStart))
+    assert {event.id for event in select(first, ToolCallStart)}.isdisjoint(
+        event.id for event in select(second, ToolCallStart)
+    )
 
 
 def test_usage_is_what_the_thread_has_used_since_the_turn_before() -> None:
     dialect = prompted()
-    [first] = of(turn("text", dialect), TokenUsage)
-    [second] = of(turn("resume", prompted(dialect, session=THREAD, key="t2")), TokenUsage)
+    [first] = select(turn("text", dialect), TokenUsage)
+    [second] = select(turn("resume", prompted(dialect, session=THREAD, key="t2")), TokenUsage)
     for used in (first, second):
         assert (used.input_tokens, used.output_tokens, used.reasoning_tokens, used.total_tokens) == (11, 20, 5, 31)
 
 
 @pytest.mark.parametrize("name", ["resume", "fork"])
 def test_a_total_that_began_elsewhere_is_not_this_turns(name: str) -> None:
-    assert of(turn(name, prompted(session=THREAD)), TokenUsage) == []
+    assert select(turn(name, prompted(session=THREAD)), TokenUsage) == []
 
 
 def test_a_retry_is_a_warning_and_only_the_failed_turn_is_the_end() -> None:
     events = turn("error-401")
-    assert [event.code for event in of(events, Warning)] == ["MODEL_RETRY"]
-    [broke] = of(events, TurnFailed)
+    assert [event.code for event in select(events, Warning)] == ["MODEL_RETRY"]
+    [broke] = select(events, TurnFailed)
     assert broke.code == "AUTH_REQUIRED" and "scripted error 401" in broke.message
 
 
-def test_a_models_failure_is_told_in_the_models_own_words() -> None:
-    assert of(turn("error-400"), TurnFailed) == [TurnFailed("scripted error 400", "MODEL_ERROR")]
+def test_a_model_error_has_the_message_of_the_provider() -> None:
+    assert select(turn("error-400"), TurnFailed) == [TurnFailed("scripted error 400", "MODEL_ERROR")]
 
 
 def test_a_missing_key_asks_for_signing_in() -> None:
-    assert of(turn("noauth-envkey"), TurnFailed) == [
+    assert select(turn("noauth-envkey"), TurnFailed) == [
         TurnFailed("Missing environment variable: `LAB_KEY`.", "AUTH_REQUIRED")
     ]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("cancel-")])
-def test_a_cancelled_run_ends_without_a_word(name: str) -> None:
+def test_a_cancelled_run_ends_without_output(name: str) -> None:
     events = turn(name)
     assert events[-1] == TurnEnded("cancelled")
-    assert len(of(events, ToolCallStart)) == len(of(events, ToolCallResult))
+    assert len(select(events, ToolCallStart)) == len(select(events, ToolCallResult))
 
 
 def test_the_gateway_sends_a_signal_to_cancel() -> None:
     assert prompted().cancel() is False
 
 
-def test_an_end_without_a_word_is_told_by_the_last_line_of_stderr() -> None:
+def test_an_end_without_output_is_explained_by_the_last_line_of_stderr() -> None:
     dialect = prompted()
     stderr = "Reading prompt from stdin...\n\x1b[31mError: something broke\x1b[0m\n"
-    assert dialect.closed(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]
-    assert not dialect.busy
+    assert dialect.on_process_exit(1, stderr) == [TurnFailed("something broke", "AGENT_ERROR")]
+    assert not dialect.is_busy
 
 
 def test_an_unknown_session_is_named_as_such() -> None:
     stderr = "Error: thread/resume: thread/resume failed: no rollout found for thread id 1111 (code -32600)\n\n"
-    [broke] = prompted(session="1111").closed(1, stderr)
+    [broke] = prompted(session="1111").on_process_exit(1, stderr)
     assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
 
 
 def test_exit_code_0_without_an_end_is_no_success() -> None:
     dialect = prompted()
     dialect.read(lines("cancel-sigint"))
-    [broke] = dialect.closed(0, "")
+    [broke] = dialect.on_process_exit(0, "")
     assert isinstance(broke, TurnFailed)
 
 
 def test_an_error_before_the_end_is_its_reason() -> None:
     dialect = prompted()
     assert dialect.read([line(type="error", message="the model is gone")]) == []
-    assert dialect.closed(1, "noise") == [TurnFailed("the model is gone", "MODEL_ERROR")]
+    assert dialect.on_process_exit(1, "noise") == [TurnFailed("the model is gone", "MODEL_ERROR")]
 
 
 def test_a_list_of_things_to_do_is_a_plan() -> None:
@@ -274,12 +276,12 @@ def test_a_call_of_another_agent_is_a_tool_call() -> None:
         "agents_states": {"b": {"status": "completed", "message": "ok"}},
     }  # fmt: skip
     events = prompted().read([line(type="item.completed", item=item)])
-    assert [event.name for event in of(events, ToolCallStart)] == ["spawn_agent"]
-    assert json.loads(of(events, ToolCallResult)[0].content) == {"b": {"status": "completed", "message": "ok"}}
+    assert [event.name for event in select(events, ToolCallStart)] == ["spawn_agent"]
+    assert json.loads(select(events, ToolCallResult)[0].content) == {"b": {"status": "completed", "message": "ok"}}
 
 
 @pytest.mark.parametrize(
-    "told",
+    "line",
     [
         b"not json",
         b"[]",
@@ -289,5 +291,5 @@ def test_a_call_of_another_agent_is_a_tool_call() -> None:
         line(type="news"),
     ],
 )
-def test_what_is_not_understood_is_handed_on(told: bytes) -> None:
-    assert len(of(prompted().read([told]), Raw)) == 1
+def test_what_is_not_understood_is_passed_on(line: bytes) -> None:
+    assert len(select(prompted().read([line]), Raw)) == 1

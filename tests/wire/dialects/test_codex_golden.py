@@ -1,6 +1,6 @@
-"""Representative recordings of Codex and what a client sees of them, as files to be read by eye.
+"""Representative recordings of Codex and what a client sees of them, as readable files.
 
-`python -m tests.wire.dialects.test_codex_golden` writes them anew; the difference is then to be looked at.
+`python -m tests.wire.dialects.test_codex_golden` writes the files again; review the difference.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CASES = [*SERVED, *(f"exec-{name}" for name in PRINTED)]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_client_sees_what_the_file_says(case: str) -> None:
+def test_a_client_sees_what_the_file_holds(case: str) -> None:
     assert shown(case) == (GOLDEN / f"codex-{case}.json").read_text("utf-8")
 
 

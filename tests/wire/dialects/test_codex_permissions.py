@@ -1,4 +1,4 @@
-"""What Codex asks, who answers, and with what: nobody's yes is never a yes."""
+"""Requests of Codex for approval and input, and their results: only a clear yes is one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from gateway.events import Interrupt, InterruptRequested, Raw
 from gateway.turn import Answer, Approvals
 from gateway.wire.dialects.codex import Codex
-from gateway.wire.dialects.codex.permission_options import ASKED, COMMAND, ELICITATION, FILES, INPUT, PERMISSIONS
-from tests.wire.dialects.codex_replay import compact, item, prompted, sent, told
+from gateway.wire.dialects.codex.permissions import COMMAND, ELICITATION, FILES, INPUT, METHODS, PERMISSIONS
+from tests.wire.dialects.codex_replay import compact, item, notification, prompted, sent
 
 AMENDMENT = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "x"]}}
 HOST = {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"host": "example.org", "action": "deny"}}}
@@ -54,19 +54,19 @@ def ask(dialect: Codex, method: str, number: int | str = 0, **more: Any) -> list
     return list(dialect.read([compact({"method": method, "id": number, "params": params})]))
 
 
-def asked(method: str, **more: Any) -> tuple[Codex, Interrupt]:
+def request_interrupt(method: str, **more: Any) -> tuple[Codex, Interrupt]:
     dialect = prompted()
     [*_, event] = ask(dialect, method, **more)
     assert isinstance(event, InterruptRequested)
-    [question] = event.questions
+    [question] = event.interrupts
     assert question.response_schema is not None
     jsonschema.Draft202012Validator.check_schema(question.response_schema)
     return dialect, question
 
 
 def result(method: str, answer: Any, *, status: Any = "resolved", **more: Any) -> Any:
-    """What Codex is told when somebody answers so."""
-    dialect, question = asked(method, **more)
+    """The result that Codex gets for this answer of the user."""
+    dialect, question = request_interrupt(method, **more)
     dialect.answer(question.id, Answer(question.id, status, answer))
     [message] = sent(dialect)
     assert message["id"] == 0
@@ -80,9 +80,9 @@ def fits(question: Interrupt, payload: Any) -> bool:
 # -- by policy
 
 
-@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("policy", "answers"), [("auto", YES), ("deny", NO)])
-def test_a_policy_answers_at_once_and_asks_nobody(
+def test_a_policy_answers_at_once_without_an_interrupt(
     method: str, policy: Approvals, answers: dict[str, dict[str, Any]]
 ) -> None:
     dialect = prompted(approvals=policy)
@@ -102,7 +102,7 @@ def test_auto_takes_nothing_that_lasts_beyond_the_session() -> None:
     assert sent(dialect)[0]["result"] == {"decision": "decline"}
 
 
-def test_what_is_asked_while_the_turn_is_cancelled_is_answered_so() -> None:
+def test_a_request_in_a_cancelled_turn_is_answered_as_cancelled() -> None:
     dialect = prompted()
     dialect.cancel()
     sent(dialect)
@@ -113,13 +113,13 @@ def test_what_is_asked_while_the_turn_is_cancelled_is_answered_so() -> None:
 # -- by a human
 
 
-@pytest.mark.parametrize("method", [method for method in ASKED if method != INPUT])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != INPUT])
 def test_a_plain_yes_and_a_plain_no_are_taken(method: str) -> None:
     assert result(method, {"approved": True}) == YES[method]
     assert result(method, {"approved": False}) == NO[method]
 
 
-@pytest.mark.parametrize("method", [method for method in ASKED if method != INPUT])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != INPUT])
 @pytest.mark.parametrize("payload", UNCLEAR)
 def test_whatever_is_not_clearly_a_yes_is_a_no(method: str, payload: Any) -> None:
     assert result(method, payload) == NO[method]
@@ -143,7 +143,7 @@ def test_an_option_is_sent_as_codex_offered_it() -> None:
     assert rule == {"decision": HOST}
 
 
-def test_permissions_may_be_given_for_the_session() -> None:
+def test_permissions_may_be_granted_for_the_session() -> None:
     granted = result(PERMISSIONS, {"optionId": "acceptForSession"})
     assert granted == {"permissions": {"network": {"enabled": True}}, "scope": "session"}
 
@@ -155,22 +155,22 @@ def test_an_mcp_tool_may_be_allowed_for_longer(option: str, lasting: str) -> Non
 
 
 def test_a_question_is_answered_once() -> None:
-    dialect, question = asked(COMMAND)
+    dialect, question = request_interrupt(COMMAND)
     for _ in range(2):
         dialect.answer(question.id, Answer(question.id, "resolved", {"approved": True}))
     assert len(sent(dialect)) == 1
 
 
-def test_a_question_that_somebody_else_has_settled_is_closed() -> None:
-    dialect, question = asked(COMMAND)
-    assert dialect.read([told("serverRequest/resolved", requestId=0)]) == []
+def test_a_request_that_another_client_answered_is_closed() -> None:
+    dialect, question = request_interrupt(COMMAND)
+    assert dialect.read([notification("serverRequest/resolved", requestId=0)]) == []
     dialect.answer(question.id, Answer(question.id, "resolved", {"approved": True}))
     assert sent(dialect) == []
 
 
 def test_several_questions_may_be_open_at_once() -> None:
     dialect = prompted()
-    first, second = (ask(dialect, COMMAND, number)[-1].questions[0].id for number in (0, 1))
+    first, second = (ask(dialect, COMMAND, number)[-1].interrupts[0].id for number in (0, 1))
     dialect.answer(second, Answer(second, "resolved", {"approved": False}))
     dialect.answer(first, Answer(first, "resolved", {"approved": True}))
     assert sent(dialect) == [{"id": 1, "result": {"decision": "decline"}}, {"id": 0, "result": {"decision": "accept"}}]
@@ -183,15 +183,15 @@ def test_a_question_names_the_call_that_the_client_has_seen() -> None:
     dialect = prompted()
     item(dialect, "started", type="commandExecution", command="touch x")
     [event] = ask(dialect, COMMAND)
-    [question] = event.questions
+    [question] = event.interrupts
     assert (question.reason, question.tool_call_id) == ("tool_call", "t1:i1")
     assert question.message == "May I?\ntouch x"
     once = {"optionId": "accept", "name": "Allow once", "kind": "allow_once"}
     assert question.metadata["codex"]["options"][0] == once
 
 
-def test_a_question_about_a_call_that_nobody_has_seen_is_a_confirmation() -> None:
-    _, question = asked(PERMISSIONS)
+def test_an_interrupt_about_an_unknown_call_is_a_confirmation() -> None:
+    _, question = request_interrupt(PERMISSIONS)
     assert (question.reason, question.tool_call_id) == ("confirmation", None)
 
 
@@ -199,55 +199,55 @@ def test_a_question_about_files_names_them() -> None:
     dialect = prompted()
     item(dialect, "started", type="fileChange", changes=[{"path": "/w/a", "kind": {"type": "add"}, "diff": "x"}])
     [event] = ask(dialect, FILES)
-    assert event.questions[0].message == "The agent wants to change files.\nadd /w/a"
+    assert event.interrupts[0].message == "The agent wants to change files.\nadd /w/a"
 
 
 def test_an_mcp_servers_question_finds_the_call_that_it_is_about() -> None:
     dialect = prompted()
     for number, arguments in enumerate(({"a": 0}, {"a": 1})):
-        told_item = {"id": f"m{number}", "type": "mcpToolCall", "server": "s", "tool": "t", "arguments": arguments}
-        dialect.read([told("item/started", item=told_item)])
+        call_item = {"id": f"m{number}", "type": "mcpToolCall", "server": "s", "tool": "t", "arguments": arguments}
+        dialect.read([notification("item/started", item=call_item)])
     [event] = ask(dialect, ELICITATION)
-    [question] = event.questions
+    [question] = event.interrupts
     assert (question.reason, question.tool_call_id) == ("tool_call", "t1:m1")
 
 
 def test_the_schema_takes_what_is_offered_and_no_changed_arguments() -> None:
-    _, question = asked(COMMAND)
+    _, question = request_interrupt(COMMAND)
     assert fits(question, {"approved": True}) and fits(question, {"optionId": "decline"})
     assert not fits(question, {"optionId": "acceptForSession"})
     assert not fits(question, {"approved": True, "editedArgs": {}})
 
 
 def test_questions_to_the_user_are_a_form() -> None:
-    _, question = asked(INPUT)
+    _, question = request_interrupt(INPUT)
     assert question.reason == "input_required" and question.message == "Which?"
     assert fits(question, {"c": "Red"}) and not fits(question, {"c": "Green"}) and not fits(question, {})
     assert result(INPUT, {"c": "Red"}) == {"answers": {"c": {"answers": ["Red"]}}}
     assert result(INPUT, {"c": ["Red", "Blue"], "d": "x"}) == {"answers": {"c": {"answers": ["Red", "Blue"]}}}
 
 
-def test_words_of_ones_own_are_taken_where_codex_says_so() -> None:
-    _, question = asked(INPUT, questions=[COLOUR | {"isOther": True}, {"id": "key", "isSecret": True}])
+def test_a_free_answer_is_accepted_where_codex_allows_it() -> None:
+    _, question = request_interrupt(INPUT, questions=[COLOUR | {"isOther": True}, {"id": "key", "isSecret": True}])
     assert fits(question, {"c": "Green", "key": "x"})
     properties = (question.response_schema or {})["properties"]
     assert properties["key"]["format"] == "password"
 
 
 def test_an_mcp_servers_form_is_handed_on_and_back() -> None:
-    _, question = asked(ELICITATION, _meta=None, requestedSchema=FORM)
+    _, question = request_interrupt(ELICITATION, _meta=None, requestedSchema=FORM)
     assert question.reason == "input_required" and question.response_schema == FORM
     given = result(ELICITATION, {"name": "x"}, _meta=None, requestedSchema=FORM)
     assert given == {"action": "accept", "content": {"name": "x"}, "_meta": None}
 
 
 def test_an_mcp_servers_url_is_shown() -> None:
-    _, question = asked(ELICITATION, _meta=None, mode="url", url="https://example.org/x", elicitationId="e")
+    _, question = request_interrupt(ELICITATION, _meta=None, mode="url", url="https://example.org/x", elicitationId="e")
     assert question.metadata is not None and question.metadata["url"] == "https://example.org/x"
     assert "https://example.org/x" in (question.message or "")
 
 
-# -- what else is asked
+# -- other requests
 
 
 def test_an_unknown_request_is_answered_with_an_error_and_shown() -> None:
@@ -269,4 +269,21 @@ def test_a_subagent_asks_in_its_own_name() -> None:
     dialect = prompted()
     item(dialect, "completed", type="collabAgentToolCall", tool="spawnAgent", receiverThreadIds=["ch"], prompt="look")
     [start, event] = ask(dialect, COMMAND, threadId="ch")
-    assert event.questions[0].subagent == start.id
+    assert event.interrupts[0].subagent == start.id
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_a_request_that_is_nested_too_deep_to_be_answered_is_raw(size: int) -> None:
+    """Its permissions would be repeated in the result, and no line can hold them."""
+    dialect = prompted(approvals="auto")
+    deep = b"[" * 300 + b"]" * 300
+    params = b'{"threadId":"th","permissions":{"a":' + deep + b"}}"
+    line = b'{"id":7,"method":"%b","params":%b}' % (PERMISSIONS.encode(), params)
+    events = dialect.read([line] * size)
+    assert [type(event) for event in events] == [Raw] * size
+    assert sent(dialect) == []
+
+
+@pytest.mark.parametrize("approved", [False, "yes", None])
+def test_an_option_that_the_same_answer_takes_back_is_not_a_yes(approved: Any) -> None:
+    assert result(COMMAND, {"optionId": "accept", "approved": approved}) == {"decision": "decline"}

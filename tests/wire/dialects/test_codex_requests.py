@@ -1,4 +1,4 @@
-"""How a session of Codex is opened, prompted, and asked to do things between turns; and whose a message is."""
+"""Requests to Codex: opening a session, prompts, actions between turns; and the owner of a message."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from gateway.errors import AgentFault
 from gateway.events import TurnEnded, TurnFailed, Warning
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.codex import Codex
-from tests.wire.dialects.codex_replay import compact, completed, item, of, prompted, ready, sent
+from tests.wire.dialects.codex_replay import compact, completed, item, prompted, ready, select, sent
 
 MODES = {
     "agent": {"approvalPolicy": "untrusted", "sandbox": "workspace-write"},
@@ -20,7 +20,7 @@ MODES = {
 
 def begun(**fields: Any) -> Codex:
     dialect = Codex()
-    dialect.begin(Begin("/workspace", **fields))
+    dialect.start_session(SessionStart("/workspace", **fields))
     return dialect
 
 
@@ -45,9 +45,9 @@ def test_a_session_is_opened_in_three_steps() -> None:
     assert third["method"] == "thread/start"
     assert third["params"] == {"cwd": "/workspace", "approvalPolicy": "untrusted"}
     dialect.read([b'{"id":"s:2","result":{"thread":{"id":"th"},"model":"gpt-5.5"}}'])
-    assert dialect.ready and dialect.session_id == "th"
+    assert dialect.is_ready and dialect.session_id == "th"
     assert dialect.handshake_layer == {"identity.version": "0.166.0"}
-    assert dialect.facts["custom.session.models.current"] == "gpt-5.5"
+    assert dialect.session_layer["custom.session.models.current"] == "gpt-5.5"
 
 
 def test_a_second_session_of_a_process_does_not_introduce_itself_again() -> None:
@@ -63,13 +63,13 @@ def test_that_another_session_was_faster_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [("Not initialized", "AGENT_ERROR"), ("you are not logged in", "AUTH_REQUIRED")]
+    ("message", "code"), [("Not initialized", "AGENT_ERROR"), ("you are not logged in", "AUTH_REQUIRED")]
 )
-def test_any_other_error_at_the_start_is_one(words: str, code: str) -> None:
+def test_any_other_error_at_the_start_is_one(message: str, code: str) -> None:
     dialect = begun()
-    answer(dialect, error={"code": -32600, "message": words})
-    assert dialect.failure is not None and dialect.failure.code == code and words in dialect.failure.detail
-    assert not dialect.ready
+    answer(dialect, error={"code": -32600, "message": message})
+    assert dialect.failure is not None and dialect.failure.code == code and message in dialect.failure.detail
+    assert not dialect.is_ready
 
 
 @pytest.mark.parametrize(("fork", "method"), [(False, "thread/resume"), (True, "thread/fork")])
@@ -114,7 +114,7 @@ def test_mcp_servers_and_directories_become_configuration() -> None:
 # -- prompts
 
 
-def test_a_prompt_is_a_turn_with_all_that_was_wished_for() -> None:
+def test_a_prompt_is_a_turn_with_all_its_options() -> None:
     dialect = ready()
     blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "look"},
@@ -144,23 +144,23 @@ def test_a_prompt_is_a_turn_with_all_that_was_wished_for() -> None:
 
 def test_a_mode_is_set_with_the_turn() -> None:
     dialect = ready(params={"modes": MODES, "mode": "agent"}, directories=("/more",))
-    assert dialect.facts["custom.session.modes.current"] == "agent"
-    assert [mode["id"] for mode in dialect.facts["custom.session.modes.available"]] == ["agent", "plan"]
+    assert dialect.session_layer["custom.session.modes.current"] == "agent"
+    assert [mode["id"] for mode in dialect.session_layer["custom.session.modes.available"]] == ["agent", "plan"]
     dialect.prompt(Prompt([], "t1", mode="plan", thinking={"effort": "low"}))
     [request] = sent(dialect)
     assert request["params"]["approvalPolicy"] == "on-request"
     assert request["params"]["sandboxPolicy"] == {"type": "readOnly", "networkAccess": False}
     settings = {"model": "gpt-5.5", "reasoning_effort": "low", "developer_instructions": None}
     assert request["params"]["collaborationMode"] == {"mode": "plan", "settings": settings}
-    assert dialect.facts["custom.session.modes.current"] == "plan"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
 
 
-def test_a_mode_that_there_is_not_is_told_and_changes_nothing() -> None:
+def test_an_unknown_mode_gives_a_warning_and_changes_nothing() -> None:
     dialect = ready(params={"modes": MODES})
     dialect.prompt(Prompt([], "t1", mode="dream"))
     [request] = sent(dialect)
     assert set(request["params"]) == {"threadId", "input"}
-    assert [event.code for event in of(dialect.read([]), Warning)] == ["UNKNOWN_MODE"]
+    assert [event.code for event in select(dialect.read([]), Warning)] == ["UNKNOWN_MODE"]
 
 
 def test_a_turn_that_is_refused_has_failed() -> None:
@@ -169,7 +169,7 @@ def test_a_turn_that_is_refused_has_failed() -> None:
     [request] = sent(dialect)
     error = {"code": -32600, "message": "thread not found: th"}
     [broke] = dialect.read([compact({"id": request["id"], "error": error})])
-    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND" and not dialect.busy
+    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND" and not dialect.is_busy
 
 
 def test_an_answer_that_fits_a_schema_is_the_turns_result() -> None:
@@ -196,50 +196,50 @@ def test_an_answer_that_fits_a_schema_is_the_turns_result() -> None:
     ],
 )
 def test_the_owner_of_a_message_is_found_whatever_stands_in_it(message: dict[str, Any], owner: str | None) -> None:
-    assert Codex.owner(compact(message)) == owner
+    assert Codex.read_owner(compact(message)) == owner
 
 
 def test_what_is_no_message_is_for_everybody() -> None:
-    assert Codex.owner(b"Warning: none") is None
+    assert Codex.read_owner(b"Warning: none") is None
 
 
 # -- actions
 
 
-def test_a_fork_gives_the_id_of_the_copy() -> None:
+def test_a_fork_returns_the_id_of_the_copy() -> None:
     dialect = ready(params={"thread": {"sandbox": "read-only"}})
-    ticket = dialect.do("fork")
+    ticket = dialect.start_action("fork")
     [request] = sent(dialect)
     wanted = {"threadId": "th", "excludeTurns": True, "cwd": "/workspace", "sandbox": "read-only"}
     assert request["method"] == "thread/fork" and request["params"] == wanted
     dialect.read([compact({"id": ticket, "result": {"thread": {"id": "copy"}}})])
-    assert dialect.replies[ticket].value == "copy" and dialect.session_id == "th"
+    assert dialect.action_results[ticket].value == "copy" and dialect.session_id == "th"
 
 
 def test_a_model_that_was_set_is_known_at_once() -> None:
     dialect = ready()
-    ticket = dialect.do("set_model", {"model": "gpt-6-sol"})
+    ticket = dialect.start_action("set_model", {"model": "gpt-6-sol"})
     [request] = sent(dialect)
     assert request["params"] == {"threadId": "th", "model": "gpt-6-sol"}
     dialect.read([compact({"id": ticket, "result": {}})])
-    assert dialect.replies[ticket].error is None
-    assert dialect.facts["custom.session.models.current"] == "gpt-6-sol"
+    assert dialect.action_results[ticket].error is None
+    assert dialect.session_layer["custom.session.models.current"] == "gpt-6-sol"
 
 
 def test_a_mode_is_set_between_turns() -> None:
     dialect = ready(params={"modes": MODES}, directories=("/more",))
-    dialect.do("set_mode", {"mode": "agent"})
+    dialect.start_action("set_mode", {"mode": "agent"})
     [request] = sent(dialect)
     assert request["method"] == "thread/settings/update"
     assert request["params"]["sandboxPolicy"]["writableRoots"] == ["/more"]
     assert request["params"]["collaborationMode"]["mode"] == "default"
-    refused = dialect.do("set_mode", {"mode": "dream"})
-    assert dialect.replies[refused].error is not None and sent(dialect) == []
+    refused = dialect.start_action("set_mode", {"mode": "dream"})
+    assert dialect.action_results[refused].error is not None and sent(dialect) == []
 
 
-def test_an_action_that_fails_says_why() -> None:
+def test_a_failed_action_has_its_reason() -> None:
     dialect = ready()
-    ticket = dialect.do("delete")
+    ticket = dialect.start_action("delete")
     dialect.read([compact({"id": ticket, "error": {"code": -32600, "message": "thread not found: th"}})])
-    error = dialect.replies[ticket].error
+    error = dialect.action_results[ticket].error
     assert error is not None and error.code == "SESSION_NOT_FOUND"

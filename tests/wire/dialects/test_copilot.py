@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, Raw, TokenUsage, TurnEnded, Wire
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect, CopilotPrintDialect
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
@@ -56,7 +56,7 @@ SHOWN = {
 
 def printing(name: str) -> CopilotPrintDialect:
     dialect = CopilotPrintDialect()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
     if name in CANCELLED:
         dialect.cancel()

@@ -19,7 +19,7 @@ def permission(server: Server, **request: Any) -> Interrupt:
     shown = {"kind": "commands", "commandIdentifiers": ["rm"], "canOfferSessionApproval": True}
     [asked] = server.tell("permission.requested", requestId="q", permissionRequest=told, promptRequest=shown)
     assert isinstance(asked, InterruptRequested)
-    [question] = asked.questions
+    [question] = asked.interrupts
     return question
 
 
@@ -77,7 +77,7 @@ def test_for_the_session_is_offered_only_where_the_server_can_keep_it() -> None:
     server = in_turn()
     [asked] = server.tell("permission.requested", requestId="q", permissionRequest={"kind": "read", "path": "/etc/x"})
     assert isinstance(asked, InterruptRequested)
-    [question] = asked.questions
+    [question] = asked.interrupts
     assert (question.reason, question.tool_call_id, question.message) == ("confirmation", None, "/etc/x")
     assert (question.response_schema or {})["properties"]["optionId"]["enum"] == ["approve-once", "reject"]
     assert answered(server, question, {"optionId": "approve-for-session"})["result"] == NOBODY
@@ -114,7 +114,7 @@ def test_an_answer_is_given_once() -> None:
 def asks(server: Server, kind: str, **data: Any) -> Interrupt:
     [asked] = server.tell(kind, requestId="q", **data)
     assert isinstance(asked, InterruptRequested)
-    return asked.questions[0]
+    return asked.interrupts[0]
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import orjson
 import pytest
 
 from gateway.events import Custom, Event, Raw, TextMessageContent, TurnEnded, TurnFailed
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotPrintDialect
 from tests.wire.dialects.copilot_server import SESSION
 
 
 def prompted(session_id: str | None = None) -> CopilotPrintDialect:
     dialect = CopilotPrintDialect()
-    dialect.begin(Begin("/workspace", session_id))
-    assert dialect.ready
+    dialect.start_session(SessionStart("/workspace", session_id))
+    assert dialect.is_ready
     dialect.prompt(Prompt([{"type": "text", "text": "-x hello"}], "t1"))
     return dialect
 
@@ -36,7 +36,7 @@ def test_the_prompt_is_all_of_stdin() -> None:
 def test_the_result_ends_the_turn_and_names_the_session() -> None:
     dialect = prompted()
     assert result(dialect, exitCode=0) == [TurnEnded()]
-    assert dialect.session_id == SESSION and not dialect.busy
+    assert dialect.session_id == SESSION and not dialect.is_busy
     assert result(dialect, exitCode=0) == []
 
 
@@ -67,7 +67,7 @@ def test_a_stopped_turn_is_cancelled_whatever_it_says_then() -> None:
     assert result(dialect, exitCode=1) == [TurnEnded("cancelled")]
     other = prompted()
     other.cancel()
-    assert other.closed(-2, "") == [TurnEnded("cancelled")]
+    assert other.on_process_exit(-2, "") == [TurnEnded("cancelled")]
 
 
 NO_LOGIN = "Error: No authentication information found.\n\nCopilot can be authenticated with GitHub…"
@@ -84,25 +84,25 @@ NO_SESSION = "Error: No session, task, or name matched '11111111'.\n"
     ],
 )
 def test_what_stderr_says_is_the_reason_where_there_is_no_result(stderr: str, code: str) -> None:
-    [broke] = prompted().closed(1, stderr)
+    [broke] = prompted().on_process_exit(1, stderr)
     assert broke == TurnFailed(stderr.strip(), code)
 
 
 def test_a_death_without_a_word_names_the_exit_code() -> None:
-    [broke] = prompted().closed(-9, "")
+    [broke] = prompted().on_process_exit(-9, "")
     assert broke == TurnFailed("the agent ended with exit code -9 before its result", "AGENT_DIED")
 
 
 def test_an_error_that_came_before_the_death_is_the_reason() -> None:
     dialect = prompted()
     tell(dialect, "session.error", errorType="query", message="500 no", statusCode=500)
-    assert dialect.closed(1, "noise") == [TurnFailed("500 no", "MODEL_ERROR")]
+    assert dialect.on_process_exit(1, "noise") == [TurnFailed("500 no", "MODEL_ERROR")]
 
 
 def test_a_process_that_has_said_its_end_has_nothing_to_add() -> None:
     dialect = prompted()
     result(dialect, exitCode=0)
-    assert dialect.closed(0, "noise") == []
+    assert dialect.on_process_exit(0, "noise") == []
 
 
 def test_a_line_that_is_no_event_is_handed_on() -> None:

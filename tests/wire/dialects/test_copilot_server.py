@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect
 from tests.wire.dialects.copilot_server import SESSION, Json, Server, in_turn, ready
 
@@ -15,7 +15,7 @@ from tests.wire.dialects.copilot_server import SESSION, Json, Server, in_turn, r
 
 
 def test_a_session_is_created_that_streams_and_asks() -> None:
-    begin = Begin(
+    begin = SessionStart(
         "/workspace",
         directories=("/other",),
         mcp_servers=(
@@ -49,7 +49,7 @@ def test_a_provider_of_ones_own_is_read_off_the_agents_environment() -> None:
         "COPILOT_PROVIDER_HEADERS": "A: b\\nC: d:e\nnonsense",
         "COPILOT_MODEL": "gpt-5.4",
     }
-    params = Server(Begin("/workspace", params={"env": env}, tag="s")).request("session.create")["params"]
+    params = Server(SessionStart("/workspace", params={"env": env}, tag="s")).request("session.create")["params"]
     assert params["model"] == "gpt-5.4"
     assert params["provider"] == {
         "type": "azure",
@@ -64,13 +64,13 @@ def test_a_provider_of_ones_own_is_read_off_the_agents_environment() -> None:
 
 def test_the_session_is_ready_when_it_has_an_id_and_says_what_it_is_set_to() -> None:
     server = Server()
-    assert not server.dialect.ready
+    assert not server.dialect.is_ready
     server.open(modelState={"modelId": "gpt-5.4", "reasoningEffort": "high"}, mode="plan")
     dialect = server.dialect
-    assert dialect.ready and dialect.session_id == SESSION
-    assert dialect.facts["custom.session.models.current"] == "gpt-5.4"
-    assert dialect.facts["custom.session.modes.current"] == "plan"
-    modes = dialect.facts["custom.session.modes.available"]
+    assert dialect.is_ready and dialect.session_id == SESSION
+    assert dialect.session_layer["custom.session.models.current"] == "gpt-5.4"
+    assert dialect.session_layer["custom.session.modes.current"] == "plan"
+    modes = dialect.session_layer["custom.session.modes.available"]
     assert [mode["id"] for mode in modes] == ["interactive", "plan", "autopilot"]
 
 
@@ -81,20 +81,20 @@ def test_the_version_is_announced_once_for_the_process() -> None:
     server.reply(connect, {"version": "1.0.102"})
     server.reply(create, {"sessionId": SESSION})
     assert server.dialect.handshake_layer == {"identity.version": "1.0.102"}
-    again = Server(Begin("/workspace", params={"connected": True}, tag="s"))
+    again = Server(SessionStart("/workspace", params={"connected": True}, tag="s"))
     assert [request["method"] for request in again.asked()] == ["session.create"]
 
 
 def test_a_session_comes_back_by_its_id() -> None:
-    server = Server(Begin("/workspace", SESSION, tag="s"))
+    server = Server(SessionStart("/workspace", SESSION, tag="s"))
     request = server.request("session.resume")
     assert request["params"]["sessionId"] == SESSION
     server.reply(request, {"sessionId": SESSION})
-    assert server.dialect.ready and not server.dialect.anew
+    assert server.dialect.is_ready and not server.dialect.has_lost_history
 
 
 def test_a_fork_is_made_first_and_then_come_back_to() -> None:
-    server = Server(Begin("/workspace", SESSION, fork=True, tag="s"))
+    server = Server(SessionStart("/workspace", SESSION, fork=True, tag="s"))
     server.reply(server.request("sessions.fork"), {"sessionId": "copy"})
     request = server.request("session.resume")
     assert request["params"]["sessionId"] == "copy"
@@ -110,17 +110,19 @@ LOGIN = {"code": -32603, "message": "Request session.create failed with message:
 @pytest.mark.parametrize(
     ("begin", "method", "error", "code"),
     [
-        (Begin("/w", SESSION, tag="s"), "session.resume", LOST, "SESSION_NOT_FOUND"),
-        (Begin("/w", SESSION, fork=True, tag="s"), "sessions.fork", COPYLESS, "SESSION_NOT_FOUND"),
-        (Begin("/w", tag="s"), "session.create", LOGIN, "AUTH_REQUIRED"),
-        (Begin("/w", tag="s"), "session.create", {"code": 1, "message": "no"}, "AGENT_ERROR"),
-        (Begin("/w", tag="s"), "session.create", "nonsense", "AGENT_ERROR"),
+        (SessionStart("/w", SESSION, tag="s"), "session.resume", LOST, "SESSION_NOT_FOUND"),
+        (SessionStart("/w", SESSION, fork=True, tag="s"), "sessions.fork", COPYLESS, "SESSION_NOT_FOUND"),
+        (SessionStart("/w", tag="s"), "session.create", LOGIN, "AUTH_REQUIRED"),
+        (SessionStart("/w", tag="s"), "session.create", {"code": 1, "message": "no"}, "AGENT_ERROR"),
+        (SessionStart("/w", tag="s"), "session.create", "nonsense", "AGENT_ERROR"),
     ],
 )
-def test_a_session_that_cannot_be_had_fails_with_its_reason(begin: Begin, method: str, error: Any, code: str) -> None:
+def test_a_session_that_cannot_be_had_fails_with_its_reason(
+    begin: SessionStart, method: str, error: Any, code: str
+) -> None:
     server = Server(begin)
     server.reply(server.request(method), error=error)
-    assert not server.dialect.ready
+    assert not server.dialect.is_ready
     assert server.dialect.failure is not None and server.dialect.failure.code == code
 
 
@@ -146,14 +148,14 @@ def test_an_answer_without_an_id_is_nonsense() -> None:
     ],
 )
 def test_a_message_belongs_to_the_session_that_it_names(message: Any, owner: str | None) -> None:
-    assert CopilotDialect.owner(orjson.dumps(message)) == owner
+    assert CopilotDialect.read_owner(orjson.dumps(message)) == owner
 
 
 def test_what_another_session_does_is_not_heard() -> None:
     server = in_turn()
     assert server.tell("assistant.message_delta", session="other", messageId="a", deltaContent="x") == []
     assert server.tell("session.idle", session="other") == []
-    assert server.dialect.busy
+    assert server.dialect.is_busy
 
 
 # -- actions
@@ -161,7 +163,7 @@ def test_what_another_session_does_is_not_heard() -> None:
 
 def test_models_are_listed_in_the_catalogs_words() -> None:
     server = ready()
-    ticket = server.dialect.do("models")
+    ticket = server.dialect.start_action("models")
     told: Json = {
         "id": "gpt-5.5",
         "name": "GPT-5.5",
@@ -173,7 +175,7 @@ def test_models_are_listed_in_the_catalogs_words() -> None:
         },
     }
     server.reply(server.request("models.list"), {"models": [told, {"name": "nameless"}]})
-    assert server.dialect.replies[ticket].value == [
+    assert server.dialect.action_results[ticket].value == [
         {
             "id": "gpt-5.5",
             "name": "GPT-5.5",
@@ -189,9 +191,9 @@ def test_models_are_listed_in_the_catalogs_words() -> None:
 
 def test_models_want_somebody_who_is_signed_in() -> None:
     server = ready()
-    ticket = server.dialect.do("models")
+    ticket = server.dialect.start_action("models")
     server.reply(server.request("models.list"), error={"code": -32603, "message": "Not authenticated."})
-    error = server.dialect.replies[ticket].error
+    error = server.dialect.action_results[ticket].error
     assert error is not None and error.code == "AUTH_REQUIRED"
 
 
@@ -215,16 +217,16 @@ def test_an_action_is_one_call(
     action: str, params: Json, method: str, sent: Json | None, result: Json, value: Any
 ) -> None:
     server = ready()
-    ticket = server.dialect.do(action, params)
+    ticket = server.dialect.start_action(action, params)
     request = server.request(method)
     assert request["params"] == ({} if sent is None else {"sessionId": SESSION, **sent})
     server.reply(request, result)
-    assert server.dialect.replies[ticket].value == value
+    assert server.dialect.action_results[ticket].value == value
 
 
 def test_what_was_set_between_turns_is_known() -> None:
     server = ready()
-    server.dialect.do("set_mode", {"mode": "plan"})
+    server.dialect.start_action("set_mode", {"mode": "plan"})
     server.reply(server.request("session.mode.set"), {})
     server.dialect.prompt(Prompt([], "t1", mode="plan"))
     assert [request["method"] for request in server.asked()] == ["session.send"]
@@ -232,4 +234,4 @@ def test_what_was_set_between_turns_is_known() -> None:
 
 def test_every_action_that_is_promised_can_be_done() -> None:
     for action in CopilotDialect.actions:
-        assert ready().dialect.do(action)
+        assert ready().dialect.start_action(action)

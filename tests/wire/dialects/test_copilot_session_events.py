@@ -161,7 +161,7 @@ def test_a_subagent_has_a_lane_of_its_own() -> None:
     assert isinstance(delta, TextMessageContent) and delta.subagent == "t1:a"
     assert server.tell("session.idle", agent="a") == []
     assert server.tell("session.model_change", agent="a", newModel="small") == []
-    assert "custom.session.models.current" not in server.dialect.facts
+    assert "custom.session.models.current" not in server.dialect.session_layer
     assert server.tell("subagent.completed", agent="a", toolCallId="c") == [SubagentFinished("t1:a")]
     assert server.tell("assistant.turn_end", agent="a", turnId="0") == []
 

@@ -50,7 +50,7 @@ def test_settings_that_differ_are_made_one_after_the_other_before_the_prompt() -
     assert (mode["method"], mode["params"]["mode"]) == ("session.mode.set", "plan")
     server.reply(mode, {"modeApplied": True})
     assert [request["method"] for request in server.asked()] == ["session.send"]
-    assert server.dialect.facts["custom.session.models.current"] == "gpt-5.5"
+    assert server.dialect.session_layer["custom.session.models.current"] == "gpt-5.5"
 
 
 def test_settings_that_are_as_wished_are_left_alone() -> None:
@@ -71,7 +71,7 @@ def test_a_setting_that_is_refused_fails_the_turn() -> None:
     server.dialect.prompt(Prompt([], "t1", mode="dance"))
     [broke] = server.reply(server.request("session.mode.set"), error={"message": "unknown variant `dance`"})
     assert isinstance(broke, TurnFailed) and "unknown variant" in broke.message
-    assert not server.dialect.busy and server.asked() == []
+    assert not server.dialect.is_busy and server.asked() == []
 
 
 def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_servers_words() -> None:
@@ -84,9 +84,9 @@ def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_servers_words() -> N
 def test_a_turn_ends_when_the_session_is_idle() -> None:
     server = in_turn()
     assert server.tell("assistant.idle") == []
-    assert server.dialect.busy
+    assert server.dialect.is_busy
     assert server.tell("session.idle", mode="interactive") == [TurnEnded()]
-    assert not server.dialect.busy
+    assert not server.dialect.is_busy
 
 
 def test_an_idle_that_a_turn_before_left_behind_ends_nothing() -> None:
@@ -191,8 +191,8 @@ def test_a_failure_of_a_stopped_turn_is_its_end() -> None:
 
 def test_a_process_that_dies_leaves_its_end_to_the_driver() -> None:
     server = in_turn()
-    assert server.dialect.closed(1, "oops") == []
-    assert server.dialect.busy and not server.dialect.ready
+    assert server.dialect.on_process_exit(1, "oops") == []
+    assert server.dialect.is_busy and not server.dialect.is_ready
     stopped = in_turn()
     stopped.dialect.cancel()
-    assert stopped.dialect.closed(1, "") == [TurnEnded("cancelled")]
+    assert stopped.dialect.on_process_exit(1, "") == [TurnEnded("cancelled")]

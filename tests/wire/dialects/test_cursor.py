@@ -25,7 +25,7 @@ from gateway.events import (
     TurnEnded,
     TurnFailed,
 )
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.cursor import CursorDialect
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
@@ -38,7 +38,7 @@ SESSION = "00000000-0000-4000-8000-000000000001"
 
 def prompted() -> CursorDialect:
     dialect = CursorDialect()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt([{"type": "text", "text": "say hi with the shell"}], "t1"))
     return dialect
 
@@ -109,7 +109,7 @@ def test_the_prompt_is_all_of_stdin_and_the_session_is_named_at_once() -> None:
     assert dialect.outbox == [b"say hi with the shell"]
     tell(dialect, "system", subtype="init", session_id=SESSION, model="Auto", cwd="/workspace")
     assert dialect.session_id == SESSION
-    assert dialect.facts["custom.session.models.current"] == "Auto"
+    assert dialect.session_layer["custom.session.models.current"] == "Auto"
 
 
 def test_without_partial_output_the_whole_is_the_text() -> None:
@@ -208,14 +208,14 @@ def test_an_error_by_its_result_is_one() -> None:
     assert tell(dialect, "result", subtype="error", is_error=True, result="You've hit your usage limit") == [
         TurnFailed("You've hit your usage limit", "MODEL_ERROR")
     ]
-    assert not dialect.busy
+    assert not dialect.is_busy
 
 
 def test_what_a_plan_does_not_allow_is_told_as_a_bare_line() -> None:
     dialect = prompted()
     line = b"T: Named models unavailable. Free plans can only use Auto."
     assert dialect.read([line]) == [Raw(line.decode(), "cursor")]
-    assert dialect.closed(1, "") == [TurnFailed(line.decode(), "MODEL_ERROR")]
+    assert dialect.on_process_exit(1, "") == [TurnFailed(line.decode(), "MODEL_ERROR")]
 
 
 @pytest.mark.parametrize(
@@ -228,17 +228,19 @@ def test_what_a_plan_does_not_allow_is_told_as_a_bare_line() -> None:
 )
 def test_stderr_is_the_reason_of_a_turn_without_a_result(stderr: str, code: str) -> None:
     mirrored = '{"type":"system","subtype":"init"}\n'
-    assert prompted().closed(1, mirrored + stderr) == [TurnFailed(stderr, code)]
+    assert prompted().on_process_exit(1, mirrored + stderr) == [TurnFailed(stderr, code)]
 
 
 def test_a_death_without_a_word_names_the_exit_code() -> None:
-    assert prompted().closed(0, "") == [TurnFailed("the agent ended with exit code 0 before its result", "AGENT_DIED")]
+    assert prompted().on_process_exit(0, "") == [
+        TurnFailed("the agent ended with exit code 0 before its result", "AGENT_DIED")
+    ]
 
 
 def test_a_stopped_turn_is_cancelled() -> None:
     dialect = prompted()
     assert dialect.cancel() is False
-    assert dialect.closed(-2, "Aborted") == [TurnEnded("cancelled")]
+    assert dialect.on_process_exit(-2, "Aborted") == [TurnEnded("cancelled")]
     other = prompted()
     other.cancel()
     assert tell(other, "result", subtype="error", is_error=True, result="aborted") == [TurnEnded("cancelled")]
@@ -248,7 +250,7 @@ def test_a_turn_that_is_over_has_nothing_to_add() -> None:
     dialect = prompted()
     tell(dialect, "result", subtype="success", is_error=False, result="")
     assert tell(dialect, "result", subtype="success", is_error=False, result="") == []
-    assert dialect.closed(0, "noise") == []
+    assert dialect.on_process_exit(0, "noise") == []
 
 
 def test_what_is_not_understood_is_handed_on() -> None:

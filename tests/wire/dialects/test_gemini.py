@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, Raw, TextMessageContent, TokenUsage, ToolCallResult, TurnEnded, TurnFailed, Warning
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.gemini import GeminiStream
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 def begun(*blocks: Json) -> GeminiStream:
     dialect = GeminiStream()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt(blocks or ({"type": "text", "text": "hello"},), "k"))
     return dialect
 
@@ -64,7 +64,7 @@ def played(case: str) -> list[Event]:
     if case.startswith("cancel"):
         assert not dialect.cancel(), "it has no way of its own: it is sent a signal"
     events = [event for line in lines for event in dialect.read([line])]
-    return events + dialect.closed(*EXITS.get(case, (0, "")))
+    return events + dialect.on_process_exit(*EXITS.get(case, (0, "")))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -118,7 +118,7 @@ def test_the_session_is_the_one_that_it_says_it_is() -> None:
     dialect = begun()
     told(dialect, {"type": "init", "session_id": "11111111-2222-4333-8444-555555555555", "model": "auto"})
     assert dialect.session_id == "11111111-2222-4333-8444-555555555555"
-    assert dialect.facts["custom.session.models.current"] == "auto"
+    assert dialect.session_layer["custom.session.models.current"] == "auto"
 
 
 def test_a_new_message_begins_after_every_tool() -> None:
@@ -135,7 +135,7 @@ def test_a_call_that_failed_says_so() -> None:
 def test_a_result_counts_and_the_exit_code_does_not() -> None:
     dialect = begun()
     assert told(dialect, {"type": "result", "status": "success", "stats": {}}) == [TurnEnded("end_turn")]
-    assert dialect.closed(144, "") == []
+    assert dialect.on_process_exit(144, "") == []
 
 
 @pytest.mark.parametrize(
@@ -200,14 +200,14 @@ def test_usage_is_told_by_model_and_output_includes_what_was_thought() -> None:
 )
 def test_without_a_result_the_exit_code_says_what_happened(exit_code: int | None, stderr: str, code: str) -> None:
     dialect = begun()
-    [broke] = dialect.closed(exit_code, stderr)
+    [broke] = dialect.on_process_exit(exit_code, stderr)
     assert isinstance(broke, TurnFailed) and broke.code == code and stderr.strip() in broke.message
-    assert not dialect.busy
+    assert not dialect.is_busy
 
 
 def test_a_signal_that_was_asked_for_is_a_cancelled_turn() -> None:
     assert played("cancel-sigint")[-1] == played("cancel-sigterm")[-1] == TurnEnded("cancelled")
-    assert begun().closed(130, "") == [TurnEnded("cancelled")]
+    assert begun().on_process_exit(130, "") == [TurnEnded("cancelled")]
 
 
 def test_a_line_of_no_known_kind_is_handed_on() -> None:

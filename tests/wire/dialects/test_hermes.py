@@ -84,8 +84,8 @@ def test_the_events_are_the_same_however_the_bytes_are_cut(case: str, size: int)
 def test_the_session_tells_what_it_is_set_to() -> None:
     dialect = Talk("serve-write").play().dialect
     assert dialect.handshake_layer == {"identity.version": "0.19.0"}
-    assert dialect.facts["custom.session.models.current"] == "custom:scripted-model"
-    assert {"name": "terminal", "description": ""} in dialect.facts["tools.items"]
+    assert dialect.session_layer["custom.session.models.current"] == "custom:scripted-model"
+    assert {"name": "terminal", "description": ""} in dialect.session_layer["tools.items"]
 
 
 @pytest.mark.parametrize("case", SHOWN)

@@ -18,7 +18,7 @@ def test_a_turn_that_hermes_began_itself_ends_none_of_ours() -> None:
     live.event("message.delta", text="by the way")
     assert live.prompt()[0][0] == "session.interrupt"
     assert not [event for event in live.event("message.complete", status="interrupted") if isinstance(event, TurnEnded)]
-    assert live.dialect.busy
+    assert live.dialect.is_busy
     live.event("session.info", running=False)
     assert live.calls()[0][0] == "prompt.submit"
     live.event("message.start")
@@ -49,7 +49,7 @@ def test_a_turn_that_is_cancelled_before_it_began_ends_with_the_answer() -> None
     live.answers(status="streaming")
     assert live.dialect.cancel()
     assert live.answers(status="interrupted") == [TurnEnded("cancelled")]
-    assert not live.dialect.busy
+    assert not live.dialect.is_busy
 
 
 def test_a_cancelled_turn_that_begins_after_all_is_stopped_and_passed_over() -> None:
@@ -76,7 +76,7 @@ def test_a_turn_that_begins_after_it_was_cancelled_is_told_again() -> None:
 def test_a_process_that_dies_of_a_cancel_has_cancelled() -> None:
     live = Live().working()
     live.dialect.cancel()
-    assert live.dialect.closed(-15, "") == [TurnEnded("cancelled")]
+    assert live.dialect.on_process_exit(-15, "") == [TurnEnded("cancelled")]
 
 
 # -- failures
@@ -128,23 +128,23 @@ def test_a_session_that_is_gone_begins_anew() -> None:
     assert live.calls() == [("session.resume", {"session_id": "old", "cols": 100})]
     live.refuses(4007, "session not found")
     live.answers(session_id="aa11", stored_session_id="new")
-    assert (live.dialect.ready, live.dialect.anew, live.dialect.session_id) == (True, True, "new")
+    assert (live.dialect.is_ready, live.dialect.has_lost_history, live.dialect.session_id) == (True, True, "new")
 
 
 def test_a_session_that_cannot_be_opened_says_why() -> None:
     live = Live(session_id="old")
     live.refuses(5000, "the database is locked")
     assert live.dialect.failure is not None and "the database is locked" in live.dialect.failure.detail
-    assert not live.dialect.ready
+    assert not live.dialect.is_ready
 
 
 def test_a_session_comes_back_to_the_directory_of_the_thread() -> None:
     live = Live(session_id="old")
     live.answers(session_id="aa11", session_key="old", info={"cwd": "/elsewhere"})
-    assert not live.dialect.ready
+    assert not live.dialect.is_ready
     assert live.calls() == [("session.cwd.set", {"session_id": "aa11", "cwd": "/workspace"})]
     live.answers(cwd="/workspace")
-    assert live.dialect.ready
+    assert live.dialect.is_ready
 
 
 def test_a_copy_of_a_session_goes_by_its_own_id() -> None:
@@ -155,7 +155,7 @@ def test_a_copy_of_a_session_goes_by_its_own_id() -> None:
     assert live.calls() == [("session.title", {"session_id": "bb22"})]
     live.answers(session_key="copy")
     live.answers(cwd="/workspace")
-    assert (live.dialect.ready, live.dialect.session_id) == (True, "copy")
+    assert (live.dialect.is_ready, live.dialect.session_id) == (True, "copy")
 
 
 def test_a_session_in_which_nothing_was_said_is_copied_by_a_new_one() -> None:
@@ -169,7 +169,7 @@ def test_what_happens_in_other_sessions_is_not_ours() -> None:
     live = Live().working()
     assert live.event("message.delta", live="bb22", text="not for you") == []
     assert live.event("message.complete", live="bb22", **DONE) == []
-    assert live.dialect.busy
+    assert live.dialect.is_busy
 
 
 def test_a_compressed_session_goes_on_under_its_new_id() -> None:
@@ -307,45 +307,45 @@ def test_what_is_not_understood_is_handed_on() -> None:
 
 def test_models_are_told_by_provider_and_name() -> None:
     live = Live()
-    ticket = live.dialect.do("models")
+    ticket = live.dialect.start_action("models")
     able = {"gpt-5": {"reasoning": True}}
     listed = {"slug": "custom", "models": ["gpt-5", 7], "capabilities": able}
     stranger = {"slug": "xai", "models": ["g"], "authenticated": False}
     live.answers(provider="custom", model="gpt-5", providers=[listed, stranger])
     told = {"id": "custom:gpt-5", "name": "gpt-5", "provider": "custom", "thinking": True, "current": True}
-    assert live.dialect.replies[ticket].value == [told]
+    assert live.dialect.action_results[ticket].value == [told]
 
 
 def test_a_fork_is_named_by_its_stored_id() -> None:
     live = Live()
-    ticket = live.dialect.do("fork")
+    ticket = live.dialect.start_action("fork")
     live.answers(session_id="bb22")
     live.answers(session_key="copy")
-    assert live.dialect.replies[ticket].value == "copy"
+    assert live.dialect.action_results[ticket].value == "copy"
 
 
 def test_a_fork_that_fails_says_why() -> None:
     live = Live()
-    ticket = live.dialect.do("fork")
+    ticket = live.dialect.start_action("fork")
     live.refuses(4008, "nothing to branch")
-    error = live.dialect.replies[ticket].error
+    error = live.dialect.action_results[ticket].error
     assert error is not None and "nothing to branch" in error.detail
 
 
 def test_a_session_is_closed_before_it_is_deleted() -> None:
     live = Live()
-    ticket = live.dialect.do("delete")
+    ticket = live.dialect.start_action("delete")
     assert live.calls() == [("session.close", {"session_id": "aa11"})]
     live.answers(closed=True)
     assert live.calls() == [("session.delete", {"session_id": "stored"})]
     live.answers(deleted="stored")
-    assert live.dialect.replies[ticket].error is None and not live.dialect.ready
+    assert live.dialect.action_results[ticket].error is None and not live.dialect.is_ready
 
 
 def test_a_model_is_set_between_turns() -> None:
     live = Live()
-    ticket = live.dialect.do("set_model", {"model": "gpt-5"})
+    ticket = live.dialect.start_action("set_model", {"model": "gpt-5"})
     assert live.calls()[0][1]["value"] == "gpt-5 --session"
     live.answers(value="gpt-5")
-    assert live.dialect.replies[ticket].error is None
+    assert live.dialect.action_results[ticket].error is None
     assert [method for method, _ in live.prompt(model="gpt-5")] == ["prompt.submit"]

@@ -22,14 +22,14 @@ from gateway.events import (
     TurnEnded,
 )
 from gateway.turn import Answer
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc
 from gateway.wire.dialects.pi.omp import remote_proxy
 from tests.wire.dialects.pi_replay import READY, STATE, Json, line, opened, reply, sent
 from tests.wire.dialects.test_pi_turns import WORDS, answer, read
 
 
-def new_omp(begin: Begin | None = None, **state: Any) -> OmpRpc:
+def new_omp(begin: SessionStart | None = None, **state: Any) -> OmpRpc:
     omp = opened(OmpRpc(), begin, **state)
     assert isinstance(omp, OmpRpc)
     return omp
@@ -62,8 +62,8 @@ def approval(number: int, command: str, tool: str = "bash") -> Json:
 
 def test_nothing_is_said_before_it_has_greeted() -> None:
     omp = OmpRpc()
-    omp.begin(Begin("/workspace"))
-    assert sent(omp) == [] and not omp.ready
+    omp.start_session(SessionStart("/workspace"))
+    assert sent(omp) == [] and not omp.is_ready
     omp.read([line(READY)])
     commands = sent(omp)
     assert [command["type"] for command in commands] == [
@@ -73,12 +73,12 @@ def test_nothing_is_said_before_it_has_greeted() -> None:
     ]
     omp.read([reply(command, success=False, error="what?") for command in commands[:2]])
     omp.read([reply(commands[2], STATE)])
-    assert omp.ready, "an older one that knows less is good enough"
+    assert omp.is_ready, "an older one that knows less is good enough"
 
 
 def test_an_older_protocol_is_not_asked_for_chunks() -> None:
     omp = OmpRpc()
-    omp.begin(Begin("/workspace"))
+    omp.start_session(SessionStart("/workspace"))
     omp.read([line({"type": "ready", "protocolVersion": 1})])
     assert "negotiate_protocol" not in [command["type"] for command in sent(omp)]
 
@@ -103,15 +103,15 @@ def test_a_sessions_folder_says_whose_it_is(file: str, cwd: str, other: bool) ->
 
 def test_a_session_of_another_directory_does_not_come_back() -> None:
     omp = OmpRpc()
-    omp.begin(Begin("/workspace", "s1"))
+    omp.start_session(SessionStart("/workspace", "s1"))
     omp.read([line(READY)])
     state = {**STATE, "sessionId": "s1", "sessionFile": "/home/user/.omp/agent/sessions/-elsewhere/x.jsonl"}
     omp.read([reply(command, state) for command in sent(omp)])
-    assert not omp.ready and omp.failure is not None and omp.failure.code == "SESSION_NOT_FOUND"
+    assert not omp.is_ready and omp.failure is not None and omp.failure.code == "SESSION_NOT_FOUND"
 
 
 def test_a_copy_of_it_may_be_taken_here() -> None:
-    assert new_omp(Begin("/workspace", "s1", fork=True), sessionFile="/x/sessions/-elsewhere/y.jsonl").ready
+    assert new_omp(SessionStart("/workspace", "s1", fork=True), sessionFile="/x/sessions/-elsewhere/y.jsonl").is_ready
 
 
 # -- long messages
@@ -150,14 +150,14 @@ def test_a_chunk_in_a_chunk_goes_no_further() -> None:
 
 def test_an_end_that_is_not_the_last_is_none() -> None:
     omp = started()
-    assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": False}) == [] and omp.busy
+    assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": False}) == [] and omp.is_busy
     assert read(omp, {"type": "agent_start"}, {"type": "agent_end", "isTerminal": True}) == [TurnEnded("end_turn")]
 
 
 def test_an_end_before_the_prompt_was_taken_is_that_of_a_job_of_its_own() -> None:
     omp = new_omp()
     omp.prompt(Prompt(WORDS, "t1"))
-    assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": True}) == [] and omp.busy
+    assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": True}) == [] and omp.is_busy
 
 
 def test_an_end_that_was_too_long_to_be_told_whole_is_asked_about() -> None:
@@ -172,7 +172,7 @@ def test_a_retry_has_no_end_before_it() -> None:
     omp.read(answer(stopReason="error", errorMessage="503 no\nraw-http-request=/home/user/.omp/logs/1.json"))
     [event] = read(omp, {"type": "auto_retry_start", "attempt": 1, "errorMessage": "503\nraw-http-request=/x/1.json"})
     assert getattr(event, "value", None) == {"attempt": 1, "message": "503"}
-    assert omp.busy
+    assert omp.is_busy
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_what_it_sets_by_a_command_is_known() -> None:
     omp = started()
     read(omp, {"type": "config_update", "model": {"id": "otter-2", "provider": "lab"}, "thinkingLevel": "low"})
     read(omp, {"type": "available_commands_update", "commands": [{"name": "model", "source": "builtin"}, {"x": 1}]})
-    assert omp.facts == {
+    assert omp.session_layer == {
         "custom.session.cwd": "/workspace",
         "custom.session.models.current": "lab/otter-2",
         "custom.session.effort": "low",
@@ -221,7 +221,7 @@ def test_an_approval_is_tied_to_the_call_whose_arguments_it_tells() -> None:
     omp = started()
     omp.read(calls("echo one", "echo two"))
     events = read(omp, approval(2, "echo two"), approval(1, "echo one"))
-    asked = [event.questions[0] for event in events if isinstance(event, InterruptRequested)]
+    asked = [event.interrupts[0] for event in events if isinstance(event, InterruptRequested)]
     assert [question.tool_call_id for question in asked] == ["t1:c1", "t1:c0"]
     assert all(question.reason == "tool_call" for question in asked)
 
@@ -230,7 +230,7 @@ def test_two_calls_that_look_the_same_are_asked_about_in_order() -> None:
     omp = started()
     omp.read(calls("echo", "echo"))
     events = read(omp, approval(1, "echo"), approval(2, "echo"))
-    ids = [event.questions[0].tool_call_id for event in events if isinstance(event, InterruptRequested)]
+    ids = [event.interrupts[0].tool_call_id for event in events if isinstance(event, InterruptRequested)]
     assert ids == ["t1:c0", "t1:c1"]
 
 
@@ -239,7 +239,7 @@ def test_an_approval_of_an_unknown_tool_is_a_plain_confirmation() -> None:
     omp.read(calls("echo"))
     [event] = read(omp, approval(1, "x", tool="seal"))
     assert isinstance(event, InterruptRequested)
-    assert (event.questions[0].reason, event.questions[0].tool_call_id) == ("confirmation", None)
+    assert (event.interrupts[0].reason, event.interrupts[0].tool_call_id) == ("confirmation", None)
 
 
 def test_a_question_of_a_tools_is_about_no_call() -> None:
@@ -247,8 +247,8 @@ def test_a_question_of_a_tools_is_about_no_call() -> None:
     omp.read(calls("echo"))
     ask = {"type": "extension_ui_request", "id": "u1", "method": "select", "title": "Which?", "options": ["a", "b"]}
     [event] = read(omp, ask)
-    assert isinstance(event, InterruptRequested) and event.questions[0].tool_call_id is None
-    omp.answer(event.questions[0].id, Answer("x", "resolved", {"optionId": "b"}))
+    assert isinstance(event, InterruptRequested) and event.interrupts[0].tool_call_id is None
+    omp.answer(event.interrupts[0].id, Answer("x", "resolved", {"optionId": "b"}))
     assert sent(omp) == [{"type": "extension_ui_response", "id": "u1", "value": "b"}]
 
 
@@ -263,7 +263,7 @@ def test_the_intent_is_told_beside_the_arguments() -> None:
 
 def test_in_json_a_call_is_told_when_its_name_is_known() -> None:
     omp = OmpJson()
-    omp.begin(Begin("/workspace"))
+    omp.start_session(SessionStart("/workspace"))
     omp.prompt(Prompt(WORDS, "t1"))
 
     def update(kind: str, **fields: Any) -> bytes:
@@ -301,7 +301,7 @@ def test_a_subagent_is_a_lane_of_its_own() -> None:
     )
     assert words == TextMessageContent("hi", "t1:sub:Sub:m1.0", "t1:sub:Sub")
     assert isinstance(used, TokenUsage)
-    assert read(omp, inside({"type": "agent_end", "isTerminal": True})) == [] and omp.busy
+    assert read(omp, inside({"type": "agent_end", "isTerminal": True})) == [] and omp.is_busy
     assert read(omp, lifecycle("completed")) == [SubagentFinished("t1:sub:Sub")]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.events import Custom, TextMessageContent, TextMessageEnd, TokenUsage, TurnEnded, TurnFailed
 from gateway.turn import Approvals
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClawExec
 from gateway.wire.dialects.openclaw.exec import REFUSED
 from tests.wire.dialects.golden import TRANSCRIPTS
@@ -17,7 +17,7 @@ CASES = sorted(path.stem for path in (TRANSCRIPTS / "openclaw").glob("exec-*.jso
 
 def begun(approvals: Approvals = "auto") -> OpenClawExec:
     dialect = OpenClawExec()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt([{"type": "text", "text": "go"}], "k", approvals=approvals))
     return dialect
 
@@ -63,25 +63,25 @@ def test_a_failure_has_a_code(case: str, code: str) -> None:
 
 
 def test_a_run_that_took_too_long_says_so_by_its_exit() -> None:
-    [broke] = begun().closed(2, "")
+    [broke] = begun().on_process_exit(2, "")
     assert isinstance(broke, TurnFailed) and broke.code == "TURN_LIMIT"
 
 
 def test_a_run_that_was_stopped_is_cancelled() -> None:
     dialect = begun()
     assert not dialect.cancel()
-    assert dialect.closed(130, "") == [TurnEnded("cancelled")]
+    assert dialect.on_process_exit(130, "") == [TurnEnded("cancelled")]
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny"])
 def test_nothing_is_run_where_somebody_wants_to_be_asked(approvals: Approvals) -> None:
     dialect = begun(approvals)
     assert dialect.outbox == []
-    assert dialect.closed(1, "no message") == [TurnFailed(REFUSED, "CAPABILITY_ERROR")]
-    assert not dialect.busy
+    assert dialect.on_process_exit(1, "no message") == [TurnFailed(REFUSED, "CAPABILITY_ERROR")]
+    assert not dialect.is_busy
 
 
 def test_every_run_is_a_conversation_of_its_own() -> None:
     dialect = OpenClawExec()
-    dialect.begin(Begin("/workspace", "known"))
-    assert dialect.anew
+    dialect.start_session(SessionStart("/workspace", "known"))
+    assert dialect.has_lost_history

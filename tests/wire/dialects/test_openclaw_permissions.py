@@ -100,7 +100,7 @@ def test_a_form_asks_each_of_its_questions() -> None:
     live = Live().working()
     [asked] = live.event("question.requested", **FORM)
     assert isinstance(asked, InterruptRequested)
-    [question] = asked.questions
+    [question] = asked.interrupts
     assert question.reason == "input_required" and question.response_schema is not None
     fields = question.response_schema["properties"]
     assert fields["colour"]["enum"] == ["red", "blue"]
@@ -116,7 +116,7 @@ def test_a_form_that_is_not_filled_is_cancelled(payload: Any) -> None:
     live = Live().working()
     [asked] = live.event("question.requested", **FORM)
     assert isinstance(asked, InterruptRequested)
-    assert live.answer(asked.questions[0], payload) == [("question.resolve", {"id": "ask_1", "cancel": True})]
+    assert live.answer(asked.interrupts[0], payload) == [("question.resolve", {"id": "ask_1", "cancel": True})]
 
 
 @pytest.mark.parametrize("policy", ["auto", "deny"])

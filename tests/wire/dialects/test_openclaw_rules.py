@@ -21,7 +21,7 @@ from gateway.events import (
     TurnFailed,
     Warning,
 )
-from gateway.wire.dialects import Begin
+from gateway.wire.dialects import SessionStart
 from gateway.wire.dialects.openclaw import OpenClaw
 from tests.wire.dialects.openclaw_live import KEY, RUN, Live
 
@@ -30,8 +30,8 @@ from tests.wire.dialects.openclaw_live import KEY, RUN, Live
 
 def test_the_first_session_connects_and_others_do_not() -> None:
     first, second = OpenClaw(), OpenClaw()
-    first.begin(Begin("/workspace", tag="a", params={"token": "secret"}))
-    second.begin(Begin("/workspace", tag="b", params={"token": "secret", "connected": True}))
+    first.start_session(SessionStart("/workspace", tag="a", params={"token": "secret"}))
+    second.start_session(SessionStart("/workspace", tag="b", params={"token": "secret", "connected": True}))
     sent = [orjson.loads(message) for message in first.outbox]
     assert [request["method"] for request in sent] == ["connect", "sessions.create"]
     assert sent[0]["params"]["auth"] == {"token": "secret"} and "tool-events" in sent[0]["params"]["caps"]
@@ -47,7 +47,7 @@ def test_a_connection_that_was_accepted_for_another_is_as_good() -> None:
 
 def test_a_connection_that_is_refused_says_why() -> None:
     dialect = OpenClaw()
-    dialect.begin(Begin("/workspace", tag="a", params={"token": "wrong"}))
+    dialect.start_session(SessionStart("/workspace", tag="a", params={"token": "wrong"}))
     refused = {"type": "res", "id": "connect", "ok": False, "error": {"message": "token mismatch"}}
     dialect.read([orjson.dumps(refused)])
     assert dialect.failure is not None and "token mismatch" in dialect.failure.detail
@@ -67,14 +67,14 @@ def test_a_session_that_is_gone_begins_anew() -> None:
     live.answers(ok=False)
     assert live.calls() == [("sessions.create", {"cwd": "/workspace"})]
     live.answers(key=KEY)
-    assert (live.dialect.ready, live.dialect.anew, live.dialect.session_id) == (True, True, KEY)
+    assert (live.dialect.is_ready, live.dialect.has_lost_history, live.dialect.session_id) == (True, True, KEY)
 
 
 def test_a_copy_is_made_of_the_session_to_come_back_to() -> None:
     live = Live(session_id="agent:main:old", fork=True)
     assert live.calls() == [("sessions.create", {"fork": True, "parentSessionKey": "agent:main:old"})]
     live.answers(key="agent:main:copy")
-    assert (live.dialect.ready, live.dialect.session_id) == (True, "agent:main:copy")
+    assert (live.dialect.is_ready, live.dialect.session_id) == (True, "agent:main:copy")
 
 
 def test_a_session_that_cannot_be_made_says_why() -> None:
@@ -87,7 +87,7 @@ def test_what_happens_in_other_sessions_is_not_ours() -> None:
     live = Live().working()
     assert live.says("assistant", key="agent:main:other", run="r", text="hi", delta="hi") == []
     assert live.event("heartbeat", status="ok") == []
-    assert live.dialect.busy
+    assert live.dialect.is_busy
 
 
 # -- a turn
@@ -177,7 +177,7 @@ def test_after_an_abort_an_end_and_an_error_mean_nothing_more() -> None:
     assert live.calls() == [("chat.abort", {"sessionKey": KEY, "runId": RUN})]
     assert live.says("lifecycle", phase="end", aborted=True) == []
     assert live.says("lifecycle", phase="error", error="aborted") == []
-    assert live.dialect.busy
+    assert live.dialect.is_busy
 
 
 def test_an_aborted_run_is_cancelled_whatever_its_last_answer_says() -> None:
@@ -206,7 +206,7 @@ def test_another_run_of_the_session_is_told_but_ends_nothing() -> None:
         TextMessageContent("by the way")
     ]
     assert live.says("lifecycle", run="heartbeat", phase="end") == [TextMessageEnd()]
-    assert live.dialect.busy
+    assert live.dialect.is_busy
 
 
 # -- words
@@ -299,16 +299,16 @@ def test_input_includes_what_a_cache_gave_and_took() -> None:
 )
 def test_an_action_is_one_request(action: str, params: Any, request_: Any, answer: Any, value: Any) -> None:
     live = Live()
-    ticket = live.dialect.do(action, params)
+    ticket = live.dialect.start_action(action, params)
     assert live.calls() == [request_]
     live.answers(**answer)
-    assert live.dialect.replies[ticket].value == value
+    assert live.dialect.action_results[ticket].value == value
 
 
 def test_an_action_that_fails_says_why() -> None:
     live = Live()
-    ticket = live.dialect.do("set_mode", {"mode": "full"})
+    ticket = live.dialect.start_action("set_mode", {"mode": "full"})
     live.refuses("missing scope")
-    error = live.dialect.replies[ticket].error
+    error = live.dialect.action_results[ticket].error
     assert error is not None and "missing scope" in error.detail
     assert live.dialect.permission == "guarded"

@@ -66,7 +66,7 @@ def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     assert isinstance(events[-1], TurnEnded | TurnFailed)
     asked = sum(isinstance(event, InterruptRequested) for event in events)
     assert len(seen(events)) == asked + 1
-    assert not played(case).dialect.busy
+    assert not played(case).dialect.is_busy
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -129,12 +129,12 @@ def _one_by_one(case: str) -> list[Event]:
 
 def test_a_message_is_for_the_session_that_it_names() -> None:
     dialect, messages = recording("task")
-    named = {type(dialect).owner(message) for message in messages}
+    named = {type(dialect).read_owner(message) for message in messages}
     sessions = {name for name in named if name is not None and name.startswith("ses_")}
     assert len(sessions) == 2
     assert "s" in named  # the answer to the prompt
-    assert type(dialect).owner(orjson.dumps({"id": "evt_1", "type": "server.heartbeat", "properties": {}})) is None
-    assert type(dialect).owner(b"nonsense") is None
+    assert type(dialect).read_owner(orjson.dumps({"id": "evt_1", "type": "server.heartbeat", "properties": {}})) is None
+    assert type(dialect).read_owner(b"nonsense") is None
 
 
 def write() -> None:

@@ -17,7 +17,7 @@ def asked() -> tuple[Server, str]:
     server.tool("running", input={"command": "ls"})
     [event] = server.asks()
     assert isinstance(event, InterruptRequested)
-    return server, event.questions[0].id
+    return server, event.interrupts[0].id
 
 
 # -- questions
@@ -61,7 +61,7 @@ def test_a_question_shows_its_call_and_its_options() -> None:
     server.tool("running", input={"command": "ls"})
     [event] = server.asks()
     assert isinstance(event, InterruptRequested)
-    [question] = event.questions
+    [question] = event.interrupts
     assert (question.reason, question.tool_call_id, question.message) == ("tool_call", "k:prt_t", "Allow bash?\nls")
     assert question.response_schema is not None and question.metadata is not None
     assert question.response_schema["properties"]["optionId"]["enum"] == ["once", "always", "reject"]
@@ -116,7 +116,7 @@ def test_a_refusal_waits_for_the_approvals_beside_it() -> None:
     server.part("prt_u", "tool", tool="bash", callID="call_2", state={"status": "running", "input": {"command": "pwd"}})
     [event] = server.asks("per_2", call="call_2")
     assert isinstance(event, InterruptRequested)
-    second = event.questions[0].id
+    second = event.interrupts[0].id
     server.sent()
     server.dialect.answer(first, Answer(first, "resolved", {"approved": False}))
     assert server.sent() == []
@@ -158,7 +158,7 @@ def test_a_form_has_a_field_for_each_question() -> None:
     server = working()
     [event] = server.event("question.asked", id="que_1", questions=FORM)
     assert isinstance(event, InterruptRequested)
-    [question] = event.questions
+    [question] = event.interrupts
     schema = question.response_schema
     assert question.reason == "input_required" and schema is not None
     assert schema["required"] == ["q1", "q2"]
@@ -174,7 +174,7 @@ def test_a_form_that_is_not_filled_in_is_dismissed(payload: Any) -> None:
     server = working()
     [event] = server.event("question.asked", id="que_1", questions=FORM)
     assert isinstance(event, InterruptRequested)
-    question = event.questions[0].id
+    question = event.interrupts[0].id
     server.sent()
     server.dialect.answer(question, Answer(question, "resolved", payload))
     assert server.sent()[0]["path"].startswith("/question/que_1/reject?")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.events import Event, Raw, TextMessageContent, TokenUsage, TurnEnded, TurnFailed, Warning
-from gateway.wire.dialects import Begin, Dialect, Prompt
+from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.opencode import OpenCodeRun
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
@@ -40,7 +40,7 @@ SHOWN = {
 
 def begun(*, session_id: str | None = None, fork: bool = False) -> OpenCodeRun:
     dialect = OpenCodeRun()
-    dialect.begin(Begin("/workspace", session_id, fork))
+    dialect.start_session(SessionStart("/workspace", session_id, fork))
     dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k"))
     return dialect
 
@@ -58,7 +58,7 @@ def played(case: str) -> list[Event]:
     if case.startswith("cancel"):
         assert not dialect.cancel(), "it has no way of its own: it is sent a signal"
     events = [event for line in lines for event in dialect.read([line])]
-    return events + dialect.closed(*EXITS.get(case, (0, "")))
+    return events + dialect.on_process_exit(*EXITS.get(case, (0, "")))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -101,15 +101,15 @@ def test_the_session_is_known_from_its_first_line() -> None:
 
 def test_a_session_that_is_gone_is_told_as_such() -> None:
     dialect = begun(session_id="ses_gone")
-    [broke] = dialect.closed(1, "\x1b[91m\x1b[1mError: \x1b[0mSession not found\n")
+    [broke] = dialect.on_process_exit(1, "\x1b[91m\x1b[1mError: \x1b[0mSession not found\n")
     assert broke == TurnFailed("Error: Session not found", "SESSION_NOT_FOUND")
 
 
 def test_a_death_without_a_word_is_told_with_its_last_words() -> None:
     dialect = begun()
-    [broke] = dialect.closed(1, "out of memory")
+    [broke] = dialect.on_process_exit(1, "out of memory")
     assert isinstance(broke, TurnFailed) and broke.code == "AGENT_DIED" and "out of memory" in broke.message
-    assert not dialect.busy
+    assert not dialect.is_busy
 
 
 def test_a_refusal_that_nobody_gave_is_told() -> None:
@@ -125,12 +125,12 @@ def test_a_signal_that_was_asked_for_is_a_cancelled_turn() -> None:
 def test_an_error_beats_the_exit_code() -> None:
     dialect, lines = recording("error")
     dialect.read(lines)
-    assert dialect.closed(0, "") == [TurnFailed("the script wants status 400", "MODEL_ERROR")]
+    assert dialect.on_process_exit(0, "") == [TurnFailed("the script wants status 400", "MODEL_ERROR")]
 
 
 def test_usage_is_of_the_model_that_was_asked_for() -> None:
     dialect = OpenCodeRun()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k", model="lab/fake/model"))
     used = [event for event in dialect.read(recording("text")[1]) if isinstance(event, TokenUsage)]
     assert used == [TokenUsage("lab", "fake/model", 11, 20, 31)]

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from gateway.events import TurnFailed, Warning
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from tests.wire.dialects.opencode_server import SESSION, Json, Server, begun, heard, idle, last, working
 
 ASK: Json = {"permission": "bash", "pattern": "*", "action": "ask"}
@@ -16,54 +16,54 @@ ASK: Json = {"permission": "bash", "pattern": "*", "action": "ask"}
 
 
 def test_a_new_session_is_made_with_the_rules_of_the_definition() -> None:
-    dialect = begun(Begin("/work space", directories=("/data/",), params={"permission": [ASK, {"nonsense": 1}]}))
+    dialect = begun(SessionStart("/work space", directories=("/data/",), params={"permission": [ASK, {"nonsense": 1}]}))
     entered = {"permission": "external_directory", "pattern": "/data/*", "action": "allow"}
     path = "/session?directory=%2Fwork%20space"
     assert last(dialect) == {"method": "POST", "path": path, "body": {"permission": [ASK, entered]}}
-    before = dialect.ready
+    before = dialect.is_ready
     heard(dialect, {"id": SESSION, "version": "1.18.33", "permission": [ASK, entered]})
-    assert (before, dialect.ready, dialect.session_id) == (False, True, SESSION)
+    assert (before, dialect.is_ready, dialect.session_id) == (False, True, SESSION)
     assert dialect.handshake_layer == {"identity.version": "1.18.33"}
 
 
 def test_a_session_comes_back() -> None:
-    dialect = begun(Begin("/w", SESSION))
+    dialect = begun(SessionStart("/w", SESSION))
     assert last(dialect)["method"] == "GET"
     heard(dialect, {"id": SESSION})
-    assert dialect.ready and not dialect.anew and dialect.session_id == SESSION
+    assert dialect.is_ready and not dialect.has_lost_history and dialect.session_id == SESSION
 
 
 def test_a_session_from_elsewhere_is_given_the_rules_it_lacks() -> None:
-    dialect = begun(Begin("/w", SESSION, params={"permission": [ASK]}))
+    dialect = begun(SessionStart("/w", SESSION, params={"permission": [ASK]}))
     heard(dialect, {"id": SESSION})
-    assert not dialect.ready
+    assert not dialect.is_ready
     path = f"/session/{SESSION}?directory=%2Fw"
     assert last(dialect) == {"method": "PATCH", "path": path, "body": {"permission": [ASK]}}
     heard(dialect, {"id": SESSION, "permission": [ASK]})
-    assert dialect.ready
+    assert dialect.is_ready
 
 
 def test_a_session_that_does_not_take_its_rules_is_not_worked_in() -> None:
-    dialect = begun(Begin("/w", SESSION, params={"permission": [ASK]}))
+    dialect = begun(SessionStart("/w", SESSION, params={"permission": [ASK]}))
     heard(dialect, {"id": SESSION})
     heard(dialect, {"name": "BadRequest", "data": {"message": "no such action"}}, 400)
-    assert not dialect.ready
+    assert not dialect.is_ready
     assert dialect.failure is not None and "no such action" in dialect.failure.detail
 
 
 @pytest.mark.parametrize("session_id", ["ses_gone", "never-opencodes"])
 def test_a_session_that_is_gone_is_replaced_by_a_new_one(session_id: str) -> None:
-    dialect = begun(Begin("/w", session_id))
+    dialect = begun(SessionStart("/w", session_id))
     if last(dialect)["method"] == "GET":
         heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
     assert last(dialect)["method"] == "POST"
     heard(dialect, {"id": "ses_new"})
-    assert dialect.ready and dialect.anew and dialect.session_id == "ses_new"
+    assert dialect.is_ready and dialect.has_lost_history and dialect.session_id == "ses_new"
 
 
 @pytest.mark.parametrize("session_id", ["ses_gone", "never-opencodes"])
 def test_a_copy_of_a_session_that_is_gone_cannot_be_had(session_id: str) -> None:
-    dialect = begun(Begin("/w", session_id, fork=True))
+    dialect = begun(SessionStart("/w", session_id, fork=True))
     if dialect.outbox:
         assert last(dialect)["path"] == f"/session/{session_id}/fork?directory=%2Fw"
         heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
@@ -71,13 +71,13 @@ def test_a_copy_of_a_session_that_is_gone_cannot_be_had(session_id: str) -> None
 
 
 def test_a_copy_has_an_id_of_its_own() -> None:
-    dialect = begun(Begin("/w", SESSION, fork=True))
+    dialect = begun(SessionStart("/w", SESSION, fork=True))
     heard(dialect, {"id": "ses_copy"})
-    assert dialect.ready and dialect.session_id == "ses_copy" and not dialect.anew
+    assert dialect.is_ready and dialect.session_id == "ses_copy" and not dialect.has_lost_history
 
 
 def test_no_connection_is_a_failure_with_its_reason() -> None:
-    dialect = begun(Begin("/w"))
+    dialect = begun(SessionStart("/w"))
     call = orjson.loads(dialect.outbox[-1])
     dialect.read([orjson.dumps({"id": call["id"], "status": 0, "error": "ConnectError: refused"})])
     assert dialect.failure is not None and "ConnectError: refused" in dialect.failure.detail
@@ -86,7 +86,7 @@ def test_no_connection_is_a_failure_with_its_reason() -> None:
 def test_mcp_servers_are_added_one_after_the_other_and_a_bad_one_is_told() -> None:
     local = {"name": "a", "command": "prog", "args": ["-x"], "env": [{"name": "K", "value": "v"}]}
     remote = {"name": "b", "type": "http", "url": "http://h", "headers": []}
-    dialect = begun(Begin("/w", mcp_servers=(local, remote)))
+    dialect = begun(SessionStart("/w", mcp_servers=(local, remote)))
     config: Json = {"type": "local", "command": ["prog", "-x"], "environment": {"K": "v"}}
     assert last(dialect)["body"] == {"name": "a", "config": config}
     assert heard(dialect, {"a": {"status": "connected"}}) == []
@@ -100,7 +100,7 @@ def test_mcp_servers_are_added_one_after_the_other_and_a_bad_one_is_told() -> No
 
 
 def test_a_prompt_carries_what_the_run_wishes_for() -> None:
-    dialect = begun(Begin("/w", params={"system": "Be brief."}))
+    dialect = begun(SessionStart("/w", params={"system": "Be brief."}))
     heard(dialect, {"id": SESSION})
     blocks = (
         {"type": "text", "text": "look"},
@@ -131,7 +131,7 @@ def test_a_prompt_that_is_not_taken_fails_the_turn(status: int, code: str) -> No
     server = Server()
     [broke] = server.answer({"name": "BadRequest", "data": {"message": "not so"}}, status)
     assert isinstance(broke, TurnFailed) and broke.code == code and "not so" in broke.message
-    assert not server.dialect.busy
+    assert not server.dialect.is_busy
 
 
 # -- between turns
@@ -139,7 +139,7 @@ def test_a_prompt_that_is_not_taken_fails_the_turn(status: int, code: str) -> No
 
 def test_models_are_listed_without_their_keys() -> None:
     dialect = idle()
-    ticket = dialect.do("models")
+    ticket = dialect.start_action("models")
     model = {
         "name": "Scripted",
         "capabilities": {"reasoning": True, "toolcall": True, "input": {"image": True, "pdf": False}},
@@ -152,7 +152,7 @@ def test_models_are_listed_without_their_keys() -> None:
     free = {"name": "Free", "cost": {"input": 0, "output": 0}, "status": "deprecated"}
     provider = {"id": "p", "options": {"apiKey": "sk-secret"}, "models": {"m": model, "free": free}}
     heard(dialect, {"providers": [provider], "default": {"p": "m"}})
-    listed = dialect.replies[ticket].value
+    listed = dialect.action_results[ticket].value
     assert "sk-secret" not in str(listed)
     assert listed == [
         {
@@ -175,38 +175,38 @@ def test_models_are_listed_without_their_keys() -> None:
 
 def test_a_session_is_copied_and_deleted() -> None:
     dialect = idle()
-    ticket = dialect.do("fork")
+    ticket = dialect.start_action("fork")
     heard(dialect, {"id": "ses_copy"})
-    assert dialect.replies[ticket].value == "ses_copy"
-    ticket = dialect.do("delete", {"sessionId": "ses_copy"})
+    assert dialect.action_results[ticket].value == "ses_copy"
+    ticket = dialect.start_action("delete", {"sessionId": "ses_copy"})
     assert last(dialect)["method"] == "DELETE" and "/ses_copy?" in last(dialect)["path"]
     heard(dialect, True)
-    assert dialect.replies[ticket].error is None
+    assert dialect.action_results[ticket].error is None
 
 
 def test_what_cannot_be_done_is_told_with_its_reason() -> None:
     dialect = idle()
-    ticket = dialect.do("delete")
+    ticket = dialect.start_action("delete")
     heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
-    error = dialect.replies[ticket].error
+    error = dialect.action_results[ticket].error
     assert error is not None and error.code == "SESSION_NOT_FOUND"
 
 
 @pytest.mark.parametrize("action", ["set_model", "set_mode"])
 def test_the_model_and_the_mode_go_with_the_next_prompt(action: str) -> None:
     dialect = idle()
-    ticket = dialect.do(action, {"model": "p/m", "mode": "plan"})
-    assert dialect.replies[ticket].error is None and dialect.outbox == []
+    ticket = dialect.start_action(action, {"model": "p/m", "mode": "plan"})
+    assert dialect.action_results[ticket].error is None and dialect.outbox == []
 
 
 def test_a_new_process_is_begun_with_nothing_of_the_one_before() -> None:
     server = working()
-    stale = server.dialect.do("models")
-    server.dialect.closed(1, "")
-    server.dialect.begin(Begin("/workspace", SESSION, tag="s"))
+    stale = server.dialect.start_action("models")
+    server.dialect.on_process_exit(1, "")
+    server.dialect.start_session(SessionStart("/workspace", SESSION, tag="s"))
     assert server.read({"id": stale, "status": 200, "body": []}) == []
-    assert stale not in server.dialect.replies
-    assert not server.dialect.busy and not server.dialect.ready
+    assert stale not in server.dialect.action_results
+    assert not server.dialect.is_busy and not server.dialect.is_ready
 
 
 def test_the_session_knows_its_title_and_its_model_between_turns() -> None:
@@ -214,7 +214,7 @@ def test_the_session_knows_its_title_and_its_model_between_turns() -> None:
     info = {"id": SESSION, "title": "A talk", "agent": "plan", "model": {"id": "m", "providerID": "p"}}
     told = {"id": "evt_1", "type": "session.updated", "properties": {"sessionID": SESSION, "info": info}}
     assert dialect.read([orjson.dumps(told)]) == []
-    assert dialect.facts == {
+    assert dialect.session_layer == {
         "custom.session.cwd": "/w",
         "custom.session.info.title": "A talk",
         "custom.session.modes.current": "plan",

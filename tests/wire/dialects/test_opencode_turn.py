@@ -29,7 +29,7 @@ def test_the_end_of_the_turn_before_does_not_end_this_one() -> None:
     server = Server()
     assert server.idle() == []
     assert server.event("session.error", error={"name": "UnknownError", "data": {"message": "old"}}) == []
-    assert server.dialect.busy
+    assert server.dialect.is_busy
     server.busy()
     server.writes()
     assert server.done() == []
@@ -44,7 +44,7 @@ def test_a_message_of_the_turn_before_is_no_word_of_this_one() -> None:
     assert server.writes() == []
     assert server.part("prt_9", "text", text="late") == []
     assert server.idle() == []
-    assert server.dialect.busy
+    assert server.dialect.is_busy
 
 
 def test_a_turn_ends_when_its_last_message_is_complete() -> None:
@@ -196,7 +196,7 @@ def test_another_sessions_events_are_not_read() -> None:
     assert server.writes("msg_x", "ses_other") == []
     assert server.part("prt_x", "text", "msg_x", "ses_other", text="not ours") == []
     assert server.idle("ses_other") == []
-    assert server.dialect.busy
+    assert server.dialect.is_busy
 
 
 # -- subagents
@@ -228,7 +228,7 @@ def test_a_subagents_words_are_its_own_and_its_end_is_not_the_turns() -> None:
     assert isinstance(said, TextMessageContent) and said.subagent == "k:ses_c"
     server.done("msg_c", "ses_c")
     assert server.idle("ses_c") == [SubagentFinished("k:ses_c")]
-    assert server.dialect.busy
+    assert server.dialect.is_busy
 
 
 def test_a_subagent_that_speaks_before_its_call_names_it_is_begun_by_its_word() -> None:

@@ -55,7 +55,7 @@ def test_every_run_is_a_stream_that_the_official_client_takes(name: str) -> None
 
 @every
 def test_the_turn_ends_by_the_agents_own_word(name: str) -> None:
-    assert played(name).dialect.busy is (name in DIED)
+    assert played(name).dialect.is_busy is (name in DIED)
 
 
 @every

@@ -44,7 +44,7 @@ def asked(*requests: Json, **prompt: Any) -> tuple[Any, list[Event]]:
 
 
 def question(events: list[Event]) -> Interrupt:
-    [found] = [one for event in events if isinstance(event, InterruptRequested) for one in event.questions]
+    [found] = [one for event in events if isinstance(event, InterruptRequested) for one in event.interrupts]
     return found
 
 

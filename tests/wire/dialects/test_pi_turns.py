@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult, TurnEnded, TurnFailed
-from gateway.wire.dialects import Begin, Prompt
+from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import PiJson, PiRpc
 from tests.wire.dialects.pi_replay import STATE, Json, line, opened, reply, sent
 
@@ -51,14 +51,14 @@ def read(pi: PiRpc, *messages: Json) -> list[Event]:
 
 def test_a_session_is_open_when_its_state_is_known() -> None:
     pi = PiRpc()
-    pi.begin(Begin("/workspace", tag="s7"))
+    pi.start_session(SessionStart("/workspace", tag="s7"))
     [command] = sent(pi)
     assert command == {"id": "s7-1", "type": "get_state"}
-    before = pi.ready
+    before = pi.is_ready
     pi.read([reply(command, {**STATE, "sessionFile": "/home/user/secret.jsonl"})])
-    assert (before, pi.ready) == (False, True)
-    assert pi.session_id == STATE["sessionId"] and not pi.anew
-    assert pi.facts == {
+    assert (before, pi.is_ready) == (False, True)
+    assert pi.session_id == STATE["sessionId"] and not pi.has_lost_history
+    assert pi.session_layer == {
         "custom.session.cwd": "/workspace",
         "custom.session.models.current": "lab/fake-model",
         "custom.session.effort": "high",
@@ -67,21 +67,21 @@ def test_a_session_is_open_when_its_state_is_known() -> None:
 
 def test_nobody_signed_in_is_no_model() -> None:
     pi = new_pi(model={"id": "unknown", "provider": "unknown"})
-    assert "custom.session.models.current" not in pi.facts
+    assert "custom.session.models.current" not in pi.session_layer
 
 
 def test_an_agent_that_does_not_tell_its_state_is_never_ready() -> None:
     pi = PiRpc()
-    pi.begin(Begin("/workspace"))
+    pi.start_session(SessionStart("/workspace"))
     [command] = sent(pi)
     pi.read([reply(command, success=False, error="what?")])
-    assert not pi.ready and pi.failure is not None and "what?" in pi.failure.detail
+    assert not pi.is_ready and pi.failure is not None and "what?" in pi.failure.detail
 
 
 def test_another_session_than_the_one_that_was_to_come_back_knows_nothing() -> None:
-    assert opened(PiRpc(), Begin("/workspace", "gone")).anew
-    assert not opened(PiRpc(), Begin("/workspace", str(STATE["sessionId"]))).anew
-    assert not opened(PiRpc(), Begin("/workspace", "mother", fork=True)).anew
+    assert opened(PiRpc(), SessionStart("/workspace", "gone")).has_lost_history
+    assert not opened(PiRpc(), SessionStart("/workspace", str(STATE["sessionId"]))).has_lost_history
+    assert not opened(PiRpc(), SessionStart("/workspace", "mother", fork=True)).has_lost_history
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_another_session_than_the_one_that_was_to_come_back_knows_nothing() -> N
 )
 def test_an_agent_that_does_not_start_says_why_on_stderr(code: int, stderr: str, told: str) -> None:
     pi = PiRpc()
-    pi.begin(Begin("/workspace", "x"))
-    assert pi.closed(code, stderr) == []
+    pi.start_session(SessionStart("/workspace", "x"))
+    assert pi.on_process_exit(code, stderr) == []
     assert pi.failure is not None and pi.failure.code == told
     assert "\x1b" not in pi.failure.detail and "/home/user" not in pi.failure.detail
     assert not pi.failure.detail.startswith(("error", " "))
@@ -104,8 +104,8 @@ def test_an_agent_that_does_not_start_says_why_on_stderr(code: int, stderr: str,
 
 def test_other_last_words_are_the_drivers_to_tell() -> None:
     pi = PiRpc()
-    pi.begin(Begin("/workspace"))
-    assert pi.closed(1, "Segmentation fault") == [] and pi.failure is None
+    pi.start_session(SessionStart("/workspace"))
+    assert pi.on_process_exit(1, "Segmentation fault") == [] and pi.failure is None
 
 
 # -- before the prompt
@@ -134,7 +134,10 @@ def test_model_and_level_are_set_one_after_the_other_before_the_prompt() -> None
     pi.read([line({"type": "thinking_level_changed", "level": "high"}), reply(command)])
     [command] = sent(pi)
     assert command["type"] == "prompt"
-    assert (pi.facts["custom.session.models.current"], pi.facts["custom.session.effort"]) == ("lab/otter-2", "high")
+    assert (pi.session_layer["custom.session.models.current"], pi.session_layer["custom.session.effort"]) == (
+        "lab/otter-2",
+        "high",
+    )
 
 
 def test_a_model_that_is_set_already_is_not_set_again() -> None:
@@ -159,7 +162,7 @@ def test_a_model_that_is_not_offered_fails_the_turn(listed: Json, code: str) -> 
     [command] = sent(pi)
     [event] = pi.read([reply(command, listed)])
     assert isinstance(event, TurnFailed) and event.code == code
-    assert not pi.busy and sent(pi) == []
+    assert not pi.is_busy and sent(pi) == []
 
 
 def test_a_level_that_is_not_taken_fails_the_turn() -> None:
@@ -167,7 +170,7 @@ def test_a_level_that_is_not_taken_fails_the_turn() -> None:
     pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
     [command] = sent(pi)
     assert pi.read([reply(command, success=False, error="no")]) == [TurnFailed("no", "AGENT_ERROR")]
-    assert not pi.busy and sent(pi) == []
+    assert not pi.is_busy and sent(pi) == []
 
 
 def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_agents_words() -> None:
@@ -177,22 +180,22 @@ def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_agents_words() -> No
     words = "No API key found for the selected model.\n\nUse /login. See:\n  /opt/pi/docs/providers.md\n  /opt/pi/x.md"
     [event] = pi.read([reply(command, success=False, error=words)])
     assert event == TurnFailed("No API key found for the selected model.\n\nUse /login.", "AUTH_REQUIRED")
-    assert not pi.busy
+    assert not pi.is_busy
 
 
 def test_without_its_gate_an_agent_is_given_no_prompt() -> None:
-    pi = opened(PiRpc(), Begin("/workspace", params={"gate": True}))
+    pi = opened(PiRpc(), SessionStart("/workspace", params={"gate": True}))
     pi.prompt(Prompt(WORDS, "t1"))
     [command] = sent(pi)
     assert command["type"] == "get_state", "any question will do: its answer is the moment to say so"
     [event] = pi.read([reply(command, STATE)])
-    assert isinstance(event, TurnFailed) and "gate" in event.message and not pi.busy
+    assert isinstance(event, TurnFailed) and "gate" in event.message and not pi.is_busy
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny", "auto"])
 def test_with_its_gate_or_with_no_need_for_it_it_is(approvals: Any) -> None:
     pi = PiRpc()
-    pi.begin(Begin("/workspace", params={"gate": True}))
+    pi.start_session(SessionStart("/workspace", params={"gate": True}))
     if approvals != "auto":
         assert pi.read([line(GATE)]) == []
     [command] = sent(pi)
@@ -209,7 +212,7 @@ def test_what_settles_is_over() -> None:
     assert read(pi, {"type": "agent_end", "messages": [], "willRetry": False}) == []
     assert sent(pi) == [], "there is no need to ask"
     assert read(pi, {"type": "agent_settled", "aborted": False}) == [TurnEnded("end_turn")]
-    assert not pi.busy
+    assert not pi.is_busy
 
 
 def test_before_that_word_was_known_the_agent_is_asked_whether_it_is_idle() -> None:
@@ -219,7 +222,7 @@ def test_before_that_word_was_known_the_agent_is_asked_whether_it_is_idle() -> N
     assert sent(pi) == [], "it runs: its end will be told"
     read(pi, {"type": "agent_end", "messages": []})
     [command] = sent(pi)
-    assert command["type"] == "get_state" and pi.busy
+    assert command["type"] == "get_state" and pi.is_busy
     assert pi.read([reply(command, {**STATE, "isStreaming": True})]) == []
     [command] = sent(pi)
     assert pi.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
@@ -234,7 +237,7 @@ def test_an_end_that_is_followed_by_a_retry_is_none() -> None:
         pi, {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "503 no"}
     )
     assert retry == Custom("pi.retry", {"attempt": 1, "maxAttempts": 3, "delayMs": 2000, "message": "503 no"})
-    assert pi.read([reply(command, STATE)]) == [] and pi.busy
+    assert pi.read([reply(command, STATE)]) == [] and pi.is_busy
     read(pi, {"type": "agent_start"})
     pi.read(answer(stopReason="error", errorMessage="503 no"))
     read(pi, {"type": "agent_end", "messages": []}, {"type": "auto_retry_end", "success": False})
@@ -262,7 +265,7 @@ def test_a_compaction_that_tries_again_is_no_end() -> None:
     read(pi, {"type": "agent_end", "messages": []}, {"type": "compaction_start", "reason": "overflow"})
     sent(pi)
     read(pi, {"type": "compaction_end", "reason": "overflow", "result": {}, "willRetry": True})
-    assert sent(pi) == [] and pi.busy
+    assert sent(pi) == [] and pi.is_busy
 
 
 def test_a_prompt_that_a_command_has_dealt_with_is_over() -> None:
@@ -289,15 +292,15 @@ def test_an_answer_of_the_turn_before_does_not_end_this_one() -> None:
     pi.read([reply(command, STATE)])
     pi.prompt(Prompt(WORDS, "t2"))
     [command] = sent(pi)
-    assert pi.read([reply(late, STATE)]) == [] and pi.busy
+    assert pi.read([reply(late, STATE)]) == [] and pi.is_busy
     pi.read([reply(command, {"disposition": "started"})])
-    assert pi.busy
+    assert pi.is_busy
 
 
 def test_what_settles_before_the_prompt_was_taken_is_something_else() -> None:
     pi = new_pi()
     pi.prompt(Prompt(WORDS, "t1"))
-    assert read(pi, {"type": "agent_settled", "aborted": False}) == [] and pi.busy
+    assert read(pi, {"type": "agent_settled", "aborted": False}) == [] and pi.is_busy
 
 
 def test_a_job_between_turns_is_told_and_ends_nothing() -> None:
@@ -402,23 +405,23 @@ def test_a_prompt_that_is_stopped_before_it_was_taken_is_stopped_then() -> None:
 
 def test_a_process_that_dies_of_a_signal_was_cancelled_if_it_was_told_to_stop() -> None:
     pi = PiJson()
-    pi.begin(Begin("/workspace"))
+    pi.start_session(SessionStart("/workspace"))
     pi.prompt(Prompt(WORDS, "t1"))
     assert pi.cancel() is False, "it has no word for it: the driver sends a signal"
-    assert pi.closed(143, "") == [TurnEnded("cancelled")]
+    assert pi.on_process_exit(143, "") == [TurnEnded("cancelled")]
 
 
 def test_a_process_that_just_dies_is_the_drivers_to_tell() -> None:
     pi = started()
-    assert pi.closed(-9, "") == [] and pi.busy
+    assert pi.on_process_exit(-9, "") == [] and pi.is_busy
 
 
 def test_a_lost_session_is_told_when_the_turn_begins() -> None:
     pi = PiJson()
-    pi.begin(Begin("/workspace", "x"))
+    pi.start_session(SessionStart("/workspace", "x"))
     pi.prompt(Prompt(WORDS, "t1"))
-    [event] = pi.closed(1, "No session found matching 'x'")
-    assert isinstance(event, TurnFailed) and event.code == "SESSION_NOT_FOUND" and not pi.busy
+    [event] = pi.on_process_exit(1, "No session found matching 'x'")
+    assert isinstance(event, TurnFailed) and event.code == "SESSION_NOT_FOUND" and not pi.is_busy
 
 
 # -- beside it
@@ -426,10 +429,10 @@ def test_a_lost_session_is_told_when_the_turn_begins() -> None:
 
 def test_models_are_listed_by_the_names_that_are_wished_for() -> None:
     pi = new_pi()
-    ticket = pi.do("models")
+    ticket = pi.start_action("models")
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
-    assert pi.replies[ticket].value == [
+    assert pi.action_results[ticket].value == [
         {"id": "lab/otter-2", "name": "Otter", "provider": "lab", "thinking": True, "image_input": True},
         {"id": "router/a/b", "provider": "router", "context": 9, "price": {"input": 1, "output": 2.5}},
     ]
@@ -437,21 +440,25 @@ def test_models_are_listed_by_the_names_that_are_wished_for() -> None:
 
 def test_a_model_is_set_between_turns() -> None:
     pi = new_pi()
-    ticket = pi.do("set_model", {"model": "router/a/b"})
+    ticket = pi.start_action("set_model", {"model": "router/a/b"})
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
     [command] = sent(pi)
     pi.read([reply(command, MODELS["models"][1])])
-    assert pi.replies[ticket].value == "router/a/b"
+    assert pi.action_results[ticket].value == "router/a/b"
 
 
 def test_a_model_that_is_not_there_cannot_be_set() -> None:
     pi = new_pi()
-    tickets = [pi.do("set_model", {"model": "seal"}), pi.do("models"), pi.do("set_model", {"model": "lab/otter-2"})]
+    tickets = [
+        pi.start_action("set_model", {"model": "seal"}),
+        pi.start_action("models"),
+        pi.start_action("set_model", {"model": "lab/otter-2"}),
+    ]
     for command in sent(pi):
         good = command["id"].endswith("2")
         pi.read([reply(command, MODELS) if good else reply(command, success=False, error="busy")])
-    told = [pi.replies[ticket].error for ticket in tickets]
+    told = [pi.action_results[ticket].error for ticket in tickets]
     assert [error.code for error in told if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR", "AGENT_ERROR"]
 
 

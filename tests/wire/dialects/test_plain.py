@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import AguiEvent, Raw, TextMessageContent, TurnEnded, TurnFailed
-from gateway.wire.dialects import DIALECTS, Begin, Dialect, Prompt
+from gateway.wire.dialects import DIALECTS, Dialect, Prompt, SessionStart
 from tests.wire.dialects.replay import Recording, heard, seen
 
 STORY: list[dict[str, Any]] = [
@@ -29,7 +29,7 @@ STORY: list[dict[str, Any]] = [
 
 def begun(name: str) -> Dialect:
     dialect = DIALECTS[name]()
-    dialect.begin(Begin("/workspace"))
+    dialect.start_session(SessionStart("/workspace"))
     dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k"))
     return dialect
 
@@ -81,5 +81,5 @@ def test_a_line_that_is_no_event_is_text_or_raw_and_an_error_ends_the_turn() -> 
     assert begun("ag-ui").read([b"[1]"]) == [Raw([1], "ag-ui")]
     failed = begun("ag-ui")
     assert failed.read([b'{"type":"RUN_ERROR","message":"no key"}']) == [TurnFailed("no key")]
-    assert not failed.busy
+    assert not failed.is_busy
     assert failed.read([b'{"type":"CUSTOM"}']) == [Raw({"type": "CUSTOM"}, "ag-ui")]

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from gateway.events import Event, TurnEnded, TurnFailed, UserMessageAccepted, Warning
-from gateway.wire.dialects import DIALECTS
-from gateway.wire.dialects.claude.stream import ClaudeDialect
+from gateway.wire.dialects import DIALECTS, Prompt
+from gateway.wire.dialects.claude import ClaudeDialect
 from gateway.wire.dialects.pi import OmpRpc
 from tests.wire.dialects import codex_replay, copilot_server, opencode_server
-from tests.wire.dialects.claude_conversation import failed, prompted, result, told
+from tests.wire.dialects.claude_conversation import failed, prompted, result
+from tests.wire.dialects.claude_conversation import read as read_lines
 from tests.wire.dialects.claude_replay import sent as claude_sent
 from tests.wire.dialects.pi_replay import reply, sent
 from tests.wire.dialects.test_omp import started as omp_started
@@ -22,7 +23,7 @@ Json = dict[str, Any]
 
 
 def test_just_these_take_words_for_a_turn_under_way() -> None:
-    steered = {name for name, dialect in DIALECTS.items() if dialect.steers}
+    steered = {name for name, dialect in DIALECTS.items() if dialect.can_steer}
     assert steered == {"claude", "codex", "copilot", "opencode", "pi", "omp"}
 
 
@@ -38,44 +39,44 @@ def steered() -> tuple[ClaudeDialect, str, str]:
     dialect = prompted()
     assert not dialect.steer("m1", "mind the gap"), "it has not said where the prompt stands: an old version, perhaps"
     assert claude_sent(dialect) == []
-    told(dialect, moved(dialect._uuid, "started"))
+    read_lines(dialect, moved(dialect._prompt_uuid, "started"))
     assert dialect.steer("m1", "mind the gap")
     [line] = claude_sent(dialect)
     assert line["message"]["content"] == [{"type": "text", "text": "mind the gap"}]
-    assert told(dialect, moved(line["uuid"], "queued")) == []
-    return dialect, dialect._uuid, line["uuid"]
+    assert read_lines(dialect, moved(line["uuid"], "queued")) == []
+    return dialect, dialect._prompt_uuid, line["uuid"]
 
 
 def test_claude_folds_them_in_and_the_result_answers_both() -> None:
     dialect, prompt, words = steered()
-    assert told(dialect, moved(words, "started")) == [WORDS]
-    assert told(dialect, moved(words, "completed")) == []
-    assert told(dialect, result(user_message_uuids=[prompt, words])) == [TurnEnded()]
+    assert read_lines(dialect, moved(words, "started")) == [WORDS]
+    assert read_lines(dialect, moved(words, "completed")) == []
+    assert read_lines(dialect, result(user_message_uuids=[prompt, words])) == [TurnEnded()]
 
 
 def test_claude_begins_a_turn_of_their_own_and_ours_goes_on_with_it() -> None:
     dialect, prompt, words = steered()
-    assert told(dialect, result(user_message_uuids=[prompt])) == []
-    assert dialect.busy
+    assert read_lines(dialect, result(user_message_uuids=[prompt])) == []
+    assert dialect.is_busy
     idle = {"type": "system", "subtype": "session_state_changed", "state": "idle"}
-    assert told(dialect, idle) == [], "the words may still be on their way"
-    assert told(dialect, moved(words, "started")) == [WORDS]
-    assert told(dialect, result(user_message_uuids=[words])) == [TurnEnded()]
+    assert read_lines(dialect, idle) == [], "the words may still be on their way"
+    assert read_lines(dialect, moved(words, "started")) == [WORDS]
+    assert read_lines(dialect, result(user_message_uuids=[words])) == [TurnEnded()]
 
 
 def test_a_failure_that_claude_goes_on_after_is_a_warning() -> None:
     dialect, prompt, words = steered()
-    [warned] = told(dialect, failed(user_message_uuids=[prompt], result="no such model"))
+    [warned] = read_lines(dialect, failed(user_message_uuids=[prompt], result="no such model"))
     assert isinstance(warned, Warning) and warned.message == "no such model"
-    told(dialect, moved(words, "started"))
-    [broke] = told(dialect, failed(user_message_uuids=[words], result="again"))
+    read_lines(dialect, moved(words, "started"))
+    [broke] = read_lines(dialect, failed(user_message_uuids=[words], result="again"))
     assert isinstance(broke, TurnFailed) and broke.message == "again"
 
 
 def test_words_that_claude_drops_are_not_heard() -> None:
     dialect, prompt, words = steered()
-    assert told(dialect, result(user_message_uuids=[prompt])) == []
-    assert told(dialect, moved(words, "discarded")) == [TurnEnded()]
+    assert read_lines(dialect, result(user_message_uuids=[prompt])) == []
+    assert read_lines(dialect, moved(words, "discarded")) == [TurnEnded()]
 
 
 def test_a_cancelled_turn_of_claudes_takes_its_queue_along() -> None:
@@ -83,9 +84,9 @@ def test_a_cancelled_turn_of_claudes_takes_its_queue_along() -> None:
     dialect.cancel()
     [request] = claude_sent(dialect)
     assert request["request"]["cancel_queued"] is True
-    assert told(dialect, moved(words, "cancelled")) == []
+    assert read_lines(dialect, moved(words, "cancelled")) == []
     aborted = failed(user_message_uuids=[prompt], terminal_reason="aborted_streaming")
-    assert told(dialect, aborted) == [TurnEnded("cancelled")]
+    assert read_lines(dialect, aborted) == [TurnEnded("cancelled")]
 
 
 # -- Codex
@@ -93,21 +94,21 @@ def test_a_cancelled_turn_of_claudes_takes_its_queue_along() -> None:
 
 def test_codex_gives_the_words_back_when_it_has_taken_them_up() -> None:
     dialect = codex_replay.prompted()
-    codex_replay.hear(dialect, "turn/started", turn={"id": "turn"})
+    codex_replay.notify(dialect, "turn/started", turn={"id": "turn"})
     assert dialect.steer("m1", "mind the gap")
     request = codex_replay.sent(dialect)[-1]
     assert request["method"] == "turn/steer"
     name = request["params"]["clientUserMessageId"]
     message = {"type": "userMessage", "id": "i1", "clientId": name, "content": []}
-    assert codex_replay.hear(dialect, "item/started", item=message) == [WORDS]
-    assert codex_replay.hear(dialect, "item/completed", item=message) == []
-    assert codex_replay.hear(dialect, "item/started", item=message) == [], "once"
+    assert codex_replay.notify(dialect, "item/started", item=message) == [WORDS]
+    assert codex_replay.notify(dialect, "item/completed", item=message) == []
+    assert codex_replay.notify(dialect, "item/started", item=message) == [], "once"
 
 
 def test_words_before_codex_has_begun_the_turn_are_not_sent() -> None:
-    dialect = codex_replay.prompted()
+    dialect = codex_replay.ready()
+    dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
     codex_replay.sent(dialect)
-    dialect.running = False
     assert not dialect.steer("m1", "mind the gap")
     assert codex_replay.sent(dialect) == []
 
@@ -142,7 +143,7 @@ def test_what_pi_still_holds_at_the_end_is_taken_out_of_its_queue(back: list[str
     [clear] = sent(pi)
     assert clear["type"] == "clear_queue"
     assert pi.read([reply(clear, {"steering": back, "followUp": []})]) == [*heard, TurnEnded()]
-    assert pi.ready
+    assert pi.is_ready
 
 
 def test_a_pi_that_cannot_give_them_back_is_replaced() -> None:
@@ -151,7 +152,7 @@ def test_a_pi_that_cannot_give_them_back_is_replaced() -> None:
     pi.read([reply(sent(pi)[0])])
     read(pi, {"type": "agent_end"}, {"type": "agent_settled"})
     assert pi.read([reply(sent(pi)[0], success=False, error="Unknown command")]) == [TurnEnded()]
-    assert not pi.ready
+    assert not pi.is_ready
 
 
 def test_a_command_is_no_message() -> None:

@@ -2,7 +2,7 @@
 
 import { fill, h, icon } from "../../lib/dom.js";
 import { Markdown } from "../../render/markdown.js";
-import { contentParts } from "../../render/parts.js";
+import { contentParts } from "../../render/content.js";
 import { Tree } from "../../render/tree.js";
 import { output } from "./output.js";
 

@@ -2,7 +2,7 @@
 
 import { fill, h } from "../../lib/dom.js";
 import { Markdown } from "../../render/markdown.js";
-import { contentParts } from "../../render/parts.js";
+import { contentParts } from "../../render/content.js";
 
 const WHO = { user: "You", system: "System", developer: "Developer" };
 

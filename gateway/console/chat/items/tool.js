@@ -2,8 +2,8 @@
 
 import { fill, h, icon } from "../../lib/dom.js";
 import { diffView, patchView } from "../../render/diff.js";
-import { contentParts } from "../../render/parts.js";
-import { diffsOf, inShort, statusOf } from "../calls.js";
+import { contentParts } from "../../render/content.js";
+import { diffsOf, inShort, statusOf } from "../tool_calls.js";
 import { output } from "./output.js";
 
 const STATUS = { writing: ["", ""], running: ["", ""], done: ["done", "good"], failed: ["failed", "bad"], waiting: ["waits for you", "warn"], cancelled: ["cancelled", ""], unknown: ["no result", ""] };

@@ -2,7 +2,7 @@
 // An update that is true has more to show, once there is time again.
 
 import { activityView } from "./activity.js";
-import { customView, noticeView, runView, stateView, stepView } from "./asides.js";
+import { customView, noticeView, runView, stateView, stepView } from "./notices.js";
 import { messageView } from "./message.js";
 import { reasoningView } from "./reasoning.js";
 import { subagentView } from "./subagent.js";

@@ -1,7 +1,7 @@
-"""Content blocks of the model API ↔ a prompt's blocks and AG-UI's parts.
+"""Content blocks of the model API ↔ blocks of a prompt and AG-UI content parts.
 
-In: the blocks of a prompt, or what a tool gave back. Out: the other side's. What no block can be made of is named, and
-whoever asked decides.
+In: the blocks of a prompt, or the content of a tool result. Out: the same content in the other format. A block that
+Claude Code does not accept is reported by its kind; the caller decides what to do about it.
 """
 
 from __future__ import annotations
@@ -14,65 +14,72 @@ from gateway.wire.fields import json_text, non_empty, obj, text
 
 Parts = list[dict[str, Any]]
 
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-PDF = "application/pdf"
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+PDF_TYPE = "application/pdf"
 
 
 def to_content(blocks: Sequence[dict[str, Any]]) -> tuple[Parts, list[str]]:
-    """The blocks of a user message, and the kinds that Claude does not take."""
-    content, dropped = [], []
+    """The content of a user message, and the kinds of the blocks that Claude Code does not accept."""
+    content: Parts = []
+    dropped: list[str] = []
     for block in blocks:
-        made = _made(block)
-        if made is None:
-            dropped.append(_kind(block))
+        converted = _to_content_block(block)
+        if converted is None:
+            dropped.append(_block_kind(block))
         else:
-            content.append(made)
+            content.append(converted)
     return content, dropped
 
 
-def _made(block: dict[str, Any]) -> dict[str, Any] | None:
-    if (words := inline(block)) is not None:
-        return {"type": "text", "text": words}
+def _to_content_block(block: dict[str, Any]) -> dict[str, Any] | None:
+    if (inline_text := inline(block)) is not None:
+        return {"type": "text", "text": inline_text}
     match block:
-        case {"type": "image", "data": str(data), "mimeType": str(mime)} if mime in IMAGES:
-            return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
-        case {"type": "resource", "resource": {"blob": str(data), "mimeType": str(mime)}} if mime in IMAGES:
-            return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
+        case {"type": "image", "data": str(data), "mimeType": str(mime)} | {
+            "type": "resource",
+            "resource": {"blob": str(data), "mimeType": str(mime)},
+        } if mime in IMAGE_TYPES:
+            return {"type": "image", "source": _base64(data, mime)}
         case {"type": "resource", "resource": {"blob": str(data), "mimeType": "application/pdf"} as resource}:
-            made = {"type": "document", "source": {"type": "base64", "media_type": PDF, "data": data}}
             title = (non_empty(resource.get("uri")) or "").rpartition("/")[2]
-            return made | ({"title": title} if title else {})
+            return {"type": "document", "source": _base64(data, PDF_TYPE)} | ({"title": title} if title else {})
     return None
 
 
-def _kind(block: dict[str, Any]) -> str:
+def _base64(data: str, mime: str) -> dict[str, Any]:
+    return {"type": "base64", "media_type": mime, "data": data}
+
+
+def _block_kind(block: dict[str, Any]) -> str:
     mime = text(block.get("mimeType")) or text(obj(block.get("resource")).get("mimeType"))
     return f"{block.get('type')} ({mime})" if mime else str(block.get("type"))
 
 
 def result_content(content: Any) -> str | Parts:
-    """What a tool gave back: text, or parts where there is more than text."""
+    """The content of a tool result: a string, or parts if there is more than text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
         return "" if content is None else json_text(content)
-    parts = [_part(block) for block in content]
+    parts = [_to_part(block) for block in content]
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
     return parts
 
 
-def _part(block: Any) -> dict[str, Any]:
+def _to_part(block: Any) -> dict[str, Any]:
     match block:
-        case {"type": "text", "text": str(words)}:
-            return {"type": "text", "text": words}
-        case {"type": "image", "source": {"type": "base64", "data": str(data), "media_type": str(mime)}}:
-            return {"type": "image", "source": {"type": "data", "value": data, "mimeType": mime}}
+        case {"type": "text", "text": str(content)} | {
+            "type": "document",
+            "source": {"type": "text", "data": str(content)},
+        }:
+            return {"type": "text", "text": content}
+        case {
+            "type": "image" | "document" as kind,
+            "source": {"type": "base64", "data": str(data), "media_type": str(mime)},
+        }:
+            return {"type": kind, "source": {"type": "data", "value": data, "mimeType": mime}}
         case {"type": "image", "source": {"type": "url", "url": str(url)}}:
             return {"type": "image", "source": {"type": "url", "value": url}}
-        case {"type": "document", "source": {"type": "base64", "data": str(data), "media_type": str(mime)}}:
-            return {"type": "document", "source": {"type": "data", "value": data, "mimeType": mime}}
-        case {"type": "document", "source": {"type": "text", "data": str(words)}}:
-            return {"type": "text", "text": words}
         case _:
             return {"type": "text", "text": json_text(block)}

@@ -1,8 +1,8 @@
-"""One speaker's messages → deltas: the agent itself, or a subagent.
+"""Messages of the agent or of one subagent → deltas.
 
-In: the model API's stream events, as Claude Code hands them on, and whole messages where it streams nothing (subagents,
-its own words, an answer that was tried again). Out: text, thinking and tool calls. A message that was streamed comes
-once more whole, a line for each block; of that only a call that nobody has heard of is news.
+In: stream events of the model API, which Claude Code passes on, and whole messages where it does not stream (subagents,
+its own messages, an answer after a retry). Out: text, reasoning and tool calls. A streamed message is repeated as a
+whole, one line for each block; of these only an unknown tool call is new.
 """
 
 from __future__ import annotations
@@ -18,226 +18,223 @@ from gateway.events import (
     ReasoningMessageEnd,
     TextMessageContent,
     TextMessageEnd,
-    ToolCallArgs,
 )
 from gateway.wire.dialects.claude.content import result_content
-from gateway.wire.dialects.claude.tool_calls import Call, Calls
-from gateway.wire.fields import items, non_empty, obj, text
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
+from gateway.wire.fields import integer, items, non_empty, obj, text
+from gateway.wire.tool_calls import ToolCall
 
-CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+TOOL_USE_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use")
 ABANDONED = "The model's answer broke off before this call was complete."
+FAILED_METADATA = {"claude": {"isError": True}}
+
+Json = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Block:
-    """One block of the message that streams: text, thinking, or a call."""
+class StreamedBlock:
+    """One block of the message that streams: text, thinking, or a tool call."""
 
     kind: str
     id: str
-    """AG-UI's, of the message or the call."""
-    call: Call | None = None
-    said: bool = False
-    """Its first delta named it: the others go on without."""
+    """AG-UI's id of the message or the call."""
+    call: ToolCall | None = None
+    is_reported: bool = False
+    """The client has seen its id; later deltas go without."""
     signature: str = ""
-    held: list[str] | None = None
-    """Arguments that are kept back, to be told whole."""
-    over: bool = False
+    buffer: list[str] | None = None
+    """Arguments that are held back until the call is complete."""
+    is_closed: bool = False
 
 
-class Lane:
-    def __init__(self, subagent: str | None, calls: Calls) -> None:
-        self.subagent, self._calls = subagent, calls
-        self._message = ""
-        self._blocks: dict[int, Block] = {}
-        self._streamed: set[str] = set()
-        self._count = 0
-        self.streaming = False
-        """A message is on its way."""
-        self.whole_calls = False
-        """A run may end at any moment, with a question: a call must not be told half in one and half in the next."""
-        self.speaking: int | None = None
-        """The block that is open, if it is text that needs no more than to be handed on."""
+class MessageStream:
+    """The messages of one sender: the agent itself, or one subagent."""
 
-    def rest(self) -> None:
-        """The agent's turn is over."""
-        self.streaming, self.speaking = False, None
+    def __init__(self, subagent: str | None, calls: ClaudeToolCalls) -> None:
+        self.subagent = subagent
+        self._calls = calls
+        self._message_id = ""
+        self._blocks: dict[int, StreamedBlock] = {}
+        self._streamed_ids: set[str] = set()
+        self._message_count = 0
+        self.is_streaming = False
+        """A message is incomplete."""
+        self._buffers_calls = False
+        self.open_text: int | None = None
+        """Index of the open block if it is text: its deltas are passed on unchanged."""
+
+    def set_subagent(self, subagent: str) -> None:
+        """The subagent starts again, under another id."""
+        self.subagent = subagent
+
+    def end_turn(self) -> None:
+        self.is_streaming = False
+        self.open_text = None
         self._blocks.clear()
-        self._streamed.clear()
+        self._streamed_ids.clear()
 
-    # -- a stream
+    def buffer_calls(self, is_buffering: bool) -> None:
+        """While the run may end with an interrupt, a call is sent whole, so that it is not split between two runs."""
+        self._buffers_calls = is_buffering
 
-    def stream(self, event: dict[str, Any], line: dict[str, Any]) -> list[Event] | None:
+    # -- stream events
+
+    def read_event(self, event: Json, line: Json) -> list[Event] | None:
         """None: not understood."""
-        index = event.get("index")
-        at = index if isinstance(index, int) else -1
+        index = integer(event.get("index"))
+        at = -1 if index is None else index
         match event.get("type"):
             case "content_block_delta":
-                return self._delta(at, obj(event.get("delta")))
+                return self._read_delta(at, obj(event.get("delta")))
             case "content_block_start":
-                return self._open(at, obj(event.get("content_block")))
+                return self._open_block(at, obj(event.get("content_block")))
             case "content_block_stop":
-                self.speaking = None
-                return self._close(self._blocks[at]) if at in self._blocks else []
+                self.open_text = None
+                return self._close_block(self._blocks[at]) if at in self._blocks else []
             case "message_start":
-                return self._start(obj(event.get("message")))
+                return self._start_message(obj(event.get("message")))
             case "message_delta":
-                self.streaming = self.streaming and non_empty(obj(event.get("delta")).get("stop_reason")) is None
+                has_stopped = non_empty(obj(event.get("delta")).get("stop_reason")) is not None
+                self.is_streaming = self.is_streaming and not has_stopped
                 return []
             case "message_stop":
-                return self._stop(obj(line.get("abandoned_blocks")).get("from_block_index"))
+                return self._stop_message(obj(line.get("abandoned_blocks")).get("from_block_index"))
             case "ping":
                 return []
         return None
 
-    def _start(self, message: dict[str, Any]) -> list[Event]:
-        found = self._stop(None)
-        self._message = self._named(message)
-        self._streamed.add(self._message)
+    def _start_message(self, message: Json) -> list[Event]:
+        events = self._stop_message(None)
+        self._message_id = self._read_message_id(message)
+        self._streamed_ids.add(self._message_id)
         self._blocks.clear()
-        self.streaming = True
-        return found
+        self.is_streaming = True
+        return events
 
-    def _stop(self, abandoned_from: Any) -> list[Event]:
-        """A stream that broke takes back what it said from a block on: the answer comes once more, whole."""
-        self.streaming, self.speaking = False, None
-        found = [event for block in self._blocks.values() for event in self._close(block)]
-        broke = isinstance(abandoned_from, int)
-        lost = [block for at, block in self._blocks.items() if broke and at >= abandoned_from and block.said]
-        if lost:
-            found.append(Custom("claude.retracted", {"ids": [block.id for block in lost]}, self.subagent))
-        calls = (block.call for block in lost)
-        return found + [event for call in calls if call for event in call.answer(ABANDONED, FAILED)]
+    def _stop_message(self, abandoned_from: Any) -> list[Event]:
+        """`abandoned_from`: the stream broke and its blocks from this index on are void: the answer is repeated."""
+        self.is_streaming = False
+        self.open_text = None
+        events = [event for block in self._blocks.values() for event in self._close_block(block)]
+        if not isinstance(abandoned_from, int):
+            return events
+        void = [block for at, block in self._blocks.items() if at >= abandoned_from and block.is_reported]
+        if void:
+            events.append(Custom("claude.retracted", {"ids": [block.id for block in void]}, self.subagent))
+        for block in void:
+            events += block.call.answer(ABANDONED, FAILED_METADATA, is_error=True) if block.call else []
+        return events
 
-    def _open(self, at: int, told: dict[str, Any]) -> list[Event] | None:
-        self.speaking = None
-        place = f"{self._message}:{at}"
-        match told.get("type"):
-            case "text":
-                self._blocks[at] = Block("text", self._calls.fresh(place))
-                return self._delta(at, {"type": "text_delta", "text": told.get("text")})
-            case "thinking":
-                self._blocks[at] = Block("thinking", self._calls.fresh(place))
-                return self._delta(at, {"type": "thinking_delta", "thinking": told.get("thinking")})
-            case kind if kind in CALLS:
-                return self._open_call(at, non_empty(told.get("id")) or place, non_empty(told.get("name")))
+    def _open_block(self, at: int, content: Json) -> list[Event] | None:
+        self.open_text = None
+        name = f"{self._message_id}:{at}"
+        match content.get("type"):
+            case "text" | "thinking" as kind:
+                self._blocks[at] = StreamedBlock(kind, self._calls.ids.new(name))
+                return self._read_delta(at, {"type": f"{kind}_delta", kind: content.get(kind)})
+            case kind if kind in TOOL_USE_BLOCKS:
+                return self._open_call(at, non_empty(content.get("id")) or name, non_empty(content.get("name")))
             case _:
-                return self._whole_block(told, place, streamed=False)
+                return self._read_block(content, name, is_streamed=False)
 
-    def _open_call(self, at: int, claudes: str, name: str | None) -> list[Event]:
-        call = self._calls.new(claudes, name, self.subagent)
-        if call is None:
+    def _open_call(self, at: int, call_id: str, name: str | None) -> list[Event]:
+        if self._calls.get(call_id) is not None:
             self._blocks.pop(at, None)
             return []
-        self._blocks[at] = Block("call", call.id, call, said=True, held=[] if self.whole_calls else None)
-        return [] if self.whole_calls else [call.start()]
+        call = self._calls.add(call_id, name, self.subagent)
+        buffer: list[str] | None = [] if self._buffers_calls else None
+        self._blocks[at] = StreamedBlock("call", call.id, call, is_reported=True, buffer=buffer)
+        return [] if self._buffers_calls else call.start()
 
-    def _delta(self, at: int, delta: dict[str, Any]) -> list[Event] | None:
+    def _read_delta(self, at: int, delta: Json) -> list[Event] | None:
         block, kind = self._blocks.get(at), delta.get("type")
         if kind == "citations_delta":
             return [Custom("claude.citation", delta.get("citation"), self.subagent)]
-        if block is None or block.over:
+        if block is None or block.is_closed:
             return None
         match kind, block.kind:
             case "text_delta", "text":
-                return self._say(at, block, text(delta.get("text")))
+                events = self._add_content(block, delta.get("text"))
+                self.open_text = at if events else self.open_text
+                return events
             case "thinking_delta", "thinking":
-                words = text(delta.get("thinking"))
-                return [ReasoningMessageContent(words, self._first(block), self.subagent)] if words else []
+                return self._add_content(block, delta.get("thinking"))
             case "signature_delta", "thinking":
                 block.signature += text(delta.get("signature")) or ""
                 return []
             case "input_json_delta", "call":
-                return self._argue(block, text(delta.get("partial_json")) or "")
+                return self._add_arguments(block, text(delta.get("partial_json")) or "")
         return None
 
-    def _say(self, at: int, block: Block, words: str | None) -> list[Event]:
-        if not words:
+    def _add_content(self, block: StreamedBlock, content: Any) -> list[Event]:
+        if not isinstance(content, str) or not content:
             return []
-        self.speaking = at
-        return [TextMessageContent(words, self._first(block), self.subagent)]
+        make_event = TextMessageContent if block.kind == "text" else ReasoningMessageContent
+        return [make_event(content, self._first_id(block), self.subagent)]
 
-    def _first(self, block: Block) -> str | None:
-        """The message's name, with its first delta only: that makes the short way through the house."""
-        named, block.said = None if block.said else block.id, True
-        return named
+    def _first_id(self, block: StreamedBlock) -> str | None:
+        """The message id for the first delta only: deltas without an id are cheaper to pass on."""
+        message_id = None if block.is_reported else block.id
+        block.is_reported = True
+        return message_id
 
-    def _argue(self, block: Block, piece: str) -> list[Event]:
-        if block.held is not None:
-            block.held.append(piece)
+    def _add_arguments(self, block: StreamedBlock, delta: str) -> list[Event]:
+        if block.buffer is not None:
+            block.buffer.append(delta)
             return []
-        return [ToolCallArgs(block.id, piece)] if piece else []
+        return [] if block.call is None else block.call.add_arguments(delta)
 
-    def _close(self, block: Block) -> list[Event]:
-        if block.over:
+    def _close_block(self, block: StreamedBlock) -> list[Event]:
+        if block.is_closed:
             return []
-        block.over = True
+        block.is_closed = True
         if block.call is not None:
-            kept = "".join(block.held or ())
-            begun: list[Event] = [] if block.held is None else [block.call.start()]
-            return [*begun, *([ToolCallArgs(block.id, kept)] if kept else []), *block.call.end()]
+            return [*block.call.add_arguments("".join(block.buffer or ())), *block.call.end()]
         if block.kind == "text":
-            return [TextMessageEnd(block.id, self.subagent)] if block.said else []
-        found: list[Event] = [ReasoningMessageEnd(block.id, self.subagent)] if block.said else []
-        return [*found, *self._sealed(block.id, block.signature)]
+            return [TextMessageEnd(block.id, self.subagent)] if block.is_reported else []
+        events: list[Event] = [ReasoningMessageEnd(block.id, self.subagent)] if block.is_reported else []
+        if block.signature:
+            events.append(ReasoningEncryptedValue("message", block.id, block.signature, self.subagent))
+        return events
 
     # -- whole messages
 
-    def whole(self, message: dict[str, Any]) -> list[Event] | None:
-        """None: a block that is not understood."""
-        name = self._named(message)
-        found: list[Event] = []
+    def read_message(self, message: Json) -> list[Event] | None:
+        """None: a block is not understood."""
+        message_id = self._read_message_id(message)
+        events: list[Event] = []
         for block in items(message.get("content")):
-            told = self._whole_block(block, name, streamed=name in self._streamed)
-            if told is None:
+            block_events = self._read_block(block, message_id, is_streamed=message_id in self._streamed_ids)
+            if block_events is None:
                 return None
-            found += told
-        return found
+            events += block_events
+        return events
 
-    def _whole_block(self, block: dict[str, Any], place: str, *, streamed: bool) -> list[Event] | None:
+    def _read_block(self, block: Json, name: str, *, is_streamed: bool) -> list[Event] | None:
         kind = text(block.get("type")) or ""
-        if kind in CALLS:
-            claudes, name = non_empty(block.get("id")) or place, non_empty(block.get("name"))
-            return self._calls.whole(claudes, name, block.get("input"), self.subagent)
-        if kind.endswith("_tool_result"):  # of a tool that the provider runs
-            told = self.result(non_empty(block.get("tool_use_id")) or place, block.get("content"))
-            return [] if told is None and streamed else told
-        if streamed and kind in ("text", "thinking", "redacted_thinking"):
-            return []
-        name = self._calls.fresh(place)
-        match kind:
-            case "text":
-                words = text(block.get("text"))
-                return (
-                    [TextMessageContent(words, name, self.subagent), TextMessageEnd(name, self.subagent)]
-                    if words
-                    else []
-                )
-            case "thinking":
-                words, said = text(block.get("thinking")), list[Event]()
-                if words:
-                    said = [
-                        ReasoningMessageContent(words, name, self.subagent),
-                        ReasoningMessageEnd(name, self.subagent),
-                    ]
-                return [*said, *self._sealed(name, text(block.get("signature")))]
-            case "redacted_thinking":
-                return self._sealed(name, text(block.get("data")))
-        return None
-
-    def _sealed(self, name: str, value: str | None) -> list[Event]:
-        return [ReasoningEncryptedValue("message", name, value, self.subagent)] if value else []
-
-    def result(self, claudes: str, content: Any, metadata: dict[str, Any] | None = None) -> list[Event] | None:
-        """What a tool gave back. None: the call has a result already."""
-        found = self._calls.whole(claudes, None, {}, self.subagent)
-        call = self._calls.find(claudes)
-        if call is None or call.answered:
+        if kind in TOOL_USE_BLOCKS:
+            call_id, tool = non_empty(block.get("id")) or name, non_empty(block.get("name"))
+            return self._calls.add_whole(call_id, tool, block.get("input"), self.subagent)
+        if kind.endswith("_tool_result"):  # of a tool that the model provider runs
+            events = self.read_result(non_empty(block.get("tool_use_id")) or name, block)
+            return [] if events is None and is_streamed else events
+        if kind not in ("text", "thinking", "redacted_thinking"):
             return None
-        return [*found, *call.answer(result_content(content), metadata)]
+        if is_streamed:
+            return []
+        signature = block.get("data") if kind == "redacted_thinking" else block.get("signature")
+        whole = StreamedBlock(kind, self._calls.ids.new(name), signature=text(signature) or "")
+        return [*self._add_content(whole, block.get(kind)), *self._close_block(whole)]
 
-    def _named(self, message: dict[str, Any]) -> str:
-        self._count += 1
-        return non_empty(message.get("id")) or f"m{self._count}"
+    def read_result(self, call_id: str, block: Json, metadata: Json | None = None) -> list[Event] | None:
+        """The result of a tool call. None: the call has a result already."""
+        events = self._calls.add_whole(call_id, None, {}, self.subagent)
+        call = self._calls.add(call_id)
+        if call.is_answered:
+            return None
+        is_error = block.get("is_error") is True
+        return [*events, *call.answer(result_content(block.get("content")), metadata, is_error)]
 
-
-FAILED = {"claude": {"isError": True}}
+    def _read_message_id(self, message: Json) -> str:
+        self._message_count += 1
+        return non_empty(message.get("id")) or f"m{self._message_count}"

@@ -1,225 +1,245 @@
-"""What Claude Code asks its host ↔ AG-UI's questions and answers.
+"""Requests that Claude Code sends to its host ↔ AG-UI interrupts and their answers.
 
-In: `can_use_tool` and `elicitation` requests, and the human's answer or a policy. Out: a `Interrupt`, and the response
-to send. What is not clearly a yes is never sent as one. What outlasts this once is offered for the session only: a rule
-that Claude writes into the project's settings is nothing that a client of the gateway can see or take back.
+In: `can_use_tool` and `elicitation` requests, and the user's answer or the run's policy. Out: an `Interrupt`, and the
+response to send. Only a clear yes is sent as one. A permission that lasts is offered for the session only: a client of
+the gateway could neither see nor revoke a rule that Claude writes into the project's settings.
+
+`AskUserQuestion` becomes a form: a field for each question, and beside it one for a free answer, as Claude promises its
+model. The tool gets the answers by the text of their questions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gateway.events import Interrupt
-from gateway.turn import Answer
-from gateway.wire.dialects.claude.question_forms import form, form_answers
-from gateway.wire.fields import items, json_text, non_empty, obj, present, text
+from gateway.turn import Answer, Approvals
+from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ONCE, Approval, Option
+from gateway.wire.elicitations import elicitation_interrupt, elicitation_result
+from gateway.wire.fields import if_small, items, non_empty, obj, present, text, unique_strings
 
-ASK_USER, EXIT_PLAN = "AskUserQuestion", "ExitPlanMode"
-SHOWN = ("title", "display_name", "description", "decision_reason", "blocked_path", "mcp_server")
-"""Of a request: what somebody must know to decide."""
-SHOWN_CHARS = 200_000
-"""Arguments that are longer are not shown again in the question: the call itself has them."""
-REFUSED = "The user refused this."
+Json = dict[str, Any]
+
+ASK_USER_TOOL = "AskUserQuestion"
+EXIT_PLAN_TOOL = "ExitPlanMode"
+SHOWN_FIELDS = ("title", "display_name", "description", "decision_reason", "blocked_path", "mcp_server")
+"""Fields of a request that the user needs for a decision."""
+MAX_INPUT_CHARS = 200_000
+"""Longer arguments are not repeated in the interrupt; the tool call itself has them."""
+DENIED = "The user refused this."
 UNANSWERED = "The user gave no answer."
-BY_POLICY = "This session refuses whatever needs permission, and nobody can be asked."
-NOBODY = "Nobody can be asked in this session: decide yourself, and say what you assumed."
+DENIED_BY_POLICY = "This session refuses whatever needs permission, and no user can be asked."
+NO_USER = "No user can be asked in this session: decide yourself, and state what you assumed."
+FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "What the agent is told with a no."}
+EDITS_SCHEMA = {
+    "type": "object",
+    "title": "Changed arguments",
+    "description": "Run with these arguments instead: all of them, not only those that change.",
+}
+CONSENT_SCHEMA: Json = {
+    "type": "object",
+    "properties": {"accepted": {"type": "boolean", "title": "Opened"}},
+    "required": ["accepted"],
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PermissionRequest:
     """One request that waits for an answer."""
 
     request_id: str
-    request: dict[str, Any]
+    params: Json
 
     @property
     def tool(self) -> str | None:
-        """The tool that wants to run; None: somebody else asks."""
-        return non_empty(self.request.get("tool_name")) if self.request.get("subtype") == "can_use_tool" else None
+        """The tool that Claude wants to run; None: the request is no `can_use_tool`."""
+        return non_empty(self.params.get("tool_name")) if self.params.get("subtype") == "can_use_tool" else None
 
     @property
-    def input(self) -> dict[str, Any]:
-        return obj(self.request.get("input"))
+    def input(self) -> Json:
+        return obj(self.params.get("input"))
 
     @property
-    def lasting(self) -> list[dict[str, Any]]:
-        """What the session may be told to allow from now on."""
-        if self.request.get("suppress_always_allow_rule") is True:
+    def is_plan(self) -> bool:
+        return self.tool == EXIT_PLAN_TOOL
+
+    @property
+    def approval(self) -> Approval:
+        allow, deny = ("Yes, carry it out", "No, keep planning") if self.is_plan else ("Allow once", "Refuse")
+        lasting = [
+            Option(f"session-{number}", f"Allow, and for this session {_describe_rule(rule)}", ALLOW_ALWAYS, [rule])
+            for number, rule in enumerate(self.session_rules, 1)
+        ]
+        options = [Option("allow", allow, ALLOW_ONCE), *lasting, Option("deny", deny, REJECT_ONCE)]
+        return Approval(options, edits=None if self.is_plan else EDITS_SCHEMA, feedback=FEEDBACK_SCHEMA)
+
+    @property
+    def session_rules(self) -> list[Json]:
+        """Claude's suggestions of what to allow from now on, limited to the session."""
+        if self.params.get("suppress_always_allow_rule") is True:
             return []
-        told = items(self.request.get("permission_suggestions"))
-        return [{**one, "destination": "session"} for one in told if _described(one) is not None]
+        suggestions = items(self.params.get("permission_suggestions"))
+        return [{**rule, "destination": "session"} for rule in suggestions if _describe_rule(rule) is not None]
 
 
-# -- questions
+# -- interrupts
 
 
-def question(pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None) -> Interrupt:
-    match pending.tool:
-        case None:
-            return _elicitation(pending.request, question_id, subagent)
-        case tool if tool == ASK_USER:
-            message, schema = form(pending.input)
-            about = {"claude": {"toolName": tool}}
-            return Interrupt(question_id, "input_required", message, tool_call_id, schema, None, about, subagent)
-        case tool:
-            return _permission(pending, question_id, tool_call_id, subagent, plan=tool == EXIT_PLAN)
-
-
-def _permission(
-    pending: Pending, question_id: str, tool_call_id: str | None, subagent: str | None, *, plan: bool
+def to_interrupt(
+    request: PermissionRequest, interrupt_id: str, tool_call_id: str | None, subagent: str | None
 ) -> Interrupt:
-    options = _options(pending, plan=plan)
-    request = pending.request
-    about = {"toolName": pending.tool, "input": _bounded(pending.input), "options": options}
-    about |= {_camel(key): request.get(key) for key in SHOWN}
+    match request.tool:
+        case None:
+            return _elicitation_interrupt(request.params, interrupt_id, subagent)
+        case tool if tool == ASK_USER_TOOL:
+            message, schema = _question_form(request.input)
+            metadata = {"claude": {"toolName": tool}}
+            return Interrupt(interrupt_id, "input_required", message, tool_call_id, schema, None, metadata, subagent)
+        case _:
+            return _permission_interrupt(request, interrupt_id, tool_call_id, subagent)
+
+
+def _permission_interrupt(
+    request: PermissionRequest, interrupt_id: str, tool_call_id: str | None, subagent: str | None
+) -> Interrupt:
+    is_plan, approval = request.is_plan, request.approval
+    shown_input = if_small(request.input, MAX_INPUT_CHARS, {"tooLarge": True})
+    details = {"toolName": request.tool, "input": shown_input, "options": approval.options_json()}
+    details |= {_to_camel_case(field): request.params.get(field) for field in SHOWN_FIELDS}
     return Interrupt(
-        id=question_id,
-        reason="confirmation" if plan or tool_call_id is None else "tool_call",
-        message=_message(pending, plan=plan),
+        id=interrupt_id,
+        reason="confirmation" if is_plan or tool_call_id is None else "tool_call",
+        message=_plan_message(request.input) if is_plan else _permission_message(request),
         tool_call_id=tool_call_id,
-        response_schema=_schema(options, edits=not plan),
-        metadata={"claude": present(about)},
+        response_schema=approval.response_schema(),
+        metadata={"claude": present(details)},
         subagent=subagent,
     )
 
 
-def _message(pending: Pending, *, plan: bool) -> str:
-    if plan:
-        told = text(pending.input.get("plan")) or ""
-        return f"The agent asks to leave plan mode and to carry out its plan.\n\n{told}".strip()
-    request = pending.request
-    name = text(request.get("display_name")) or pending.tool
-    named = text(request.get("title")) or f"The agent wants to use {name}."
-    lines = [named, text(request.get("description")), text(request.get("decision_reason"))]
+def _plan_message(arguments: Json) -> str:
+    plan = text(arguments.get("plan")) or ""
+    return f"The agent asks to leave plan mode and to carry out its plan.\n\n{plan}".strip()
+
+
+def _permission_message(request: PermissionRequest) -> str:
+    params = request.params
+    name = text(params.get("display_name")) or request.tool
+    title = text(params.get("title")) or f"The agent wants to use {name}."
+    lines = [title, text(params.get("description")), text(params.get("decision_reason"))]
     return "\n".join(dict.fromkeys(line for line in lines if line))
 
 
-def _options(pending: Pending, *, plan: bool) -> list[dict[str, str]]:
-    yes, no = ("Yes, carry it out", "No, keep planning") if plan else ("Allow once", "Refuse")
-    found = [{"optionId": "allow", "name": yes, "kind": "allow_once"}]
-    for number, update in enumerate(pending.lasting, 1):
-        name = f"Allow, and for this session {_described(update)}"
-        found.append({"optionId": f"session-{number}", "name": name, "kind": "allow_always"})
-    return [*found, {"optionId": "deny", "name": no, "kind": "reject_once"}]
-
-
-def _described(update: dict[str, Any]) -> str | None:
-    """In words; None: not understood, or nothing that allows more."""
-    match update:
+def _describe_rule(rule: Json) -> str | None:
+    """A permission update in a few words. None: unknown, or it allows nothing more."""
+    match rule:
         case {"type": "addRules", "behavior": "allow", "rules": [*rules]}:
-            named = [_rule(rule) for rule in items(rules)]
-            return f"allow {', '.join(named)}" if named and all(named) else None
-        case {"type": "addDirectories", "directories": [*folders]} if folders:
-            return f"let it work in {', '.join(map(str, folders))}"
+            names = [_describe_tool_rule(tool_rule) for tool_rule in items(rules)]
+            return f"allow {', '.join(names)}" if names and all(names) else None
+        case {"type": "addDirectories", "directories": [*directories]} if directories:
+            return f"let it work in {', '.join(map(str, directories))}"
         case {"type": "setMode", "mode": str(mode)}:
             return f"switch to the mode {mode}"
     return None
 
 
-def _rule(rule: dict[str, Any]) -> str:
-    tool, what = non_empty(rule.get("toolName")), non_empty(rule.get("ruleContent"))
-    return f"{tool}({what})" if tool and what else tool or ""
+def _describe_tool_rule(rule: Json) -> str:
+    tool, content = non_empty(rule.get("toolName")), non_empty(rule.get("ruleContent"))
+    return f"{tool}({content})" if tool and content else tool or ""
 
 
-def _schema(options: list[dict[str, str]], *, edits: bool) -> dict[str, Any]:
-    named = [{"const": option["optionId"], "title": option["name"]} for option in options]
-    choice = {"type": "string", "enum": [option["optionId"] for option in options], "oneOf": named}
-    approved = {"type": "boolean", "title": "Approve", "description": "A plain yes or no, instead of an option."}
-    feedback = {"type": "string", "title": "Feedback", "description": "What the agent is told with a no."}
-    properties: dict[str, Any] = {"optionId": choice, "approved": approved, "feedback": feedback}
-    if edits:
-        what = "Run with these arguments instead: all of them, not only those that change."
-        properties["editedArgs"] = {"type": "object", "title": "Changed arguments", "description": what}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "anyOf": [{"required": ["optionId"]}, {"required": ["approved"]}],
+def _elicitation_interrupt(params: Json, interrupt_id: str, subagent: str | None) -> Interrupt:
+    """A form of an MCP server, or a URL that the user decides to open."""
+    url, schema = text(params.get("url")), params.get("requested_schema")
+    request = {
+        "message": text(params.get("message")) or "An MCP server asks for input.",
+        "url": url,
+        "requestedSchema": schema if isinstance(schema, dict) and not url else CONSENT_SCHEMA,
     }
-    return schema if edits else schema | {"not": {"required": ["editedArgs"]}}
+    details = {"server": text(params.get("mcp_server_name")), "mode": text(params.get("mode"))}
+    return elicitation_interrupt(interrupt_id, request, subagent=subagent, metadata={"claude": present(details)})
 
 
-def _elicitation(request: dict[str, Any], question_id: str, subagent: str | None) -> Interrupt:
-    """A form of an MCP server's, or a URL for the user to judge and open."""
-    message, url = text(request.get("message")) or "An MCP server asks for input.", text(request.get("url"))
-    schema = request.get("requested_schema")
-    about = {"server": text(request.get("mcp_server_name")), "mode": text(request.get("mode"))}
-    return Interrupt(
-        id=question_id,
-        reason="input_required",
-        message=f"{message}\n{url}" if url else message,
-        response_schema=schema if isinstance(schema, dict) and not url else CONSENT,
-        metadata={"claude": present(about)} | ({"url": url} if url else {}),
-        subagent=subagent,
-    )
+# -- the form of AskUserQuestion
 
 
-OPENED = {"type": "boolean", "title": "Opened"}
-CONSENT = {"type": "object", "properties": {"accepted": OPENED}, "required": ["accepted"]}
+def _question_form(arguments: Json) -> tuple[str, Json]:
+    """The message, and the schema of the answer."""
+    properties: Json = {}
+    questions = items(arguments.get("questions"))
+    for number, question in enumerate(questions):
+        properties[f"question_{number}"] = _question_field(question)
+        description = "Another answer than those, or a further one."
+        properties[f"question_{number}_custom"] = {"type": "string", "title": "Other", "description": description}
+    message = "\n".join(line for question in questions if (line := text(question.get("question"))))
+    return message or "The agent asks for input.", {"type": "object", "properties": properties}
 
 
-# -- answers
+def _question_field(question: Json) -> Json:
+    labels = present({"title": text(question.get("header")), "description": text(question.get("question"))})
+    options = [
+        present({"const": label, "title": label, "description": text(option.get("description"))})
+        for option in items(question.get("options"))
+        if (label := non_empty(option.get("label"))) is not None
+    ]
+    choice = {"type": "string", "oneOf": options} if options else {"type": "string"}
+    if question.get("multiSelect") is True:
+        return {"type": "array", "items": choice, "uniqueItems": True, **labels}
+    return {**choice, **labels}
 
 
-def answered(pending: Pending, answer: Answer) -> dict[str, Any]:
-    payload = obj(answer.payload) if answer.status == "resolved" else {}
-    if pending.tool is None:
-        return _elicited(pending.request, answer)
-    if answer.status != "resolved":
-        return denied(UNANSWERED)
-    if pending.tool == ASK_USER:
-        answers = form_answers(pending.input, payload)
-        filled = {**pending.input, "answers": answers}
-        return {"behavior": "allow", "updatedInput": filled} if answers else denied(UNANSWERED)
-    updates = _granted(pending, payload)
-    edited = payload.get("editedArgs", pending.input)
-    if updates is None or not isinstance(edited, dict) or (pending.tool == EXIT_PLAN and "editedArgs" in payload):
-        words = non_empty(payload.get("feedback"))
-        return denied(f"{REFUSED} {words}" if words else REFUSED)
-    return {"behavior": "allow", "updatedInput": edited, **({"updatedPermissions": updates} if updates else {})}
+def _form_answers(arguments: Json, payload: Json) -> dict[str, str]:
+    """Text of a question → its answer; questions without an answer are left out."""
+    answers: dict[str, str] = {}
+    for number, question in enumerate(items(arguments.get("questions"))):
+        choice, custom = payload.get(f"question_{number}"), payload.get(f"question_{number}_custom")
+        labels = unique_strings([*(choice if isinstance(choice, list) else [choice]), custom])
+        if labels and (question_text := text(question.get("question"))) is not None:
+            answers[question_text] = ", ".join(labels)
+    return answers
 
 
-def _granted(pending: Pending, payload: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """What is allowed beyond this once; None: not even this."""
-    lasting = {f"session-{number}": [update] for number, update in enumerate(pending.lasting, 1)}
-    if "optionId" in payload:
-        chosen = payload["optionId"]
-        return ({"allow": []} | lasting).get(chosen) if isinstance(chosen, str) else None
-    return [] if payload.get("approved") is True else None
+# -- responses
 
 
-def by_policy(pending: Pending, policy: Literal["auto", "deny"]) -> dict[str, Any]:
-    """The answer that needs no human. A form is nothing that a policy can fill in."""
-    if pending.tool is None:
+def to_response(request: PermissionRequest, answer: Answer) -> Json:
+    if request.tool is None:
+        mode = "url" if non_empty(request.params.get("url")) else "form"
+        return elicitation_result({"mode": mode}, answer)
+    if request.tool == ASK_USER_TOOL:
+        answers = _form_answers(request.input, obj(answer.payload)) if answer.status == "resolved" else {}
+        return _allow({**request.input, "answers": answers}) if answers else _deny(UNANSWERED)
+    decision = request.approval.decide(answer)
+    if decision.is_cancelled:
+        return _deny(UNANSWERED)
+    if not decision.is_allowed:
+        return _deny(f"{DENIED} {decision.feedback}" if decision.feedback else DENIED)
+    arguments = request.input if decision.edited_args is None else decision.edited_args
+    rules = decision.option.value if decision.option else None
+    return _allow(arguments) | ({"updatedPermissions": rules} if rules else {})
+
+
+def policy_response(request: PermissionRequest, policy: Approvals) -> Json | None:
+    """The response that needs no user; None: the user must be asked. No policy can fill in a form."""
+    decision = request.approval.decide_by_policy(policy)
+    if decision is None:
+        return None
+    if request.tool is None:
         return {"action": "decline"}
-    if pending.tool == ASK_USER:
-        return denied(NOBODY)
-    return denied(BY_POLICY) if policy == "deny" else {"behavior": "allow", "updatedInput": pending.input}
+    if request.tool == ASK_USER_TOOL:
+        return _deny(NO_USER)
+    return _allow(request.input) if decision.is_allowed else _deny(DENIED_BY_POLICY)
 
 
-def denied(words: str) -> dict[str, Any]:
-    return {"behavior": "deny", "message": words}
+def _allow(arguments: Json) -> Json:
+    return {"behavior": "allow", "updatedInput": arguments}
 
 
-def withdrawn(pending: Pending) -> dict[str, Any]:
-    """The response to a question that nobody will answer any more."""
-    return {"action": "cancel"} if pending.tool is None else denied(UNANSWERED)
+def _deny(message: str) -> Json:
+    return {"behavior": "deny", "message": message}
 
 
-def _elicited(request: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    if answer.status != "resolved":
-        return {"action": "cancel"}
-    if non_empty(request.get("url")):
-        return {"action": "accept" if obj(answer.payload).get("accepted") is True else "decline"}
-    if not isinstance(answer.payload, dict):
-        return {"action": "decline"}
-    return {"action": "accept", "content": answer.payload}
-
-
-def _bounded(value: Any) -> Any:
-    return value if len(json_text(value)) <= SHOWN_CHARS else {"tooLarge": True}
-
-
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part.title() for part in rest)

@@ -1,12 +1,12 @@
-"""What Claude Code prints as `stream-json`, line by line: the same in both of its modes.
+"""Lines of Claude Code's `stream-json` output, which both of its modes print.
 
-In: lines. Out: events, facts, the end of the turn. Lines that say nothing to a client are named in `NOISE`, those that
-have no event of their own become CUSTOM events by `ASIDES`; whatever else there is goes out unread.
+In: lines. Out: events, session state, the end of the turn. `IGNORED` names the lines that mean nothing to a client,
+`CUSTOM` those that become CUSTOM events; any other unknown line becomes RAW.
 
-A turn of Claude's ends with a `result`. Ours ends with the one that answers our prompt: Claude also begins turns that
-nobody asked for, when something in the background is done, and their results may come first. Subagents that our turn
-left at work in the background belong to it: then it ends when they are done, and Claude has said what it makes of them.
-So do words of the user's that reached it: it does not end before Claude has taken them up, and answered.
+A turn of Claude's ends with a `result`. The gateway's turn ends with the result that answers its prompt: Claude also
+starts turns on its own when a background task is done, and their results may come first. Subagents that the turn left
+at work in the background belong to it: then it ends when they are done and Claude has commented on them. So do messages
+that the user sent during the turn: it does not end before Claude has accepted and answered them.
 """
 
 from __future__ import annotations
@@ -14,32 +14,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
+from gateway.capability_paths import COMMANDS, MODEL
+from gateway.errors import AgentFault
+from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
+from gateway.wire.dialects.claude.fast_path import TextDeltaTemplate
+from gateway.wire.dialects.claude.messages import MessageStream
+from gateway.wire.dialects.claude.result import (
+    SESSION_NOT_FOUND_TEXT,
+    UsageTotals,
+    is_aborted,
+    read_failure,
+    read_stop_reason,
+)
+from gateway.wire.dialects.claude.session_state import mode_layer, read_command_names, read_commands, turn_layer
+from gateway.wire.dialects.claude.subagents import Subagents
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
+from gateway.wire.fields import if_small, items, non_empty, obj, text
 
-from gateway.errors import AgentFault, NotJson
-from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed, UserMessageAccepted, Warning
-from gateway.jsonio import loads
-from gateway.wire.dialects.base import Begin, Dialect, Prompt
-from gateway.wire.dialects.claude.fast_path import Template
-from gateway.wire.dialects.claude.messages import Lane
-from gateway.wire.dialects.claude.result import LOST, Book, aborted, failure, stop_reason
-from gateway.wire.dialects.claude.session_state import commands, mode, named_commands, of_turn
-from gateway.wire.dialects.claude.subagents import Tasks
-from gateway.wire.dialects.claude.tool_calls import Calls
-from gateway.wire.fields import items, json_text, non_empty, obj, text
-from gateway.wire.session_paths import COMMANDS, MODEL
-
-NOISE = {
+IGNORED = {
     "keep_alive": "a sign of life",
-    "command_lifecycle": "where a prompt stands in the queue; looked at, but told by the turn itself",
-    "system/thinking_tokens": "a running guess; the real number comes with the result",
-    "system/control_request_progress": "a request of ours takes its time",
-    "system/session_state_changed": "looked at for the end of a turn",
-    "system/background_tasks_changed": "looked at for the end of a turn; the tasks tell of themselves",
+    "command_lifecycle": "the position of a prompt in Claude's queue; `ClaudeDialect` reads it",
+    "system/thinking_tokens": "an estimate; the result has the real number",
+    "system/control_request_progress": "one of our requests takes long",
 }
-"""Line → why it is not handed on."""
+"""Line → why it is not passed on."""
 
-ASIDES = {
+CUSTOM = {
     *("active_goal", "auth_status", "conversation_reset", "prompt_suggestion", "rate_limit_event", "tool_progress"),
     "tool_use_summary",
     *("system/api_retry", "system/elicitation_complete", "system/files_persisted"),
@@ -48,320 +49,301 @@ ASIDES = {
     *("system/model_refusal_no_fallback", "system/notification", "system/permission_denied"),
     *("system/plugin_install", "system/worker_shutting_down"),
 }
-"""Lines that a client may want to show, with no event of their own: CUSTOM `claude.<name>`, with the line's fields."""
+"""Lines that become CUSTOM `claude.<name>`, with the line's fields as value."""
 
-ENVELOPE = ("type", "subtype", "session_id", "uuid", "timestamp", "parent_tool_use_id")
-TASKS = ("task_started", "task_progress", "task_updated", "task_notification")
-RESULT_CHARS = 4_000
-"""A tool's result in its own structure is repeated beside its text up to this size."""
-PRINTED = ("<local-command-stdout>", "</local-command-stdout>")
+ENVELOPE_FIELDS = ("type", "subtype", "session_id", "uuid", "timestamp", "parent_tool_use_id")
+TASK_LINES = ("task_started", "task_progress", "task_updated", "task_notification")
+MAX_STRUCTURED_RESULT_CHARS = 4_000
+"""Up to this size, a tool's structured result is repeated in the metadata of its text."""
+COMMAND_OUTPUT_TAGS = ("<local-command-stdout>", "</local-command-stdout>")
 
 Line = dict[str, Any]
+Events = list[Event] | None
+"""None: the line is not understood."""
 
 
-class Reader(Dialect):
+class ClaudeReader(Dialect):
+    """The half of the dialect that reads lines."""
+
     def __init__(self) -> None:
         super().__init__()
-        self._calls = Calls()
-        self._main = Lane(None, self._calls)
-        self._tasks = Tasks(self._calls)
-        self._book = Book()
-        self._template = Template()
-        self._error: tuple[str, str] | None = None
-        """A failure of the model's that was told as an answer: what it is called, and its words."""
-        self._awaited = False
-        """The result that answers our prompt has not come."""
-        self._last: Line | None = None
-        """The newest result since, of a turn that goes on in the background."""
-        self._working = False
-        """Claude is in a turn, ours or not."""
-        self._says_idle = False
-        """It tells when it has nothing more to do."""
-        self._looked = False
-        """It has said which plugins it could not load."""
-        self._news: list[Event] = []
-        """To be told with what is read next."""
-        self._words: dict[str, UserMessageAccepted] = {}
-        """For the turn under way, by their lines' uuids: Claude has not taken them up."""
+        self._calls = ClaudeToolCalls(self.qualify_id)
+        self._main = MessageStream(None, self._calls)
+        self._subagents = Subagents(self._calls)
+        self._usage = UsageTotals()
+        self._template = TextDeltaTemplate()
+        self._model_error: tuple[str, str] | None = None
+        """Name and text of a model error that Claude reported as an assistant message."""
+        self._awaits_result = False
+        """The result that answers the prompt has not come."""
+        self._last_result: Line | None = None
+        """The newest result of a turn that is not over."""
+        self._is_claude_busy = False
+        """Claude is in a turn, whether the gateway started it or not."""
+        self._reports_idle = False
+        """This version reports when Claude has nothing more to do."""
+        self._has_reported_plugins = False
+        self._queued: list[Event] = []
+        """Events for the next `read`."""
+        self._steering: dict[str, UserMessageAccepted] = {}
+        """uuid → a message for the turn that Claude has not accepted yet."""
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self._tasks.forget()
-        self._main.rest()
-        self._template.forget()
-        self._book.begin(new=begin.session_id is None)
-        self._awaited = self._working = self._says_idle = self._looked = False
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self._subagents.start_process()
+        self._main.end_turn()
+        self._template.reset()
+        self._usage.start_process(is_new_session=start.session_id is None)
+        self._awaits_result = self._is_claude_busy = self._reports_idle = self._has_reported_plugins = False
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
-        self._calls.begin(prompt.key)
-        self._awaited, self._last, self._error = True, None, None
-        self._words.clear()
+        self._calls.begin_turn(keeps_open=True)
+        self._awaits_result = True
+        self._last_result = None
+        self._model_error = None
+        self._steering.clear()
 
     # -- lines
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found, self._news = self._news, []
-        main, lines, at = self._main, list(messages), 0
+        events, self._queued = self._queued, []
+        lines, at = list(messages), 0
         while at < len(lines):
-            texts = self._template.texts(lines, at) if main.speaking is not None else ()
+            texts = self._template.read_texts(lines, at) if self._main.open_text is not None else ()
             if texts:
-                found += [TextMessageContent(words) for words in texts if words]
+                events += [TextMessageContent(delta) for delta in texts if delta]
                 at += len(texts)
             else:
-                self._take(lines[at], found)
+                events += self._read_one(lines[at])
                 at += 1
-        return found
+        return events
 
-    def _take(self, message: bytes, found: list[Event]) -> None:
-        """One line, the long way."""
-        try:
-            line = orjson.loads(message)
-        except orjson.JSONDecodeError:
-            line = _by_hand(message)
-        speaking = self._main.speaking
-        if speaking is not None and (words := _words(line, speaking)) is not None:
+    def _read_one(self, message: bytes) -> list[Event]:
+        line = parse_message(message)
+        open_text = self._main.open_text
+        if open_text is not None and (delta := _read_text_delta(line, open_text)) is not None:
             self._template.learn(message, line)
-            found.append(TextMessageContent(words))
-            return
-        told = self._line(line) if type(line) is dict else None
-        if self._main.speaking != speaking:
-            self._template.forget()
-        found += [self.unread(line)] if told is None else told
+            return [TextMessageContent(delta)]
+        events = self._read_line(line) if type(line) is dict else None
+        if self._main.open_text != open_text:
+            self._template.reset()
+        if events is None:
+            return [self.to_raw(message.decode("utf-8", "replace") if line is None else line)]
+        return events
 
-    def _line(self, line: Line) -> list[Event] | None:
-        """None: not understood."""
+    def _read_line(self, line: Line) -> Events:
         kind = line.get("type")
-        if kind == "stream_event":
-            lane, begun = self._lane(line)
-            told = lane.stream(obj(line.get("event")), line)
-            return None if told is None else [*begun, *told]
         name = f"system/{line.get('subtype')}" if kind == "system" else str(kind)
-        read = READERS.get(name)
-        if read is not None:
+        if (read := LINE_READERS.get(name)) is not None:
             return read(self, line)
-        if name in ASIDES:
-            return self._aside(name.removeprefix("system/"), line)
-        return [] if name in NOISE else None
+        if name in CUSTOM:
+            return self._to_custom(name.removeprefix("system/"), line)
+        return [] if name in IGNORED else None
 
-    def _aside(self, name: str, line: Line) -> list[Event]:
-        told = {key: value for key, value in line.items() if key not in ENVELOPE and value is not None}
-        call = self._calls.find(text(told.pop("tool_use_id", None)))
-        if call is not None:
-            told["toolCallId"] = call.id
-        return [Custom(f"claude.{name}", told, self._tasks.tag(told.pop("agent_id", None)))]
+    def _to_custom(self, name: str, line: Line) -> list[Event]:
+        value = {key: field for key, field in line.items() if key not in ENVELOPE_FIELDS and field is not None}
+        call_id = self._calls.find_id(text(value.pop("tool_use_id", None)))
+        if call_id is not None:
+            value["toolCallId"] = call_id
+        return [Custom(f"claude.{name}", value, self._subagents.open_id(value.pop("agent_id", None)))]
 
-    # -- what is said
+    # -- messages and tool results
 
-    def _lane(self, line: Line) -> tuple[Lane, list[Event]]:
-        return (self._main, []) if line.get("parent_tool_use_id") is None else self._tasks.lane(line)
+    def _find_stream(self, line: Line) -> tuple[MessageStream, list[Event]]:
+        return (self._main, []) if line.get("parent_tool_use_id") is None else self._subagents.find_stream(line)
 
-    def _assistant(self, line: Line) -> list[Event] | None:
+    def _read_stream_event(self, line: Line) -> Events:
+        stream, started = self._find_stream(line)
+        events = stream.read_event(obj(line.get("event")), line)
+        return None if events is None else [*started, *events]
+
+    def _read_assistant(self, line: Line) -> Events:
         message = obj(line.get("message"))
         if line.get("is_api_error_message") is True and line.get("parent_tool_use_id") is None:
-            # Most likely the end of the turn, which then says so. If not, it is told as the answer it looks like.
-            words = "\n".join(text(block.get("text")) or "" for block in items(message.get("content")))
-            self._error = (non_empty(line.get("error")) or "unknown", words)
+            # Usually the result that follows fails with this error. If it does not, the text is sent as a message.
+            texts = (text(block.get("text")) or "" for block in items(message.get("content")))
+            self._model_error = (non_empty(line.get("error")) or "unknown", "\n".join(texts))
             return []
-        lane, begun = self._lane(line)
-        told = lane.whole(message)
-        return None if told is None else [*begun, *told]
+        stream, started = self._find_stream(line)
+        events = stream.read_message(message)
+        return None if events is None else [*started, *events]
 
-    def _user(self, line: Line) -> list[Event] | None:
-        """Results of tools; other words here are Claude Code's to its model, or for a person at a terminal."""
+    def _read_user(self, line: Line) -> Events:
+        """Tool results. Other content is a note of Claude Code for its model, or output for a terminal."""
         content = obj(line.get("message")).get("content")
         if isinstance(content, str):
-            return self._printed(line, content)
+            return _read_terminal_output(line, content)
         results = [block for block in items(content) if block.get("type") == "tool_result"]
         if not results:
             return []
-        lane, found = self._lane(line)
+        stream, events = self._find_stream(line)
         for block in results:
-            claudes = non_empty(block.get("tool_use_id")) or ""
-            about = _about_result(block, line if len(results) == 1 else {})
-            told = lane.result(claudes, block.get("content"), about)
-            if told is None:
+            call_id = non_empty(block.get("tool_use_id")) or ""
+            metadata = _result_metadata(block, line if len(results) == 1 else {})
+            result = stream.read_result(call_id, block, metadata)
+            if result is None:
                 return None
-            found += [*self._tasks.returned(claudes), *told]
-        return found
+            events += [*self._subagents.end_call(call_id), *result]
+        return events
 
-    def _printed(self, line: Line, content: str) -> list[Event]:
-        """What a command of Claude Code's own printed, such as `/model`."""
-        before, after = PRINTED
-        if line.get("isReplay") is not True or not content.startswith(before):
-            return []
-        words = content.removeprefix(before).removesuffix(after).strip()
-        return [Custom("claude.command_output", {"text": words})] if words else []
-
-    def _command_output(self, line: Line) -> list[Event]:
-        words, name = text(line.get("content")), self._calls.fresh("output")
-        return [TextMessageContent(words, name), TextMessageEnd(name)] if words else []
+    def _read_command_output(self, line: Line) -> Events:
+        output, message_id = text(line.get("content")), self._calls.ids.new("output")
+        return [TextMessageContent(output, message_id), TextMessageEnd(message_id)] if output else []
 
     # -- the session
 
-    def _init(self, line: Line) -> list[Event]:
-        self._working, self._error = True, None
+    def _read_init(self, line: Line) -> Events:
+        self._is_claude_busy = True
+        self._model_error = None
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        told = of_turn(line)
-        self.handshake_layer |= {key: told.pop(key) for key in ("identity.version",) if key in told}
-        self.facts |= told
-        if COMMANDS not in self.facts and (listed := named_commands(line)):
-            self.facts[COMMANDS] = listed
-        return [self._unloaded(error) for error in self._news_of_plugins(line)]
-
-    def _news_of_plugins(self, line: Line) -> list[Line]:
-        """What did not load: told with the first turn of a process, though every turn says it."""
-        if self._looked:
+        layer = turn_layer(line)
+        self.handshake_layer |= {key: layer.pop(key) for key in ("identity.version",) if key in layer}
+        self.session_layer |= layer
+        if COMMANDS not in self.session_layer and (commands := read_command_names(line)):
+            self.session_layer[COMMANDS] = commands
+        if self._has_reported_plugins:  # every turn repeats these errors
             return []
-        self._looked = True
-        return items(line.get("plugin_errors"))
+        self._has_reported_plugins = True
+        reasons = (text(error.get("message")) or "it gave no reason" for error in items(line.get("plugin_errors")))
+        return [
+            self.make_warning("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {reason}") for reason in reasons
+        ]
 
-    def _unloaded(self, error: Line) -> Warning:
-        words = text(error.get("message")) or "it gave no reason"
-        return self.warned("PLUGIN_NOT_LOADED", f"Claude Code did not load a plugin: {words}")
-
-    def _status(self, line: Line) -> list[Event]:
-        found: list[Event] = []
-        if chosen := non_empty(line.get("permissionMode")):
-            self.facts |= mode(chosen)
-            found.append(Custom("session.mode", {"mode": chosen}))
+    def _read_status(self, line: Line) -> Events:
+        events: list[Event] = []
+        if mode := non_empty(line.get("permissionMode")):
+            self.session_layer |= mode_layer(mode)
+            events.append(Custom("session.mode", {"mode": mode}))
         if line.get("status") == "compacting" or non_empty(line.get("compact_result")):
-            found += self._aside("status", line)
-        return found  # that the model is asked again shows by its answer
+            events += self._to_custom("status", line)
+        return events  # the status `requesting` needs no event: the model's answer follows
 
-    def _commands(self, line: Line) -> list[Event]:
-        listed = commands(line.get("commands"))
-        self.facts[COMMANDS] = listed
-        return [Custom("session.commands", {"commands": listed})]
+    def _read_commands(self, line: Line) -> Events:
+        commands = read_commands(line.get("commands"))
+        self.session_layer[COMMANDS] = commands
+        return [Custom("session.commands", {"commands": commands})]
 
-    def _compacted(self, line: Line) -> list[Event]:
-        told = obj(line.get("compact_metadata"))
-        kept = {key: told[key] for key in ("trigger", "pre_tokens", "post_tokens", "duration_ms") if key in told}
-        return [Custom("claude.compact_boundary", kept)]
+    def _read_compaction(self, line: Line) -> Events:
+        metadata = obj(line.get("compact_metadata"))
+        keys = ("trigger", "pre_tokens", "post_tokens", "duration_ms")
+        return [Custom("claude.compact_boundary", {key: metadata[key] for key in keys if key in metadata})]
 
-    def _task(self, line: Line) -> list[Event] | None:
-        return self._tasks.notice(str(line.get("subtype")), line)
+    # -- the end of the turn
 
-    def _level(self, line: Line) -> list[Event]:
-        self._tasks.level(line)
-        return []
-
-    # -- the end
-
-    def _result(self, line: Line) -> list[Event]:
-        self._main.rest()
-        self._working = False
+    def _read_result(self, line: Line) -> Events:
+        self._main.end_turn()
+        self._is_claude_busy = False
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        found: list[Event] = [*self._book.read(line, non_empty(self.facts.get(MODEL)))]
-        if not self.busy:
-            if not self.ready and (broke := failure(line, None)) is not None:
-                self.failure = AgentFault(broke.message, code=broke.code)
-            return found
-        if self._awaited and not self._answers(line):
-            return found
-        self._awaited, self._last = False, line
-        if self._words and not self.cancelled:
-            return [*found, *self._goes_past(line)]
-        return found if self._goes_on(line) else [*found, *self._finish()]
+        events: list[Event] = [*self._usage.read_result(line, non_empty(self.session_layer.get(MODEL)))]
+        if not self.is_busy:
+            if not self.is_ready and (failure := read_failure(line, None)) is not None:
+                self.failure = AgentFault(failure.message, code=failure.code)
+            return events
+        if self._awaits_result and not self._answers_prompt(line):
+            return events
+        self._awaits_result = False
+        self._last_result = line
+        if self._steering and not self.is_cancelled:
+            return [*events, *self._pass_result(line)]
+        return events if self._continues(line) else [*events, *self._finish_turn()]
 
-    def _goes_past(self, line: Line) -> list[Event]:
-        """Words wait for which Claude begins another turn right away, however this one ended."""
-        broke = None if aborted(line) else failure(line, self._error[0] if self._error else None)
-        self._error = None
-        return [] if broke is None else [self.warned(broke.code, broke.message)]
+    def _pass_result(self, line: Line) -> list[Event]:
+        """A steering message waits. Claude starts another turn for it at once, however this one ended."""
+        failure = None if is_aborted(line) else read_failure(line, self._model_error[0] if self._model_error else None)
+        self._model_error = None
+        return [] if failure is None else [self.make_warning(failure.code, failure.message)]
 
-    def _answers(self, line: Line) -> bool:
-        """Is this the end of our prompt's turn? Turns that nobody asked for say where they are from."""
-        origin = obj(line.get("origin")).get("kind")
-        return origin is None or origin == "human"
+    def _answers_prompt(self, line: Line) -> bool:
+        """The result ends the turn of the prompt. Turns that Claude started on its own name another origin."""
+        return obj(line.get("origin")).get("kind") in (None, "human")
 
-    def _goes_on(self, line: Line) -> bool:
-        """…in the background, or with words that wait."""
-        if self._words and not self.cancelled:
+    def _continues(self, line: Line) -> bool:
+        """The turn goes on after this result: in the background, or with a steering message."""
+        if self._steering and not self.is_cancelled:
             return True
-        if self.cancelled or line.get("is_error") is True:
+        if self.is_cancelled or line.get("is_error") is True:
             return False
-        return bool(self._tasks.background) or (self._says_idle and "origin" in line)
+        return bool(self._subagents.background) or (self._reports_idle and "origin" in line)
 
-    def _state(self, line: Line) -> list[Event]:
-        self._says_idle = True
-        over = line.get("state") == "idle" and self.busy and self._last is not None and not self._words
-        return self._finish() if over else []
+    def _read_state(self, line: Line) -> Events:
+        self._reports_idle = True
+        is_over = line.get("state") == "idle" and self.is_busy and self._last_result is not None and not self._steering
+        return self._finish_turn() if is_over else []
 
-    def _finish(self) -> list[Event]:
-        """By the newest result."""
-        line, self._last = self._last or {}, None
-        self._words.clear()
-        found: list[Event] = [*self._book.cost()]
-        self._tasks.rest()
-        if aborted(line):
-            self.cancelled = True
-        kind, words = self._error or (None, "")
-        broke = None if self.cancelled else failure(line, kind)
-        if broke is not None:
-            self.busy = False
-            return [*found, broke]
-        if words and not self.cancelled:
-            found.append(TextMessageContent(words, self._calls.fresh("error")))
-        return [*found, *self.end(stop_reason(line), line.get("structured_output"))]
+    def _finish_turn(self) -> list[Event]:
+        """End the turn as the newest result says."""
+        line, self._last_result = self._last_result or {}, None
+        self._steering.clear()
+        events: list[Event] = [*self._usage.take_cost()]
+        self._subagents.end_turn()
+        if is_aborted(line):
+            self.is_cancelled = True
+        error_name, error_text = self._model_error or (None, "")
+        failure = None if self.is_cancelled else read_failure(line, error_name)
+        if failure is not None:
+            return [*events, *self.fail_turn(failure)]
+        if error_text and not self.is_cancelled:
+            events.append(TextMessageContent(error_text, self._calls.ids.new("error")))
+        return [*events, *self.end_turn(read_stop_reason(line), line.get("structured_output"))]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        """It is gone, but said before how its turn ended; or says on stderr only why there is none."""
-        found = self._finish() if self.busy and self._last is not None else []
-        found += super().closed(exit_code, stderr)
-        if LOST not in stderr:
-            return found
-        lost = AgentFault(stderr.strip().splitlines()[-1], code="SESSION_NOT_FOUND")
-        self.failure = self.failure or lost
-        if not self.busy:
-            return found
-        self.busy = False
-        return [*found, TurnFailed(lost.detail, lost.code)]
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        """The process has ended. A result may have come before; a missing session is reported on stderr only."""
+        events = self._finish_turn() if self.is_busy and self._last_result is not None else []
+        events += super().on_process_exit(exit_code, stderr)
+        if SESSION_NOT_FOUND_TEXT not in stderr:
+            return events
+        fault = AgentFault(stderr.strip().splitlines()[-1], code="SESSION_NOT_FOUND")
+        self.failure = self.failure or fault
+        if not self.is_busy:
+            return events
+        return [*events, *self.fail_turn(TurnFailed(fault.detail, fault.code))]
 
 
-def _words(line: Any, speaking: int) -> str | None:
-    """The short way: more of the text that is open, which is what nearly all lines are. None: anything else."""
+def _read_text_delta(line: Any, open_text: int) -> str | None:
+    """The text of a line that continues the open text block, as nearly all lines do. None: any other line."""
     try:
         event = line["event"]
         delta = event["delta"]
-        if delta["type"] != "text_delta" or event["index"] != speaking or line["parent_tool_use_id"] is not None:
+        if delta["type"] != "text_delta" or event["index"] != open_text or line["parent_tool_use_id"] is not None:
             return None
-        words = delta["text"]
-        plain = line["type"] == "stream_event" and event["type"] == "content_block_delta" and type(words) is str
-        return words if plain and words else None
+        content = delta["text"]
+        is_delta = line["type"] == "stream_event" and event["type"] == "content_block_delta" and type(content) is str
+        return content if is_delta and content else None
     except (KeyError, TypeError, IndexError):
         return None
 
 
-def _by_hand(message: bytes) -> Any:
-    """A lone surrogate, say, which JavaScript writes and orjson refuses. No JSON at all: its text."""
-    try:
-        return loads(message)
-    except NotJson:
-        return message.decode("utf-8", "replace")
+def _read_terminal_output(line: Line, content: str) -> list[Event]:
+    """The output of one of Claude Code's own commands, such as `/model`."""
+    start_tag, end_tag = COMMAND_OUTPUT_TAGS
+    if line.get("isReplay") is not True or not content.startswith(start_tag):
+        return []
+    output = content.removeprefix(start_tag).removesuffix(end_tag).strip()
+    return [Custom("claude.command_output", {"text": output})] if output else []
 
 
-def _about_result(block: Line, line: Line) -> dict[str, Any] | None:
-    told: dict[str, Any] = {"isError": True} if block.get("is_error") is True else {}
+def _result_metadata(block: Line, line: Line) -> dict[str, Any] | None:
+    metadata: dict[str, Any] = {"isError": True} if block.get("is_error") is True else {}
     for meta in items(line.get("tool_result_meta")):
         if decision := obj(meta.get("permission_decision")):
-            told["decision"] = decision
-    structured = line.get("tool_use_result")
-    if isinstance(structured, dict) and len(json_text(structured)) <= RESULT_CHARS:
-        told["result"] = structured
-    return {"claude": told} if told else None
+            metadata["decision"] = decision
+    if structured := if_small(obj(line.get("tool_use_result")), MAX_STRUCTURED_RESULT_CHARS):
+        metadata["result"] = structured
+    return {"claude": metadata} if metadata else None
 
 
-READERS: dict[str, Callable[[Reader, Line], list[Event] | None]] = {
-    "assistant": Reader._assistant,
-    "user": Reader._user,
-    "result": Reader._result,
-    "system/init": Reader._init,
-    "system/status": Reader._status,
-    "system/commands_changed": Reader._commands,
-    "system/compact_boundary": Reader._compacted,
-    "system/local_command_output": Reader._command_output,
-    "system/session_state_changed": Reader._state,
-    "system/background_tasks_changed": Reader._level,
-    **{f"system/{subtype}": Reader._task for subtype in TASKS},
+LINE_READERS: dict[str, Callable[[ClaudeReader, Line], Events]] = {
+    "stream_event": ClaudeReader._read_stream_event,
+    "assistant": ClaudeReader._read_assistant,
+    "user": ClaudeReader._read_user,
+    "result": ClaudeReader._read_result,
+    "system/init": ClaudeReader._read_init,
+    "system/status": ClaudeReader._read_status,
+    "system/commands_changed": ClaudeReader._read_commands,
+    "system/compact_boundary": ClaudeReader._read_compaction,
+    "system/local_command_output": ClaudeReader._read_command_output,
+    "system/session_state_changed": ClaudeReader._read_state,
+    "system/background_tasks_changed": lambda reader, line: reader._subagents.read_background(line),
+    **{f"system/{name}": lambda reader, line: reader._subagents.read_task(line) for name in TASK_LINES},
 }

@@ -1,118 +1,124 @@
-"""What Claude Code tells of itself and of a session → layers of capabilities.
+"""What Claude Code reports about itself and a session → layers of capabilities.
 
-In: the answer to `initialize`, the `init` line of a turn, a list of models. Out: dotted path → value. Of the account
-only how it is reached: who it belongs to is nobody's business.
+In: the answer to `initialize`, the `init` line of a turn, a list of models. Out: dotted path → value. Never: who owns
+the account; only its provider and key source are read.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gateway.wire.dialects.claude.client_tools import PREFIX, SERVER
-from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import COMMANDS, CWD, MODE, MODEL, MODELS, PERMISSION, SERVERS, SKILLS
-from gateway.wire.session_paths import MODES as MODES_OFFERED
+from gateway import capability_paths as paths
+from gateway.wire.dialects.claude.client_tools import PREFIX
+from gateway.wire.fields import items, non_empty, obj, present, text, unique_strings
+from gateway.wire.mcp_server import SERVER
 
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
-"""What a session can be set to. Without any checks it can only be started."""
+SETTABLE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
+"""Modes that a session can be set to. `bypassPermissions` can only be chosen when the process starts."""
 
 
-def of_handshake(told: dict[str, Any]) -> dict[str, Any]:
-    """The answer to `initialize`, as far as it holds for every session."""
-    account = obj(told.get("account"))
+def handshake_layer(response: dict[str, Any]) -> dict[str, Any]:
+    """The part of the answer to `initialize` that holds for every session."""
+    account = obj(response.get("account"))
     return present(
         {
-            "identity.version": non_empty(told.get("claude_code_version")),
-            "multiAgent.subagents": _described(told.get("agents")),
-            MODELS: [_shown(model) for model in models(told.get("models"))],
-            MODES_OFFERED: [{"id": mode} for mode in MODES],
+            "identity.version": non_empty(response.get("claude_code_version")),
+            "multiAgent.subagents": _read_descriptions(response.get("agents")),
+            paths.MODELS: [_summarize_model(model) for model in read_models(response.get("models"))],
+            paths.MODES: [{"id": mode} for mode in SETTABLE_MODES],
             "custom.claude.provider": non_empty(account.get("apiProvider")),
             "custom.claude.keySource": non_empty(account.get("apiKeySource")),
         }
     )
 
 
-def of_session(told: dict[str, Any]) -> dict[str, Any]:
-    """The answer to `initialize`, as far as it is about this one."""
+def session_layer(response: dict[str, Any]) -> dict[str, Any]:
+    """The part of the answer to `initialize` that holds for this session."""
     return present(
         {
-            **mode(told.get("current_permission_mode")),
-            COMMANDS: commands(told.get("commands")),
-            "custom.claude.outputStyle": non_empty(told.get("output_style")),
+            **mode_layer(response.get("current_permission_mode")),
+            paths.COMMANDS: read_commands(response.get("commands")),
+            "custom.claude.outputStyle": non_empty(response.get("output_style")),
         }
     )
 
 
-def of_turn(line: dict[str, Any]) -> dict[str, Any]:
-    """`init`: at the beginning of every turn."""
-    told = items(line.get("mcp_servers"))
-    servers = [{"name": non_empty(one.get("name")), "status": non_empty(one.get("status"))} for one in told]
-    own = [name for name in _words(line.get("tools")) if not name.startswith(PREFIX)]  # the others are the client's
+def turn_layer(line: dict[str, Any]) -> dict[str, Any]:
+    """The `init` line, which begins every turn."""
+    servers = [
+        {"name": non_empty(server.get("name")), "status": non_empty(server.get("status"))}
+        for server in items(line.get("mcp_servers"))
+    ]
+    # Names with our prefix are the client's tools.
+    tools = [name for name in unique_strings(line.get("tools")) if not name.startswith(PREFIX)]
     return present(
         {
             "identity.version": non_empty(line.get("claude_code_version")),
-            "tools.items": [{"name": name, "description": ""} for name in own],
-            MODEL: non_empty(line.get("model")),
-            **mode(line.get("permissionMode")),
-            CWD: non_empty(line.get("cwd")),
-            SERVERS: [present(one) for one in servers if one["name"] not in (None, SERVER)],
-            SKILLS: _words(line.get("skills")),
-            "custom.claude.agents": _words(line.get("agents")),
+            "tools.items": [{"name": name, "description": ""} for name in tools],
+            paths.MODEL: non_empty(line.get("model")),
+            **mode_layer(line.get("permissionMode")),
+            paths.CWD: non_empty(line.get("cwd")),
+            paths.MCP_SERVERS: [present(server) for server in servers if server["name"] not in (None, SERVER)],
+            paths.SKILLS: unique_strings(line.get("skills")),
+            "custom.claude.agents": unique_strings(line.get("agents")),
             "custom.claude.outputStyle": non_empty(line.get("output_style")),
         }
     )
 
 
-def mode(told: Any) -> dict[str, Any]:
-    """Its modes are about nothing but permissions."""
-    return {MODE: non_empty(told), PERMISSION: non_empty(told)}
+def mode_layer(mode: Any) -> dict[str, Any]:
+    """Claude's modes are permission modes and nothing else."""
+    return {paths.MODE: non_empty(mode), paths.PERMISSION_MODE: non_empty(mode)}
 
 
-def named_commands(line: dict[str, Any]) -> list[dict[str, Any]]:
-    """`init` has their names alone: for a session that was told no more."""
-    return [{"name": name} for name in _words(line.get("slash_commands"))]
-
-
-def models(told: Any) -> list[dict[str, Any]]:
-    """Each model once, in the words of an agent's file: Claude lists the default, and every short name, as a row."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in items(told):
+def read_models(rows: Any) -> list[dict[str, Any]]:
+    """Each model once, with the fields of an agent file. Claude lists a row for the default and for every alias."""
+    models: dict[str, dict[str, Any]] = {}
+    for row in items(rows):
         alias = non_empty(row.get("value"))
-        name = non_empty(row.get("resolvedModel")) or alias
-        if alias is None or name is None:
+        model_id = non_empty(row.get("resolvedModel")) or alias
+        if alias is None or model_id is None:
             continue
-        known = found.setdefault(name, {"id": name, "aliases": []})
-        known["default"] = known.get("default", False) or alias == "default"
-        if alias not in ("default", name):
-            known["aliases"].append(alias)
-        if alias != "default" or "name" not in known:
-            known |= _about(row)
-    return [present(model) for model in found.values()]
+        model = models.setdefault(model_id, {"id": model_id, "aliases": []})
+        model["default"] = model.get("default", False) or alias == "default"
+        if alias not in ("default", model_id):
+            model["aliases"].append(alias)
+        if alias != "default" or "name" not in model:
+            model |= _describe_model(row)
+    return [present(model) for model in models.values()]
 
 
-def _about(row: dict[str, Any]) -> dict[str, Any]:
-    efforts = _words(row.get("supportedEffortLevels")) if row.get("supportsEffort") is True else []
-    thinks = True if row.get("supportsAdaptiveThinking") is True else None
-    names = {"name": text(row.get("displayName")), "description": text(row.get("description"))}
-    return present({**names, "efforts": efforts, "thinking": thinks})
+def _describe_model(row: dict[str, Any]) -> dict[str, Any]:
+    return present(
+        {
+            "name": text(row.get("displayName")),
+            "description": text(row.get("description")),
+            "efforts": unique_strings(row.get("supportedEffortLevels")) if row.get("supportsEffort") is True else [],
+            "thinking": True if row.get("supportsAdaptiveThinking") is True else None,
+        }
+    )
 
 
-def _shown(model: dict[str, Any]) -> dict[str, Any]:
+def _summarize_model(model: dict[str, Any]) -> dict[str, Any]:
     return {key: model[key] for key in ("id", "name", "description") if key in model}
 
 
-def commands(told: Any) -> list[dict[str, Any]]:
-    return [{**about, **_hint(one)} for one in items(told) for about in _described([one])]
+def read_commands(commands: Any) -> list[dict[str, Any]]:
+    return [
+        {**description, **present({"hint": text(command.get("argumentHint"))})}
+        for command in items(commands)
+        for description in _read_descriptions([command])
+    ]
 
 
-def _hint(command: dict[str, Any]) -> dict[str, Any]:
-    return present({"hint": text(command.get("argumentHint"))})
+def read_command_names(line: dict[str, Any]) -> list[dict[str, Any]]:
+    """The commands as `init` lists them: names only, for a session that has no other list."""
+    return [{"name": name} for name in unique_strings(line.get("slash_commands"))]
 
 
-def _described(told: Any) -> list[dict[str, Any]]:
-    found = ({"name": non_empty(one.get("name")), "description": text(one.get("description"))} for one in items(told))
-    return [present(agent) for agent in found if agent["name"]]
-
-
-def _words(told: Any) -> list[str]:
-    return [one for one in told if isinstance(one, str) and one] if isinstance(told, list) else []
+def _read_descriptions(entries: Any) -> list[dict[str, Any]]:
+    return [
+        present({"name": name, "description": text(entry.get("description"))})
+        for entry in items(entries)
+        if (name := non_empty(entry.get("name"))) is not None
+    ]

@@ -1,8 +1,8 @@
-"""Subagents and what else runs beside the conversation.
+"""Subagents and other background tasks of a session.
 
-In: Claude Code's notices of tasks, and the lines of a subagent (they name the call that started it, or its task). Out:
-the beginning and end of subagents, each with a lane of its own, and which of those in the background are still at work:
-the agent's turn is not over before they are. A shell in the background holds nothing up.
+In: Claude Code's `task_*` lines, and the lines of a subagent, which name the tool call that started it or its task.
+Out: the start and end of subagents, a `MessageStream` for each, and the set of subagents at work in the background. The
+agent's turn is not over before these are done. A shell in the background does not delay the end of the turn.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.events import Custom, Event, SubagentError, SubagentFinished, SubagentStarted
-from gateway.wire.dialects.claude.messages import Lane
-from gateway.wire.dialects.claude.tool_calls import Calls
+from gateway.wire.dialects.claude.messages import MessageStream
+from gateway.wire.dialects.claude.tool_calls import ClaudeToolCalls
 from gateway.wire.fields import items, non_empty, obj, present, text
 
-AGENTS = ("local_agent", "local_workflow", "remote_agent")
-SHOWN = {
+SUBAGENT_TASKS = ("local_agent", "local_workflow", "remote_agent")
+"""Types of tasks that are subagents; the others are shells."""
+TASK_FIELDS = {
     "description": "description",
     "status": "status",
     "summary": "summary",
@@ -25,152 +26,154 @@ SHOWN = {
     "usage": "usage",
     "error": "error",
 }
-"""Of a notice, by the names under which clients get it."""
+"""Claude's field of a task line → its name in the CUSTOM event."""
 
 
 @dataclass(slots=True)
 class Subagent:
-    lane: Lane
+    stream: MessageStream
     name: str = "subagent"
     description: str | None = None
-    parent: str | None = None
-    """Its task's id, if another subagent started it."""
-    call: str | None = None
-    """Claude's id of the call that started it."""
-    open: bool = False
-    """The client knows that it is at work."""
+    parent_task: str | None = None
+    """The task of the subagent that started this one."""
+    call_id: str | None = None
+    """Claude's id of the tool call that started it."""
+    is_open: bool = False
+    """The client has seen it start, and not end."""
 
 
-class Tasks:
-    def __init__(self, calls: Calls) -> None:
+class Subagents:
+    """All subagents of one session, by their task ids."""
+
+    def __init__(self, calls: ClaudeToolCalls) -> None:
         self._calls = calls
-        self._subagents: dict[str, Subagent] = {}
-        """By task."""
-        self._by_call: dict[str, str] = {}
+        self._by_task: dict[str, Subagent] = {}
+        self._task_by_call: dict[str, str] = {}
         self.background: set[str] = set()
-        """Subagents at work in the background."""
+        """Tasks of the subagents at work in the background."""
 
-    def forget(self) -> None:
-        """The process is a new one: nothing of the old one's is at work any more."""
+    def start_process(self) -> None:
+        """No task of the previous process is at work any more."""
         self.background.clear()
-        self.rest()
+        self.end_turn()
 
-    def rest(self) -> None:
-        """The turn is over, and all that was open in it was closed. Who goes on begins anew, under another id."""
-        self._subagents = {task: one for task, one in self._subagents.items() if task in self.background}
-        self._by_call = {call: task for call, task in self._by_call.items() if task in self._subagents}
-        for one in self._subagents.values():
-            one.open = False
+    def end_turn(self) -> None:
+        """All that was open in the turn has been closed. A subagent that goes on starts again under another id."""
+        self._by_task = {task: one for task, one in self._by_task.items() if task in self.background}
+        self._task_by_call = {call: task for call, task in self._task_by_call.items() if task in self._by_task}
+        for subagent in self._by_task.values():
+            subagent.is_open = False
 
-    def park(self, whole_calls: bool) -> None:
-        for one in self._subagents.values():
-            one.lane.whole_calls = whole_calls
+    def buffer_calls(self, is_buffering: bool) -> None:
+        """See `MessageStream.buffer_calls`."""
+        for subagent in self._by_task.values():
+            subagent.stream.buffer_calls(is_buffering)
 
-    # -- lines
+    # -- lines of a subagent
 
-    def lane(self, line: dict[str, Any]) -> tuple[Lane, list[Event]]:
-        """Of a line that names who it is from, and what must be told before."""
-        call, told = non_empty(line.get("parent_tool_use_id")), non_empty(line.get("agent_id"))
-        task = told or self._by_call.get(call or "") or call or "subagent"
-        one = self._find(task, call)
-        one.name = non_empty(line.get("subagent_type")) or one.name
-        one.description = non_empty(line.get("task_description")) or one.description
-        return one.lane, self._begin(task, one)
+    def find_stream(self, line: dict[str, Any]) -> tuple[MessageStream, list[Event]]:
+        """The stream of the subagent that a line is from, and the events that must come first."""
+        call_id = non_empty(line.get("parent_tool_use_id"))
+        task = non_empty(line.get("agent_id")) or self._task_by_call.get(call_id or "") or call_id or "subagent"
+        subagent = self._find_or_add(task, call_id)
+        subagent.name = non_empty(line.get("subagent_type")) or subagent.name
+        subagent.description = non_empty(line.get("task_description")) or subagent.description
+        return subagent.stream, self._start(task, subagent)
 
-    def tag(self, agent_id: Any) -> str | None:
-        """The subagent that a notice belongs to, if it is at work."""
-        one = self._subagents.get(agent_id) if isinstance(agent_id, str) else None
-        return one.lane.subagent if one is not None and one.open else None
+    def open_id(self, task: Any) -> str | None:
+        """AG-UI's id of the subagent of a task, if it is open."""
+        subagent = self._by_task.get(non_empty(task) or "")
+        return subagent.stream.subagent if subagent is not None and subagent.is_open else None
 
-    def returned(self, claudes: str) -> list[Event]:
-        """A call has its result: the subagent that it waited for is done, even where no notice says so."""
-        task = self._by_call.get(claudes)
-        one = self._subagents.get(task or "")
-        if task is None or one is None or not one.open or task in self.background:
+    def end_call(self, call_id: str) -> list[Event]:
+        """A tool call has its result: the subagent that it waited for is done, even if no task line reports it."""
+        task = self._task_by_call.get(call_id, "")
+        subagent = self._by_task.get(task)
+        if subagent is None or not subagent.is_open or task in self.background:
             return []
-        one.open = False
-        return [SubagentFinished(str(one.lane.subagent))]
+        subagent.is_open = False
+        return [SubagentFinished(str(subagent.stream.subagent))]
 
-    def _find(self, task: str, call: str | None) -> Subagent:
-        if task not in self._subagents:
-            self._subagents[task] = Subagent(Lane(None, self._calls))
-        one = self._subagents[task]
-        if call is not None:
-            one.call = call
-            self._by_call[call] = task
-        return one
+    def _find_or_add(self, task: str, call_id: str | None) -> Subagent:
+        if task not in self._by_task:
+            self._by_task[task] = Subagent(MessageStream(None, self._calls))
+        subagent = self._by_task[task]
+        if call_id is not None:
+            subagent.call_id = call_id
+            self._task_by_call[call_id] = task
+        return subagent
 
-    def _begin(self, task: str, one: Subagent) -> list[Event]:
-        if one.open:
+    def _start(self, task: str, subagent: Subagent) -> list[Event]:
+        if subagent.is_open:
             return []
-        one.open = True
-        above = self._subagents.get(one.parent or "")
-        found = self._begin(str(one.parent), above) if above is not None else []
-        one.lane.subagent = self._calls.fresh(f"agent:{task}")
-        call = self._calls.find(one.call)
-        parent = above.lane.subagent if above is not None else None
-        start = SubagentStarted(one.lane.subagent, one.name, one.description, parent, call.id if call else None)
-        return [*found, start]
+        subagent.is_open = True
+        parent = self._by_task.get(subagent.parent_task or "")
+        events = self._start(str(subagent.parent_task), parent) if parent is not None else []
+        subagent_id = self._calls.ids.new(f"agent:{task}")
+        subagent.stream.set_subagent(subagent_id)
+        parent_id = parent.stream.subagent if parent is not None else None
+        call_id = self._calls.find_id(subagent.call_id)
+        return [*events, SubagentStarted(subagent_id, subagent.name, subagent.description, parent_id, call_id)]
 
-    # -- notices
+    # -- task lines
 
-    def notice(self, subtype: str, line: dict[str, Any]) -> list[Event] | None:
-        """None: it names no task."""
+    def read_task(self, line: dict[str, Any]) -> list[Event] | None:
+        """None: the line names no task."""
         task = non_empty(line.get("task_id"))
         if task is None:
             return None
-        match subtype:
+        match line.get("subtype"):
             case "task_started":
-                return self._started(task, line)
+                return self._task_started(task, line)
             case "task_progress":
-                return self._shown(task, line) if task in self._subagents else []
+                return self._report_task(task, line) if task in self._by_task else []
             case "task_updated":
-                if obj(line.get("patch")).get("is_backgrounded") is True and task in self._subagents:
+                if obj(line.get("patch")).get("is_backgrounded") is True and task in self._by_task:
                     self.background.add(task)
                 return []
             case _:
-                return self._ended(task, line)
+                return self._task_ended(task, line)
 
-    def level(self, line: dict[str, Any]) -> None:
-        """All that is in the background now."""
-        told = [one for one in items(line.get("tasks")) if one.get("task_type") in AGENTS]
-        at_work = [non_empty(one.get("task_id")) for one in told if one.get("ambient") is not True]
-        self.background = {task for task in at_work if task is not None}
+    def read_background(self, line: dict[str, Any]) -> list[Event]:
+        """The line lists all tasks that are in the background now."""
+        tasks = [task for task in items(line.get("tasks")) if task.get("task_type") in SUBAGENT_TASKS]
+        task_ids = [non_empty(task.get("task_id")) for task in tasks if task.get("ambient") is not True]
+        self.background = {task_id for task_id in task_ids if task_id is not None}
+        return []
 
-    def _started(self, task: str, line: dict[str, Any]) -> list[Event]:
-        hidden = line.get("ambient") is True or line.get("skip_transcript") is True
-        beside = line.get("is_backgrounded") is True
-        if line.get("task_type") not in AGENTS:
-            # A shell that its call waits for is told by the call.
-            return self._shown(task, line | {"status": "running"}) if beside and not hidden else []
-        if beside and not hidden:
+    def _task_started(self, task: str, line: dict[str, Any]) -> list[Event]:
+        is_hidden = line.get("ambient") is True or line.get("skip_transcript") is True
+        in_background = line.get("is_backgrounded") is True and not is_hidden
+        if line.get("task_type") not in SUBAGENT_TASKS:
+            # A shell in the foreground is reported by its tool call.
+            return self._report_task(task, line | {"status": "running"}) if in_background else []
+        if in_background:
             self.background.add(task)
-        one = self._find(task, non_empty(line.get("tool_use_id")))
-        one.name = non_empty(line.get("subagent_type")) or non_empty(line.get("workflow_name")) or one.name
-        one.description = non_empty(line.get("description")) or one.description
-        one.parent = non_empty(line.get("parent_task_id"))
-        return self._begin(task, one)
+        subagent = self._find_or_add(task, non_empty(line.get("tool_use_id")))
+        subagent.name = non_empty(line.get("subagent_type")) or non_empty(line.get("workflow_name")) or subagent.name
+        subagent.description = non_empty(line.get("description")) or subagent.description
+        subagent.parent_task = non_empty(line.get("parent_task_id"))
+        return self._start(task, subagent)
 
-    def _ended(self, task: str, line: dict[str, Any]) -> list[Event]:
+    def _task_ended(self, task: str, line: dict[str, Any]) -> list[Event]:
         self.background.discard(task)
-        one = self._subagents.get(task)
-        if one is None:
-            # Of a shell that its call waited for there is no file.
-            return self._shown(task, line) if non_empty(line.get("output_file")) else []
-        if not one.open:
+        subagent = self._by_task.get(task)
+        if subagent is None:
+            # Only a shell in the background has an output file; one in the foreground is reported by its tool call.
+            return self._report_task(task, line) if non_empty(line.get("output_file")) else []
+        if not subagent.is_open:
             return []
-        one.open = False
-        subagent, summary = str(one.lane.subagent), text(line.get("summary"))
+        subagent.is_open = False
+        subagent_id, summary = str(subagent.stream.subagent), text(line.get("summary"))
         match line.get("status"):
             case "failed":
-                return [SubagentError(subagent, summary or "the subagent failed")]
+                return [SubagentError(subagent_id, summary or "the subagent failed")]
             case "stopped":
-                return [SubagentError(subagent, "the subagent was stopped", "CANCELLED")]
+                return [SubagentError(subagent_id, "the subagent was stopped", "CANCELLED")]
             case _:
-                return [SubagentFinished(subagent, summary)]
+                return [SubagentFinished(subagent_id, summary)]
 
-    def _shown(self, task: str, line: dict[str, Any]) -> list[Event]:
-        call = self._calls.find(non_empty(line.get("tool_use_id")))
-        about = {"taskId": task, "toolCallId": call.id if call else None}
-        shown = present(about | {ours: line.get(theirs) for theirs, ours in SHOWN.items()})
-        return [Custom("claude.task", shown, self.tag(task))]
+    def _report_task(self, task: str, line: dict[str, Any]) -> list[Event]:
+        value = {"taskId": task, "toolCallId": self._calls.find_id(non_empty(line.get("tool_use_id")))}
+        value |= {name: line.get(field) for field, name in TASK_FIELDS.items()}
+        return [Custom("claude.task", present(value), self.open_id(task))]

@@ -1,80 +1,29 @@
-"""Tool calls of one conversation, and the ids that are given in it.
-
-In: Claude's own ids. Out: AG-UI's, unique in the thread: they begin with the turn's key. A call is kept until the turn
-after its result, so that nothing is told of it twice.
-"""
+"""Tool calls of one session, by Claude's ids. Message ids come from the same set, so that no id is used twice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
-from gateway.wire.dialects.claude.content import Parts
-from gateway.wire.fields import json_text
+from gateway.events import Event
+from gateway.wire.ids import UniqueIds
+from gateway.wire.tool_calls import ToolCall, ToolCalls
 
 
-@dataclass(slots=True)
-class Call:
-    id: str
-    name: str
-    subagent: str | None
-    ended: bool = False
-    """Its arguments are complete."""
-    answered: bool = False
+class ClaudeToolCalls(ToolCalls[ToolCall]):
+    """Claude repeats calls, also after their result, so an id always means the same call."""
 
-    def start(self) -> ToolCallStart:
-        return ToolCallStart(self.id, self.name, subagent=self.subagent)
+    def __init__(self, make_id: Callable[[str], str]) -> None:
+        self.ids = UniqueIds(make_id)
+        super().__init__(self.ids, ToolCall, reuses_ids=False)
 
-    def end(self) -> list[Event]:
-        if self.ended:
+    def find_id(self, agent_id: Any) -> str | None:
+        """AG-UI's id of a call."""
+        call = self.get(agent_id)
+        return None if call is None else call.id
+
+    def add_whole(self, agent_id: str, name: str | None, arguments: Any, subagent: str | None = None) -> list[Event]:
+        """A call with all its arguments; no events if it is known."""
+        if self.get(agent_id) is not None:
             return []
-        self.ended = True
-        return [ToolCallEnd(self.id)]
-
-    def answer(self, content: str | Parts, metadata: dict[str, Any] | None = None) -> list[Event]:
-        if self.answered:
-            return []
-        self.ended = self.answered = True
-        return [ToolCallResult(self.id, content, subagent=self.subagent, metadata=metadata)]
-
-
-class Calls:
-    def __init__(self) -> None:
-        self._key = ""
-        self._given: set[str] = set()
-        self._known: dict[str, Call] = {}
-        self.names: dict[str, str] = {}
-        """Claude's names of the client's own tools → theirs."""
-
-    def begin(self, key: str) -> None:
-        """A new turn."""
-        self._key = key
-        self._given.clear()
-        self._known = {name: call for name, call in self._known.items() if not call.answered}
-
-    def find(self, claudes: str | None) -> Call | None:
-        return self._known.get(claudes or "")
-
-    def new(self, claudes: str, name: str | None, subagent: str | None) -> Call | None:
-        """None: it is known."""
-        if claudes in self._known:
-            return None
-        call = self._known[claudes] = Call(self.fresh(claudes), self.names.get(name or "", name or "tool"), subagent)
-        return call
-
-    def whole(self, claudes: str, name: str | None, arguments: Any, subagent: str | None) -> list[Event]:
-        """A call with all its arguments; nothing if it is known."""
-        call = self.new(claudes, name, subagent)
-        if call is None:
-            return []
-        return [call.start(), ToolCallArgs(call.id, json_text(arguments)), *call.end()]
-
-    def fresh(self, place: str) -> str:
-        """An id that this turn has not given before."""
-        name, again = f"{self._key}:{place}", 1
-        while name in self._given:
-            again += 1
-            name = f"{self._key}:{place}.{again}"
-        self._given.add(name)
-        return name
+        return self.add(agent_id, name, subagent).end(arguments)

@@ -1,249 +1,273 @@
-"""`codex app-server`: one process for all threads, JSON-RPC without the `jsonrpc` field, one object a line.
+"""`codex app-server`: one process for all threads, JSON-RPC without the `jsonrpc` field, one object per line.
 
-In: answers to our requests, the server's own requests, notifications; each of them for a thread. Out: events, and our
-requests. Ids of the two directions overlap, so each has a table of its own. Our ids begin with the session's tag, by
-which `owner` finds whom an answer is for. A message for somebody else's thread is left alone.
+In: responses to the gateway's requests, requests of the server, notifications. Out: events, and requests. The ids of
+the two directions overlap, so each has its own table. The gateway's ids begin with the session's tag, by which
+`read_owner` finds the session of a response. A message for a thread of another session is ignored.
 
-Cancelling waits for `turn/started`: before it the server knows no turn to interrupt, and would run it to its end. Words
-for the turn under way name it, so they never reach another; that they were taken up shows by their coming back.
+Cancelling waits for `turn/started`: before it the server knows no turn to interrupt, and would run it to its end. A
+message for the turn under way names the turn, so it never reaches another. Codex has accepted it when it comes back as
+an item.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-import orjson
-
-from gateway.errors import AgentFault
-from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, UserMessageAccepted
+from gateway.capability_paths import EFFORT, MODE, MODEL, MODES
+from gateway.errors import AgentFault, NotJson
+from gateway.events import Event, TurnFailed, UserMessageAccepted
+from gateway.jsonio import loads
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
-from gateway.wire.dialects.codex import session_state
-from gateway.wire.dialects.codex.client_tools import Served, refused, result
-from gateway.wire.dialects.codex.errors import is_lost, rpc_fault
-from gateway.wire.dialects.codex.notifications import Hearing
-from gateway.wire.dialects.codex.permission_answers import answered, by_policy
-from gateway.wire.dialects.codex.permission_options import ASKED, ELICITATION, Pending
-from gateway.wire.dialects.codex.permissions import question
-from gateway.wire.dialects.codex.requests import INITIALIZE, mode_params, modes, text_input, thread_params, turn_params
+from gateway.wire.dialects.base import (
+    MESSAGE_MAX_DEPTH,
+    NO_PARAMS,
+    ActionResult,
+    Dialect,
+    Prompt,
+    SessionStart,
+    parse_message,
+)
+from gateway.wire.dialects.codex.client_tools import ClientTools
+from gateway.wire.dialects.codex.errors import is_session_not_found, read_rpc_error
+from gateway.wire.dialects.codex.notifications import Notifications
+from gateway.wire.dialects.codex.requests import (
+    INITIALIZE,
+    mode_params,
+    read_modes,
+    text_input,
+    thread_params,
+    turn_params,
+)
+from gateway.wire.dialects.codex.server_requests import ServerRequests
+from gateway.wire.dialects.codex.session_state import TurnState, models_layer, read_models, thread_layer, update_layer
+from gateway.wire.dialects.codex.subagents import Threads
 from gateway.wire.fields import non_empty, obj, text
-from gateway.wire.jsonrpc import METHOD_NOT_FOUND
-from gateway.wire.session_paths import MODE, MODEL, MODELS, MODES
+from gateway.wire.requests import RequestTable, tag_of
 
-DELTA = "item/agentMessage/delta"
-OPENING = ("thread/start", "thread/resume", "thread/fork")
-INITIALIZED_BEFORE = "Already initialized"
-"""The one error that is none: another session of the process, begun at the same time, was faster."""
-NOTIFIED = b'{"method":"'
+TEXT_DELTA = "item/agentMessage/delta"
+OPEN_METHODS = ("thread/start", "thread/resume", "thread/fork")
+ALREADY_INITIALIZED = "Already initialized"
+"""An error that is none: another session of the process, started at the same time, was faster."""
+NOTIFICATION_START = b'{"method":"'
 THREAD_KEY = b'"threadId":"'
-FEW = 3
-"""So few messages are parsed one by one."""
+MIN_BATCH = 4
+"""Fewer messages are parsed one by one."""
 
 
-class Codex(Hearing):
+class SentRequest(NamedTuple):
+    method: str
+    params: Mapping[str, Any]
+    action: str | None = None
+    """The action that it was sent for."""
+
+
+class Codex(Dialect):
     name: ClassVar[str] = "codex"
     actions: ClassVar[frozenset[str]] = frozenset({"models", "fork", "set_model", "set_mode", "delete"})
-    strays: ClassVar[bool] = True
-    serves_tools: ClassVar[bool] = True
-    steers: ClassVar[bool] = True
+    has_unlisted_sessions: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._count = 0
-        self._asked: dict[str, tuple[str, Any, str | None]] = {}
-        """Our requests that have no answer yet: id → method, parameters, and the action that it was for."""
-        self._pending: dict[str, Pending] = {}
-        """The server's requests, by the ids of their questions."""
-        self._served = Served()
+        self._requests = RequestTable[SentRequest]()
+        self._client_tools = ClientTools()
+        self._threads = Threads(self)
+        self._codex_turn = TurnState()
+        self._server_requests = ServerRequests(self, self._threads, self._client_tools)
+        self._notifications = Notifications(
+            self, self._threads, self._codex_turn, self._server_requests, self._client_tools, self._interrupt
+        )
+        self._queued: list[Event] = []
+        """Events for the next `read`."""
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
-        self._asked, self._pending = {}, {}
-        self._offer(begin.tools)
-        if begin.params.get("connected") is True:  # another session of the process has done it
-            self._open()
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self.is_ready = False
+        self._requests.begin(start.tag)
+        self._server_requests.clear()
+        self._client_tools.offer(start.tools)
+        if start.params.get("connected") is True:  # another session of the process has initialized it
+            self._open_thread()
         else:
-            self._ask("initialize", INITIALIZE)
+            self._request("initialize", INITIALIZE)
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self.hear_turn(prompt)
-        self._offer(prompt.tools)
+        self._threads.start_turn(prompt.id_prefix)
+        self._codex_turn.reset()
+        self._client_tools.offer(prompt.tools)
         params = turn_params(prompt)
         if prompt.mode is not None:
             params |= self._mode_params(prompt.mode, prompt.model, params.get("effort"))
-        self._ask("turn/start", {"threadId": self.session_id, **params})
+        self._request("turn/start", {"threadId": self.session_id, **params})
 
-    def answer(self, question_id: str, answer: Answer) -> None:
-        if (pending := self._pending.pop(question_id, None)) is not None:
-            self.send({"id": pending.request_id, "result": answered(pending, answer)})
-        if (number := self._served.calls.pop(question_id, None)) is not None:
-            self.send({"id": number, "result": result(answer)})
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        self._server_requests.answer(interrupt_id, answer)
 
     def steer(self, message_id: str, text: str) -> bool:
-        if not self.running:
+        if not self._codex_turn.is_running:
             return False
-        name = f"{self.turn.key}:{message_id}"
-        self.words[name] = UserMessageAccepted(message_id, text)
-        told = {"expectedTurnId": self.turn_id, "clientUserMessageId": name, "input": [text_input(text)]}
-        self._ask("turn/steer", {"threadId": self.session_id, **told})
+        native_id = self.qualify_id(message_id)
+        self._codex_turn.steering[native_id] = UserMessageAccepted(message_id, text)
+        message = {"clientUserMessageId": native_id, "input": [text_input(text)]}
+        self._request("turn/steer", {"threadId": self.session_id, "expectedTurnId": self._codex_turn.id, **message})
         return True
 
     def cancel(self) -> bool:
-        self.cancelled = True
-        if self.running:
-            self.interrupt()
+        self.is_cancelled = True
+        if self._codex_turn.is_running:
+            self._interrupt()
         return True
 
-    def interrupt(self) -> None:
-        self._ask("turn/interrupt", {"threadId": self.session_id, "turnId": self.turn_id})
+    def _interrupt(self) -> None:
+        self._request("turn/interrupt", {"threadId": self.session_id, "turnId": self._codex_turn.id})
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         thread = {"threadId": self.session_id}
         match action:
             case "models":
-                return self._ask("model/list", {}, action)
+                return self._request("model/list", {}, action)
             case "fork":
-                return self._ask("thread/fork", {**thread, "excludeTurns": True, **thread_params(self.given)}, action)
+                fork = {**thread, "excludeTurns": True, **thread_params(self.session_start)}
+                return self._request("thread/fork", fork, action)
             case "delete":
-                return self._ask("thread/delete", thread, action)
+                return self._request("thread/delete", thread, action)
             case "set_model":
-                return self._ask("thread/settings/update", {**thread, "model": params.get("model")}, action)
+                return self._request("thread/settings/update", {**thread, "model": params.get("model")}, action)
             case "set_mode":
                 return self._set_mode(text(params.get("mode")) or "")
             case _:
-                raise NotImplementedError(action)
+                return super().start_action(action, params)
 
-    def leave(self) -> None:
+    def release_session(self) -> None:
         if self.session_id is not None:
-            self._ask("thread/unsubscribe", {"threadId": self.session_id})
+            self._request("thread/unsubscribe", {"threadId": self.session_id})
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        gone = AgentFault("the agent's process has ended", code="AGENT_DIED")
-        for ticket, (_, _, action) in self._asked.items():
-            if action is not None:
-                self.replies[ticket] = Reply(error=gone)
-        self._asked, self._pending = {}, {}
-        found = self.family.rest(cancelled=self.cancelled) if self.busy else []
-        return [*found, *super().closed(exit_code, stderr)]
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        died = ActionResult(error=AgentFault("the agent's process has ended", code="AGENT_DIED"))
+        self.action_results |= {request_id: died for request_id, sent in self._requests.drain() if sent.action}
+        self._server_requests.clear()
+        events = self._threads.end_turn(is_cancelled=self.is_cancelled) if self.is_busy else []
+        return [*events, *super().on_process_exit(exit_code, stderr)]
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
-        """A notification has one thread id, in a way that no text can imitate: quotes in texts are escaped. Where that
-        is not so, it is parsed, at the cost of doing so twice."""
-        at = message.find(THREAD_KEY) if message.startswith(NOTIFIED) else -1
+    def read_owner(cls, message: bytes) -> str | None:
+        """A notification has one thread id, which no text can imitate, because quotes in texts are escaped. Any other
+        message is parsed, and parsed again by `read`."""
+        at = message.find(THREAD_KEY) if message.startswith(NOTIFICATION_START) else -1
         if at >= 0 and message.find(THREAD_KEY, at + 1) < 0:
             start = at + len(THREAD_KEY)
             return message[start : message.find(b'"', start)].decode("utf-8", "replace")
-        told = obj(parsed(message))
-        if "method" not in told:
-            return (text(told.get("id")) or "").rpartition(":")[0] or None
-        params = obj(told.get("params"))
+        fields = obj(parse_message(message))
+        if "method" not in fields:
+            return tag_of(fields.get("id"))
+        params = obj(fields.get("params"))
         return non_empty(params.get("threadId")) or non_empty(obj(params.get("thread")).get("id"))
 
-    # -- what we ask
+    # -- requests to Codex
 
-    def _ask(self, method: str, params: Any, action: str | None = None) -> str:
-        self._count += 1
-        number = f"{self.given.tag}:{self._count}"
-        self._asked[number] = (method, params, action)
-        self.send({"id": number, "method": method, "params": params})
-        return number
+    def _request(self, method: str, params: Mapping[str, Any], action: str | None = None) -> str:
+        request_id = self._requests.add(SentRequest(method, params, action))
+        self.send({"id": request_id, "method": method, "params": params})
+        return request_id
 
-    def _open(self) -> None:
-        wanted, fork = self.given.session_id, self.given.fork
-        if wanted is None or (self._served.lacks(wanted) and not fork):
-            self._start(anew=wanted is not None)
+    def _open_thread(self) -> None:
+        thread_id, is_fork = self.session_start.session_id, self.session_start.fork
+        if thread_id is None or (self._client_tools.is_missing_tools(thread_id) and not is_fork):
+            self._start_thread(has_lost_history=thread_id is not None)
         else:
-            told = {"threadId": wanted, "excludeTurns": True, **thread_params(self.given)}
-            self._ask("thread/fork" if fork else "thread/resume", told)
+            params = {"threadId": thread_id, "excludeTurns": True, **thread_params(self.session_start)}
+            self._request("thread/fork" if is_fork else "thread/resume", params)
 
-    def _start(self, *, anew: bool) -> None:
-        self.anew = anew
-        self._ask("thread/start", {**thread_params(self.given), **self._served.params})
-
-    def _offer(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        self._served.offer(tools)
-        self._served.calls.clear()
-        self.tool_names = self._served.names
+    def _start_thread(self, *, has_lost_history: bool) -> None:
+        self.has_lost_history = has_lost_history
+        self._request("thread/start", {**thread_params(self.session_start), **self._client_tools.params})
 
     def _mode_params(self, name: str, model: str | None, effort: str | None) -> dict[str, Any]:
-        offered = modes(self.given)
-        if name not in offered:
-            self.told.append(self.warned("UNKNOWN_MODE", f"the agent has no mode {name!r}", modes=list(offered)))
+        modes = read_modes(self.session_start)
+        if name not in modes:
+            message = f"the agent has no mode {name!r}"
+            self._queued.append(self.make_warning("UNKNOWN_MODE", message, modes=list(modes)))
             return {}
-        self.learn({MODE: name})
-        return mode_params(offered[name], self.given, model or self.model, effort or self.effort)
+        layer = self.session_layer
+        layer[MODE] = name
+        return mode_params(modes[name], self.session_start, model or layer.get(MODEL), effort or layer.get(EFFORT))
 
     def _set_mode(self, name: str) -> str:
-        if name in modes(self.given):
+        if name in read_modes(self.session_start):
             params = {"threadId": self.session_id, **self._mode_params(name, None, None)}
-            return self._ask("thread/settings/update", params, "set_mode")
-        self._count += 1
-        ticket = f"{self.given.tag}:{self._count}"
-        self.replies[ticket] = Reply(error=AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS"))
-        return ticket
+            return self._request("thread/settings/update", params, "set_mode")
+        action_id = self._requests.new_id()
+        fault = AgentFault(f"the agent has no mode {name!r}", code="INVALID_PARAMS")
+        self.action_results[action_id] = ActionResult(error=fault)
+        return action_id
 
-    # -- what comes
+    # -- messages of Codex
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found, self.told = self.told, []
-        main, thread = self.family.main, self.session_id
-        for line, message in zip(messages, _values(messages), strict=True):
-            # The one that comes for every token is recognised without further ado.
-            if type(message) is dict and message.get("method") == DELTA and type(message.get("params")) is dict:
+        events, self._queued = self._queued, []
+        main, thread_id = self._threads.main, self.session_id
+        for line, message in zip(messages, _parse_all(messages), strict=True):
+            # A text delta comes for every token, so it has a short path.
+            if type(message) is dict and message.get("method") == TEXT_DELTA and type(message.get("params")) is dict:
                 params = message["params"]
-                item, delta = params.get("itemId"), params.get("delta")
-                if params.get("threadId") == thread and type(item) is str and type(delta) is str and delta:
-                    found.append(main.text(item, delta))
+                item_id, delta = params.get("itemId"), params.get("delta")
+                if params.get("threadId") == thread_id and type(item_id) is str and type(delta) is str and delta:
+                    events.append(main.add_text(item_id, delta))
                     continue
-            found += self._message(message, line)
-            thread = self.session_id
-        return found
+            events += self._read_message(message, line)
+            thread_id = self.session_id
+        return events
 
-    def _message(self, message: Any, line: bytes) -> list[Event]:
+    def _read_message(self, message: Any, line: bytes) -> list[Event]:
         match message:
-            case {"method": str(method), "id": int() | str() as number}:
-                return self._requested(number, method, message)
+            case {"method": str(method), "id": int() | str() as request_id}:
+                return self._server_requests.read(request_id, method, message)
             case {"method": str(method)} if "id" not in message:
-                heard = self.hear(method, obj(message.get("params")))
-                return [self.unread(message)] if heard is None else heard
-            case {"id": str(number)} if "result" in message or "error" in message:
-                return self._answered(number, message)
+                events = self._notifications.read(method, obj(message.get("params")))
+                return [self.to_raw(message)] if events is None else events
+            case {"id": str(request_id)} if "result" in message or "error" in message:
+                return self._read_response(request_id, message)
             case _:
-                return [self.unread(line.decode("utf-8", "replace") if message is None else message)]
+                return [self.to_raw(line.decode("utf-8", "replace") if message is None else message)]
 
-    def _answered(self, number: str, message: dict[str, Any]) -> list[Event]:
-        if number not in self._asked:
-            # Another session's, of the same process; or one that is answered already.
-            return [self.unread(message)] if number.rpartition(":")[0] == self.given.tag else []
-        method, params, action = self._asked.pop(number)
-        error = message.get("error")
-        if action is not None:
-            done = message.get("result")
-            fault = None if error is None else rpc_fault(error, method)
-            self.replies[number] = Reply(error=fault) if fault else Reply(self._done(action, params, done))
+    def _read_response(self, request_id: str, message: dict[str, Any]) -> list[Event]:
+        sent = self._requests.pop(request_id)
+        if sent is None:
+            # A response to another session of the process, or a second one.
+            return [self.to_raw(message)] if tag_of(request_id) == self.session_start.tag else []
+        result, error = message.get("result"), message.get("error")
+        if sent.action is not None:
+            fault = None if error is None else read_rpc_error(error, sent.method)
+            value = self._read_action(sent.action, sent.params, result) if fault is None else None
+            self.action_results[request_id] = ActionResult(value, fault)
             return []
-        match method:
+        match sent.method:
             case "initialize":
-                self._initialized(obj(message.get("result")), error)
+                self._read_initialized(obj(result), error)
             case "turn/start" if error is not None:
-                return self.refused(rpc_fault(error, method))
+                return self._reject_turn(read_rpc_error(error, sent.method))
             case "turn/start":
-                self.turn_known(obj(obj(message.get("result")).get("turn")))
+                self._codex_turn.set_id(obj(obj(result).get("turn")))
             case "turn/steer" if error is not None:
-                self.words.pop(params["clientUserMessageId"], None)
-            case method if method in OPENING:
-                self._opened(method, obj(message.get("result")), error)
+                self._codex_turn.steering.pop(sent.params["clientUserMessageId"], None)
+            case method if method in OPEN_METHODS:
+                self._read_opened(method, obj(result), error)
         return []
 
-    def _initialized(self, result: dict[str, Any], error: Any) -> None:
-        if error is not None and obj(error).get("message") != INITIALIZED_BEFORE:
-            self.failure = rpc_fault(error, "initialize")
+    def _reject_turn(self, fault: AgentFault) -> list[Event]:
+        """Codex did not start the turn."""
+        if not self.is_busy:
+            return []
+        return self.end_turn() if self.is_cancelled else self.fail_turn(TurnFailed(fault.detail, fault.code))
+
+    def _read_initialized(self, result: dict[str, Any], error: Any) -> None:
+        if error is not None and obj(error).get("message") != ALREADY_INITIALIZED:
+            self.failure = read_rpc_error(error, "initialize")
             return
         if error is None:
             # `agui_gateway/0.166.0 (Debian …)`
@@ -251,112 +275,51 @@ class Codex(Hearing):
             if version:
                 self.handshake_layer["identity.version"] = version
             self.send({"method": "initialized"})
-        self._open()
+        self._open_thread()
 
-    def _opened(self, method: str, result: dict[str, Any], error: Any) -> None:
-        if error is not None and method == "thread/resume" and is_lost(error):
-            self._start(anew=True)
+    def _read_opened(self, method: str, result: dict[str, Any], error: Any) -> None:
+        if error is not None and method == "thread/resume" and is_session_not_found(error):
+            self._start_thread(has_lost_history=True)
             return
-        thread_id = non_empty(obj(result.get("thread")).get("id"))
+        thread = obj(result.get("thread"))
+        thread_id, is_new = non_empty(thread.get("id")), method == "thread/start"
         if error is not None or thread_id is None:
-            told = error if error is not None else {"message": "no thread in the answer"}
-            self.failure = rpc_fault(told, method)
+            self.failure = read_rpc_error(error or {"message": "no thread in the answer"}, method)
             return
-        self.opened(thread_id, result, new=method == "thread/start")
-        if method == "thread/start":
-            self._served.begun(thread_id)
-        if version := non_empty(obj(result.get("thread")).get("cliVersion")) if method == "thread/start" else None:
-            self.handshake_layer.setdefault("identity.version", version)
-        if offered := [{"id": name} for name in modes(self.given)]:
-            mode = self.facts.get(MODE) or non_empty(self.given.params.get("mode"))
-            self.learn({MODES: offered, MODE: mode})
-        self.ready = True
+        if thread_id != self.session_id:
+            self._notifications.open_thread(is_new=is_new)
+        self.session_id = thread_id
+        self._codex_turn.reset()
+        update_layer(self.session_layer, thread_layer(result))
+        if is_new:
+            self._client_tools.set_started(thread_id)
+            if version := non_empty(thread.get("cliVersion")):
+                self.handshake_layer.setdefault("identity.version", version)
+        if modes := [{"id": name} for name in read_modes(self.session_start)]:
+            mode = self.session_layer.get(MODE) or non_empty(self.session_start.params.get("mode"))
+            update_layer(self.session_layer, {MODES: modes, MODE: mode})
+        self.is_ready = True
 
-    def _done(self, action: str, params: dict[str, Any], result: Any) -> Any:
+    def _read_action(self, action: str, params: Mapping[str, Any], result: Any) -> Any:
         match action:
             case "models":
-                found = session_state.models(result)
-                brief = [{key: one[key] for key in ("id", "name", "description") if key in one} for one in found]
-                self.learn({MODELS: brief})
-                return found
+                models = read_models(result)
+                self.session_layer |= models_layer(models)
+                return models
             case "fork":
                 return non_empty(obj(obj(result).get("thread")).get("id"))
             case "set_model":
-                self.learn({MODEL: params["model"]})
+                update_layer(self.session_layer, {MODEL: params["model"]})
         return None
 
-    # -- what is asked of us
 
-    def _requested(self, number: int | str, method: str, message: dict[str, Any]) -> list[Event]:
-        params = obj(message.get("params"))
-        if "threadId" in params and not self.concerns(params["threadId"]):
-            return []
-        if method == "item/tool/call":
-            return self._call(number, params)
-        if method not in ASKED:
-            self.send({"id": number, "error": {"code": METHOD_NOT_FOUND, "message": f"{method} is not served here"}})
-            return [self.unread(message)]
-        return self._question(Pending(number, method, params))
-
-    def _call(self, number: int | str, params: dict[str, Any]) -> list[Event]:
-        """Of a tool of the client's own."""
-        tool, item_id = self._served.find(params.get("tool")), non_empty(params.get("callId"))
-        if tool is None or item_id is None or self.cancelled or not self.busy:
-            self.send({"id": number, "result": refused(offered=tool is not None)})
-            return []
-        lane, found = self.lane_of(params.get("threadId"))
-        about = {"tool": tool["name"], "arguments": params.get("arguments"), "status": "inProgress"}
-        found += lane.started({"type": "dynamicToolCall", "id": item_id, **about}) or []
-        call_id = lane.call_id(item_id) or item_id
-        self._served.calls[call_id] = number
-        found += [event for lane in self.family.lanes() for event in lane.park()]
-        return [*found, ClientToolsCalled((ClientToolCall(call_id, tool["name"], lane.subagent),))]
-
-    def _question(self, pending: Pending) -> list[Event]:
-        if self.cancelled and self.busy:
-            result = answered(pending, Answer("", "cancelled"))
-        elif self.turn.approvals != "prompt":
-            result = by_policy(pending, allow=self.turn.approvals == "auto")
-        else:
-            return self._to_human(pending)
-        self.send({"id": pending.request_id, "result": result})
-        return []
-
-    def _to_human(self, pending: Pending) -> list[Event]:
-        lane, found = self.lane_of(pending.params.get("threadId"))
-        item_id = pending.params.get("itemId")
-        call = lane.call_id(item_id)
-        if pending.method == ELICITATION:
-            call = _called(lane.waiting("mcpToolCall"), pending)
-        name = self.own(f"ask:{pending.request_id}")
-        self._pending[name] = pending
-        found += [event for lane in self.family.lanes() for event in lane.park()]
-        return [*found, InterruptRequested((question(pending, name, call, lane.subagent, lane.files(item_id)),))]
-
-    def resolved(self, request_id: Any) -> None:
-        """A request is no longer open, whoever answered it."""
-        self._served.resolved(request_id)
-        for name, pending in list(self._pending.items()):
-            if pending.request_id == request_id and type(pending.request_id) is type(request_id):
-                del self._pending[name]
-
-
-def _called(waiting: list[tuple[str, dict[str, Any]]], pending: Pending) -> str | None:
-    """The call that an MCP server's question is about: of that server, with those arguments if any are told."""
-    server = pending.params.get("serverName")
-    of_server = [(name, item) for name, item in waiting if item.get("server") == server]
-    told = obj(pending.params.get("_meta")).get("tool_params")
-    exact = [name for name, item in of_server if item.get("arguments") == told]
-    return next(iter([*exact, *(name for name, _ in of_server)]), None)
-
-
-def _values(messages: Sequence[bytes]) -> list[Any]:
-    """Many are parsed as one list, at half the cost; if that gives another number of values, some line was no JSON."""
-    if len(messages) > FEW:
+def _parse_all(messages: Sequence[bytes]) -> list[Any]:
+    """Many messages are parsed as one list, at half the cost. If the count differs, some line was no JSON."""
+    if len(messages) >= MIN_BATCH:
         try:
-            values: list[Any] = orjson.loads(b"[%b]" % b",".join(messages))
-        except orjson.JSONDecodeError:
+            values: list[Any] = loads(b"[%b]" % b",".join(messages), MESSAGE_MAX_DEPTH)
+        except NotJson:
             values = []
         if len(values) == len(messages):
             return values
-    return [parsed(message) for message in messages]
+    return [parse_message(message) for message in messages]

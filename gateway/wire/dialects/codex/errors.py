@@ -1,7 +1,7 @@
-"""Codex's errors → codes for programs and words for people.
+"""Codex's errors → messages and codes.
 
-In: a turn's `error`, a JSON-RPC error, the last line of stderr. Out: words and a code. Codex often hands the
-provider's JSON body on as the message: the message inside says it better.
+In: a turn's `error`, a JSON-RPC error, the last line of stderr. Out: `TurnFailed` or `AgentFault`. Codex often passes
+on the provider's JSON body as its message; the message inside the body is used instead.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
-
 from gateway.errors import AgentFault
+from gateway.events import TurnFailed
+from gateway.wire.errors import unwrap_provider_json
 from gateway.wire.fields import non_empty, obj, text
 
-SIGN_IN = re.compile(
+AUTH_TEXT = re.compile(
     r"missing environment variable|not logged in|please (log|sign) in|401 unauthorized|token.{0,40}expired"
     r"|codex login",
     re.IGNORECASE,
 )
-LOST = re.compile(
+SESSION_NOT_FOUND_TEXT = re.compile(
     r"no rollout found|thread\b.{0,80}not found|(session|thread)\b.{0,80}does not exist|invalid (session|thread) id",
     re.IGNORECASE | re.DOTALL,
 )
-SIGN_IN_STATUS = (401, 403)
+AUTH_STATUS = (401, 403)
 
 INFO_CODES = {
     "unauthorized": "AUTH_REQUIRED",
@@ -33,52 +33,44 @@ INFO_CODES = {
     "tooManyDenials": "AGENT_ERROR",
     "sessionBudgetExceeded": "TURN_LIMIT",
 }
-"""Of `codexErrorInfo`, what is not the model's failure; all the rest is."""
+"""Values of `codexErrorInfo` that are no model errors; all others are."""
 
 
-def turn_fault(error: Any) -> tuple[str, str]:
-    """Words and code of a turn that failed."""
-    told = obj(error)
-    words = unpacked(text(told.get("message")) or "")
-    more = non_empty(told.get("additionalDetails"))
-    if more is not None and more not in words:
-        words = f"{words}: {unpacked(more)}" if words else unpacked(more)
-    words = words or "the turn failed, and no reason was given"
-    return words, info_code(told.get("codexErrorInfo"), words)
+def read_turn_error(error: Any) -> TurnFailed:
+    """The `error` of a turn."""
+    fields = obj(error)
+    message = unwrap_message(text(fields.get("message")) or "")
+    details = non_empty(fields.get("additionalDetails"))
+    if details is not None and details not in message:
+        message = f"{message}: {unwrap_message(details)}" if message else unwrap_message(details)
+    message = message or "the turn failed, and no reason was given"
+    return TurnFailed(message, _info_code(fields.get("codexErrorInfo"), message))
 
 
-def info_code(info: Any, words: str) -> str:
-    """`info` is a word, or an object of one key with the provider's status."""
-    name, about = next(iter(info.items()), ("", None)) if isinstance(info, dict) else (info, None)
-    if obj(about).get("httpStatusCode") in SIGN_IN_STATUS or SIGN_IN.search(words):
+def _info_code(info: Any, message: str) -> str:
+    """`info` is a string, or an object with one key and the provider's status."""
+    name, details = next(iter(info.items()), ("", None)) if isinstance(info, dict) else (info, None)
+    if obj(details).get("httpStatusCode") in AUTH_STATUS or AUTH_TEXT.search(message):
         return "AUTH_REQUIRED"
-    return INFO_CODES.get(name, "MODEL_ERROR") if isinstance(name, str) else "MODEL_ERROR"
+    return INFO_CODES.get(text(name) or "", "MODEL_ERROR")
 
 
-def rpc_fault(error: Any, method: str) -> AgentFault:
-    """An error answer to a request of ours."""
-    told = obj(error)
-    words = unpacked(text(told.get("message")) or "") or "no reason given"
-    return AgentFault(f"the agent answered {method} with an error: {words}", code=words_code(words), method=method)
+def read_rpc_error(error: Any, method: str) -> AgentFault:
+    """The error response to a request."""
+    reason = unwrap_message(text(obj(error).get("message")) or "") or "no reason given"
+    return AgentFault(f"the agent answered {method} with an error: {reason}", code=error_code(reason), method=method)
 
 
-def words_code(words: str) -> str:
-    if LOST.search(words):
+def error_code(message: str) -> str:
+    if SESSION_NOT_FOUND_TEXT.search(message):
         return "SESSION_NOT_FOUND"
-    return "AUTH_REQUIRED" if SIGN_IN.search(words) else "AGENT_ERROR"
+    return "AUTH_REQUIRED" if AUTH_TEXT.search(message) else "AGENT_ERROR"
 
 
-def is_lost(error: Any) -> bool:
-    """The thread that was to come back does not exist."""
-    return LOST.search(text(obj(error).get("message")) or "") is not None
+def is_session_not_found(error: Any) -> bool:
+    """The thread to resume does not exist."""
+    return SESSION_NOT_FOUND_TEXT.search(text(obj(error).get("message")) or "") is not None
 
 
-def unpacked(words: str) -> str:
-    """A provider's JSON body, given as the message: its own message."""
-    if not words.lstrip().startswith("{"):
-        return words
-    try:
-        body = obj(orjson.loads(words))
-    except orjson.JSONDecodeError:
-        return words
-    return non_empty(obj(body.get("error")).get("message")) or non_empty(body.get("message")) or words
+def unwrap_message(message: str) -> str:
+    return unwrap_provider_json(message)[0]

@@ -1,11 +1,12 @@
-"""What the gateway wants → parameters of Codex's requests.
+"""Parameters of the gateway's requests to Codex.
 
-In: `Begin`, `Prompt` and the definition's `[cli.params]`. Out: the parameters of `thread/start`, `thread/resume`,
-`thread/fork`, `turn/start` and `thread/settings/update`. Codex keeps what a turn sets for the turns after it.
+In: `SessionStart`, `Prompt` and the `[cli.params]` of the agent's TOML file. Out: the parameters of `thread/start`,
+`thread/resume`, `thread/fork`, `turn/start` and `thread/settings/update`. Codex keeps the settings of a turn for the
+turns after it.
 
-Of `[cli.params]`: `thread` goes as it is into the three requests that open a thread (`approvalPolicy`, `sandbox`,
-`config`, `developerInstructions`, `modelProvider`, …); `modes` are those that a run may choose from, name →
-`{approvalPolicy, sandbox, collaboration}`, and `mode` is the one that `thread` amounts to.
+Of `[cli.params]`: `thread` is passed unchanged to the three requests that open a thread (`approvalPolicy`, `sandbox`,
+`config`, `developerInstructions`, `modelProvider`, …); `modes` are those that a run may choose, name →
+`{approvalPolicy, sandbox, collaboration}`; `mode` is the one that `thread` amounts to.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import inline
-from gateway.wire.dialects.base import Begin, Block, Prompt
-from gateway.wire.dialects.codex.ignored_notifications import NOISE
+from gateway.wire.dialects.base import Block, Prompt, SessionStart
+from gateway.wire.dialects.codex.notifications import IGNORED
 from gateway.wire.fields import non_empty, obj, text
 
 INITIALIZE: dict[str, Any] = {
@@ -23,103 +24,102 @@ INITIALIZE: dict[str, Any] = {
     "capabilities": {
         "experimentalApi": True,  # modes, settings between turns, questions to the user
         "requestAttestation": False,
-        "optOutNotificationMethods": sorted(NOISE),
+        "optOutNotificationMethods": sorted(IGNORED),
     },
 }
-SANDBOXES: dict[str, dict[str, Any]] = {
+SANDBOX_POLICIES: dict[str, dict[str, Any]] = {
     "read-only": {"type": "readOnly", "networkAccess": False},
     "danger-full-access": {"type": "dangerFullAccess"},
 }
-"""The words of `sandbox` as the objects of `sandboxPolicy`; that of `workspace-write` names its folders."""
+"""Value of `sandbox` → `sandboxPolicy`; the policy of `workspace-write` also lists its directories."""
 
 
-def thread_params(begin: Begin) -> dict[str, Any]:
-    """For each of the three ways to open a thread. A thread that comes back would keep the permissions that it had,
-    so they are always told."""
-    params = dict(obj(begin.params.get("thread")))
+def thread_params(start: SessionStart) -> dict[str, Any]:
+    """For all three ways to open a thread. A resumed thread would keep its old permissions, so they are always set."""
+    params = dict(obj(start.params.get("thread")))
     config = dict(obj(params.pop("config", None)))
-    if begin.mcp_servers:
-        given = {name: server for one in begin.mcp_servers for name, server in _server(one)}
-        config["mcp_servers"] = {**obj(config.get("mcp_servers")), **given}
-    if begin.directories:
-        config["sandbox_workspace_write.writable_roots"] = list(begin.directories)
-    return {"cwd": begin.cwd, **params} | ({"config": config} if config else {})
+    if start.mcp_servers:
+        servers = {name: config for server in start.mcp_servers for name, config in _server_config(server)}
+        config["mcp_servers"] = {**obj(config.get("mcp_servers")), **servers}
+    if start.directories:
+        config["sandbox_workspace_write.writable_roots"] = list(start.directories)
+    return {"cwd": start.cwd, **params} | ({"config": config} if config else {})
 
 
-def _server(server: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """ACP's shape → that of Codex's configuration."""
+def _server_config(server: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """An MCP server in ACP's form → Codex's configuration."""
     name = non_empty(server.get("name"))
     if name is None:
         return []
     if (command := non_empty(server.get("command"))) is not None:
-        told: dict[str, Any] = {"command": command, "args": server.get("args"), "env": _pairs(server.get("env"))}
+        config: dict[str, Any] = {"command": command, "args": server.get("args"), "env": _pairs(server.get("env"))}
     else:
-        told = {"url": server.get("url"), "http_headers": _pairs(server.get("headers"))}
-    return [(name, {key: value for key, value in told.items() if value})]
+        config = {"url": server.get("url"), "http_headers": _pairs(server.get("headers"))}
+    return [(name, {key: value for key, value in config.items() if value})]
 
 
-def _pairs(told: Any) -> dict[str, Any]:
-    if isinstance(told, Mapping):
-        return dict(told)
-    listed = told if isinstance(told, list | tuple) else ()
-    return {pair["name"]: pair.get("value", "") for pair in listed if isinstance(pair, Mapping) and "name" in pair}
+def _pairs(entries: Any) -> dict[str, Any]:
+    if isinstance(entries, Mapping):
+        return dict(entries)
+    pairs = entries if isinstance(entries, list | tuple) else ()
+    return {pair["name"]: pair.get("value", "") for pair in pairs if isinstance(pair, Mapping) and "name" in pair}
 
 
-def modes(begin: Begin) -> dict[str, dict[str, Any]]:
-    return {name: obj(mode) for name, mode in obj(begin.params.get("modes")).items()}
+def read_modes(start: SessionStart) -> dict[str, dict[str, Any]]:
+    return {name: obj(mode) for name, mode in obj(start.params.get("modes")).items()}
 
 
-def mode_params(mode: dict[str, Any], begin: Begin, model: str | None, effort: str | None) -> dict[str, Any]:
-    """What sets a mode, in a turn or between turns."""
-    found: dict[str, Any] = {}
+def mode_params(mode: dict[str, Any], start: SessionStart, model: str | None, effort: str | None) -> dict[str, Any]:
+    """The parameters that set a mode, in a turn or between turns."""
+    params: dict[str, Any] = {}
     if (policy := mode.get("approvalPolicy")) is not None:
-        found["approvalPolicy"] = policy
+        params["approvalPolicy"] = policy
     if (sandbox := text(mode.get("sandbox"))) is not None:
-        found["sandboxPolicy"] = SANDBOXES.get(sandbox) or _workspace(begin)
-    if model is not None:  # which this setting insists on
+        params["sandboxPolicy"] = SANDBOX_POLICIES.get(sandbox) or _workspace_policy(start)
+    if model is not None:  # `collaborationMode` requires it
         settings = {"model": model, "reasoning_effort": effort, "developer_instructions": None}
-        found["collaborationMode"] = {"mode": text(mode.get("collaboration")) or "default", "settings": settings}
-    return found
+        params["collaborationMode"] = {"mode": text(mode.get("collaboration")) or "default", "settings": settings}
+    return params
 
 
-def _workspace(begin: Begin) -> dict[str, Any]:
-    keys = {"networkAccess": False, "excludeTmpdirEnvVar": False, "excludeSlashTmp": False}
-    return {"type": "workspaceWrite", "writableRoots": list(begin.directories), **keys}
+def _workspace_policy(start: SessionStart) -> dict[str, Any]:
+    flags = {"networkAccess": False, "excludeTmpdirEnvVar": False, "excludeSlashTmp": False}
+    return {"type": "workspaceWrite", "writableRoots": list(start.directories), **flags}
 
 
 def turn_params(prompt: Prompt) -> dict[str, Any]:
-    params: dict[str, Any] = {"input": [_item(block, file) for block, file in _with_files(prompt)]}
-    wanted = {"model": prompt.model, "effort": prompt.thinking.get("effort"), "summary": prompt.thinking.get("summary")}
-    params |= {key: value for key, value in wanted.items() if value is not None}
+    params: dict[str, Any] = {"input": [_to_input(block, file) for block, file in _with_files(prompt)]}
+    thinking = prompt.thinking
+    options = {"model": prompt.model, "effort": thinking.get("effort"), "summary": thinking.get("summary")}
+    params |= {key: value for key, value in options.items() if value is not None}
     if prompt.output_schema is not None:
         params["outputSchema"] = dict(prompt.output_schema)
     return params
 
 
-def _item(block: Block, file: str | None) -> dict[str, Any]:
+def _to_input(block: Block, file: str | None) -> dict[str, Any]:
     if block.get("type") == "image" and isinstance(block.get("data"), str):
         url = f"data:{non_empty(block.get('mimeType')) or 'image/png'};base64,{block['data']}"
         return {"type": "image", "url": url}
-    return text_input(_words(block, file))
+    return text_input(_block_text(block, file))
 
 
-def text_input(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words, "text_elements": []}
+def text_input(message: str) -> dict[str, Any]:
+    return {"type": "text", "text": message, "text_elements": []}
 
 
-def plain_text(prompt: Prompt) -> str:
-    """All of a prompt that is text, for a door that takes nothing else. Images go by files."""
-    told = (_words(block, file) for block, file in _with_files(prompt) if block.get("type") != "image")
-    return "\n\n".join(words for words in told if words)
+def prompt_text(prompt: Prompt) -> str:
+    """The prompt for a command line that takes text only. Images are passed as files."""
+    texts = (_block_text(block, file) for block, file in _with_files(prompt) if block.get("type") != "image")
+    return "\n\n".join(block_text for block_text in texts if block_text)
 
 
 def _with_files(prompt: Prompt) -> list[tuple[Block, str | None]]:
     return [(block, prompt.files.get(number)) for number, block in enumerate(prompt.blocks)]
 
 
-def _words(block: Block, file: str | None) -> str:
-    words = inline(block)
-    if words is not None:
-        return words
+def _block_text(block: Block, file: str | None) -> str:
+    if (inline_text := inline(block)) is not None:
+        return inline_text
     kind = non_empty(block.get("type")) or "file"
     return f"The user attached a file: {file}" if file else f"The user attached a {kind} that cannot be shown here."

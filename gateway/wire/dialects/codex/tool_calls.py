@@ -1,7 +1,7 @@
-"""Items of Codex that are tool calls → a name, arguments, and what came of it.
+"""Items of Codex that are tool calls → name, arguments and result.
 
-In: an item of a thread, whole, as `item/started` or `item/completed` told it; `exec`'s items in the same words. Out:
-what AG-UI shows of a call. Functions over one item: which call is open is `lane`'s to know.
+In: an item of a thread, from `item/started` or `item/completed`; items of `exec` in the same form. Out: the parts of an
+AG-UI tool call. Functions of one item: `items` knows which calls are open.
 """
 
 from __future__ import annotations
@@ -11,228 +11,248 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.events import Event
 from gateway.wire.acp.results import outcome
 from gateway.wire.acp.terminals import Terminals
-from gateway.wire.fields import count, items, json_text, non_empty, obj, present, text, without_meta
+from gateway.wire.activities import LiveOutput
+from gateway.wire.fields import count, items, json_text, non_empty, obj, present, strings, text, without_meta
+from gateway.wire.tool_calls import Content, ToolCall
 
 Item = dict[str, Any]
-Content = str | list[dict[str, Any]]
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
+FAILED_STATUSES = ("failed", "declined")
 _NO_TERMINALS = Terminals("", None)
-"""Content of MCP has none."""
+"""MCP content refers to no terminals."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ToolKind:
     """One type of item."""
 
     name: Callable[[Item], str]
     arguments: Callable[[Item], dict[str, Any]]
     result: Callable[[Item], Content]
-    late: bool = False
-    """What it was called with is known only when it is over."""
+    has_late_arguments: bool = False
+    """The arguments are known only when the call is completed."""
 
 
-def call_name(item: Item) -> str:
-    return KINDS[item["type"]].name(item)
+@dataclass(slots=True)
+class CodexToolCall(ToolCall):
+    item: Item | None = None
+    """The newest version of the item; None once Codex has completed it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Codex has not completed it, even if its turn is over and the client has a substitute result."""
+        return self.item is not None
+
+    def begin(self, item: Item) -> list[Event]:
+        self.item = item
+        started = self.start(read_metadata(item))
+        return started if TOOL_KINDS[item["type"]].has_late_arguments else [*started, *self.end_arguments(item)]
+
+    def end_arguments(self, item: Item) -> list[Event]:
+        return self.end(TOOL_KINDS[item["type"]].arguments(item))
+
+    def complete(self, item: Item) -> list[Event]:
+        self.item = None
+        return [*self.end_arguments(item), *self.answer(read_result(item), read_metadata(item), is_error(item))]
+
+    def complete_late(self) -> None:
+        """Codex completes the call after its turn."""
+        self.item = None
+
+    def open_terminal(self, activity_id: str) -> LiveOutput:
+        """The live output of a command."""
+        if self.output is None:
+            cwd = text(self.item.get("cwd")) if self.item is not None else None
+            fields = present({"terminalId": self.agent_id, "toolCallId": self.id, "cwd": cwd})
+            self.output = LiveOutput(activity_id, "terminal", self.subagent, fields)
+        return self.output
+
+    def forget_output(self) -> None:
+        """In a new turn the output is a new activity."""
+        self.output = None
 
 
-def arguments(item: Item) -> str:
-    return json_text(KINDS[item["type"]].arguments(item))
-
-
-def result(item: Item) -> Content:
-    """Never empty for a call that went wrong."""
-    content = KINDS[item["type"]].result(item)
+def read_result(item: Item) -> Content:
+    """The result; never empty for a call that failed."""
+    content = TOOL_KINDS[item["type"]].result(item)
     if content:
         return content
-    match status(item):
+    match read_status(item):
         case None | "completed":
             return content
         case "declined":
             return "The user declined this call."
-        case other:
+        case status:
             code = count(item.get("exitCode"))
-            return f"The agent reports: {other}." if code is None else f"The agent reports: {other}, exit code {code}."
+            return (
+                f"The agent reports: {status}." if code is None else f"The agent reports: {status}, exit code {code}."
+            )
 
 
-def status(item: Item) -> str | None:
+def read_status(item: Item) -> str | None:
     return non_empty(item.get("status"))
 
 
-def shown(item: Item) -> dict[str, Any]:
-    """Beside the call: what Codex itself says of it."""
-    facts = {key: item.get(key) for key in ("exitCode", "durationMs", "source", "savedPath", "success")}
-    about = {"id": item.get("id"), "type": item.get("type"), "status": status(item)}
-    plain = {key: value for key, value in facts.items() if isinstance(value, str | int | bool)}
-    return {"codex": present(about | plain)}
+def is_error(item: Item) -> bool | None:
+    """None: Codex does not report it."""
+    if item.get("success") is False or read_status(item) in FAILED_STATUSES:
+        return True
+    return False if read_status(item) == "completed" else None
 
 
-# -- commands and files
+def read_metadata(item: Item) -> dict[str, Any]:
+    """Codex's own fields of the call."""
+    fields = {key: item.get(key) for key in ("exitCode", "durationMs", "source", "savedPath", "success")}
+    known = {key: value for key, value in fields.items() if isinstance(value, str | int | bool)}
+    return {"codex": present({"id": item.get("id"), "type": item.get("type"), "status": read_status(item)} | known)}
 
 
-def _command(item: Item) -> dict[str, Any]:
-    return present({"command": text(item.get("command")), "cwd": text(item.get("cwd"))})
-
-
-def _output(item: Item) -> Content:
-    return text(item.get("aggregatedOutput")) or ""
-
-
-def changes(item: Item) -> list[dict[str, Any]]:
-    """`kind` is an object to the app server, a word to `exec`."""
-    found = []
+def read_changes(item: Item) -> list[dict[str, Any]]:
+    """The changes of a patch. `kind` is an object in the app server's items, a string in those of `exec`."""
+    changes = []
     for change in items(item.get("changes")):
         kind = change.get("kind")
-        about = {"path": text(change.get("path")), "kind": kind if isinstance(kind, str) else obj(kind).get("type")}
-        moved = text(obj(kind).get("move_path"))
-        found.append(present(about | {"movedTo": moved, "diff": text(change.get("diff"))}))
-    return found
+        fields = {
+            "path": text(change.get("path")),
+            "kind": kind if isinstance(kind, str) else obj(kind).get("type"),
+            "movedTo": text(obj(kind).get("move_path")),
+            "diff": text(change.get("diff")),
+        }
+        changes.append(present(fields))
+    return changes
 
 
-def patch_lines(item: Item) -> list[str]:
-    return [f"{change.get('kind', 'change')} {change.get('path', '')}".strip() for change in changes(item)]
+def describe_changes(item: Item) -> list[str]:
+    return [f"{change.get('kind', 'change')} {change.get('path', '')}".strip() for change in read_changes(item)]
 
 
-def _patched(item: Item) -> Content:
-    return "\n".join(patch_lines(item)) if status(item) == "completed" else ""
-
-
-# -- tools of others
-
-
-def _mcp_name(item: Item) -> str:
-    return ".".join(part for part in (non_empty(item.get("server")), non_empty(item.get("tool"))) if part) or "mcp"
-
-
-def _mcp_result(item: Item) -> Content:
-    given = obj(item.get("result"))
-    blocks = [{"type": "content", "content": without_meta(block)} for block in items(given.get("content"))]
-    structured = given.get("structuredContent")
-    content = outcome(blocks, without_meta(structured), _NO_TERMINALS).content
-    return content or text(obj(item.get("error")).get("message")) or ""
-
-
-def _dynamic_name(item: Item) -> str:
-    return ".".join(part for part in (non_empty(item.get("namespace")), non_empty(item.get("tool"))) if part) or "tool"
-
-
-def _dynamic_result(item: Item) -> Content:
-    parts = [part for one in items(item.get("contentItems")) if (part := _part(one)) is not None]
-    return _joined(parts)
-
-
-def _function_name(item: Item) -> str:
-    return non_empty(item.get("name")) or "function"
-
-
-def _function_result(item: Item) -> Content:
-    output = item.get("output")
-    if isinstance(output, str):
-        return output
-    return _joined([part for one in items(output) if (part := _part(one)) is not None])
-
-
-def _part(one: Item) -> dict[str, Any] | None:
-    """OpenAI's content, in either spelling."""
-    match one:
-        case {"type": "inputText" | "input_text", "text": str(words)}:
-            return {"type": "text", "text": words}
-        case {"type": "inputImage", "imageUrl": str(url)} | {"type": "input_image", "image_url": str(url)}:
-            return _media("image", url)
-        case {"type": "inputAudio", "audioUrl": str(url)} | {"type": "input_audio", "audio_url": str(url)}:
-            return _media("audio", url)
-        case _:
-            return None
-
-
-def _media(kind: str, url: str) -> dict[str, Any]:
-    if found := DATA_URL.fullmatch(url):
-        return {"type": kind, "source": {"type": "data", "mimeType": found[1], "value": found[2]}}
-    return {"type": kind, "source": {"type": "url", "value": url}}
-
-
-def _joined(parts: list[dict[str, Any]]) -> Content:
-    """Text alone is a string."""
-    if any(part["type"] != "text" for part in parts):
-        return parts
-    return "\n".join(part["text"] for part in parts)
-
-
-def _given(item: Item) -> dict[str, Any]:
-    told = item.get("arguments")
-    return told if isinstance(told, dict) else {} if told is None else {"arguments": told}
-
-
-# -- Codex's own
-
-
-def _snake(name: str) -> str:
-    return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name)
-
-
-def _collab_name(item: Item) -> str:
-    return _snake(non_empty(item.get("tool")) or "agents")
-
-
-def _collab(item: Item) -> dict[str, Any]:
-    about = {key: text(item.get(key)) for key in ("prompt", "model", "reasoningEffort")}
-    return present(about | {"agents": _threads(item)})
-
-
-def _threads(item: Item) -> list[str]:
-    told = item.get("receiverThreadIds")
-    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
-
-
-def _collab_result(item: Item) -> Content:
-    states = {key: present(_state(value)) for key, value in obj(item.get("agentsStates")).items()}
-    return json_text(states) if states else ""
-
-
-def _state(told: Any) -> dict[str, Any]:
-    return {key: text(obj(told).get(key)) for key in ("status", "message")}
-
-
-def _search(item: Item) -> dict[str, Any]:
-    return present({"query": text(item.get("query")), "action": item.get("action") or None})
-
-
-def _search_result(item: Item) -> Content:
-    found = item.get("results")
-    return json_text(found) if isinstance(found, list) and found else ""
-
-
-def _image(item: Item) -> Content:
-    data, failure = non_empty(item.get("result")), non_empty(obj(item.get("failure")).get("message"))
-    if data is not None:
-        return [{"type": "image", "source": {"type": "data", "mimeType": "image/png", "value": data}}]
-    return failure or non_empty(item.get("savedPath")) or ""
-
-
-def _nothing(item: Item) -> Content:
-    return ""
+# -- names
 
 
 def _fixed(name: str) -> Callable[[Item], str]:
     return lambda item: name
 
 
+def _joined(*fields: str, default: str) -> Callable[[Item], str]:
+    return lambda item: ".".join(name for field in fields if (name := non_empty(item.get(field)))) or default
+
+
+def _collab_name(item: Item) -> str:
+    camel_case = non_empty(item.get("tool")) or "agents"
+    return re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), camel_case)
+
+
+# -- arguments
+
+
 def _fields(*names: str) -> Callable[[Item], dict[str, Any]]:
     return lambda item: present({name: item.get(name) for name in names})
 
 
-KINDS: dict[str, Kind] = {
-    "commandExecution": Kind(_fixed("shell"), _command, _output),
-    "fileChange": Kind(_fixed("apply_patch"), lambda item: {"changes": changes(item)}, _patched),
-    "mcpToolCall": Kind(_mcp_name, _given, _mcp_result),
-    "dynamicToolCall": Kind(_dynamic_name, _given, _dynamic_result),
-    "functionCallOutput": Kind(_function_name, _fields("namespace"), _function_result),
-    "collabAgentToolCall": Kind(_collab_name, _collab, _collab_result),
-    "webSearch": Kind(_fixed("web_search"), _search, _search_result, late=True),
-    "imageView": Kind(_fixed("view_image"), _fields("path"), _nothing),
-    "imageGeneration": Kind(_fixed("image_generation"), _fields("revisedPrompt"), _image, late=True),
-    "sleep": Kind(_fixed("sleep"), _fields("durationMs"), _nothing),
+def _texts(*names: str) -> Callable[[Item], dict[str, Any]]:
+    return lambda item: present({name: text(item.get(name)) for name in names})
+
+
+def _tool_arguments(item: Item) -> dict[str, Any]:
+    arguments = item.get("arguments")
+    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
+
+
+def _collab_arguments(item: Item) -> dict[str, Any]:
+    fields = _texts("prompt", "model", "reasoningEffort")(item)
+    return fields | present({"agents": strings(item.get("receiverThreadIds"))})
+
+
+def _search_arguments(item: Item) -> dict[str, Any]:
+    return present({"query": text(item.get("query")), "action": item.get("action") or None})
+
+
+# -- results
+
+
+def _content(field: str) -> Callable[[Item], Content]:
+    """A field with text, or with content items of OpenAI's API."""
+    return lambda item: _to_content(item.get(field))
+
+
+def _to_content(value: Any) -> Content:
+    if isinstance(value, str):
+        return value
+    parts = [part for content_item in items(value) if (part := _to_part(content_item)) is not None]
+    if any(part["type"] != "text" for part in parts):
+        return parts
+    return "\n".join(part["text"] for part in parts)
+
+
+def _to_part(content_item: Item) -> dict[str, Any] | None:
+    """Codex writes content items in either spelling."""
+    match content_item:
+        case {"type": "inputText" | "input_text", "text": str(content)}:
+            return {"type": "text", "text": content}
+        case {"type": "inputImage", "imageUrl": str(url)} | {"type": "input_image", "image_url": str(url)}:
+            return _to_media_part("image", url)
+        case {"type": "inputAudio", "audioUrl": str(url)} | {"type": "input_audio", "audio_url": str(url)}:
+            return _to_media_part("audio", url)
+        case _:
+            return None
+
+
+def _to_media_part(kind: str, url: str) -> dict[str, Any]:
+    if match := DATA_URL.fullmatch(url):
+        return {"type": kind, "source": {"type": "data", "mimeType": match[1], "value": match[2]}}
+    return {"type": kind, "source": {"type": "url", "value": url}}
+
+
+def _patch_result(item: Item) -> Content:
+    return "\n".join(describe_changes(item)) if read_status(item) == "completed" else ""
+
+
+def _mcp_result(item: Item) -> Content:
+    result = obj(item.get("result"))
+    blocks = [{"type": "content", "content": without_meta(block)} for block in items(result.get("content"))]
+    content = outcome(blocks, without_meta(result.get("structuredContent")), _NO_TERMINALS).content
+    return content or text(obj(item.get("error")).get("message")) or ""
+
+
+def _collab_result(item: Item) -> Content:
+    states = obj(item.get("agentsStates"))
+    fields = {thread_id: _texts("status", "message")(obj(state)) for thread_id, state in states.items()}
+    return json_text(fields) if fields else ""
+
+
+def _search_result(item: Item) -> Content:
+    results = item.get("results")
+    return json_text(results) if isinstance(results, list) and results else ""
+
+
+def _image_result(item: Item) -> Content:
+    if (data := non_empty(item.get("result"))) is not None:
+        return [{"type": "image", "source": {"type": "data", "mimeType": "image/png", "value": data}}]
+    return non_empty(obj(item.get("failure")).get("message")) or non_empty(item.get("savedPath")) or ""
+
+
+def _no_result(item: Item) -> Content:
+    return ""
+
+
+TOOL_KINDS: dict[str, ToolKind] = {
+    "commandExecution": ToolKind(_fixed("shell"), _texts("command", "cwd"), _content("aggregatedOutput")),
+    "fileChange": ToolKind(_fixed("apply_patch"), lambda item: {"changes": read_changes(item)}, _patch_result),
+    "mcpToolCall": ToolKind(_joined("server", "tool", default="mcp"), _tool_arguments, _mcp_result),
+    "dynamicToolCall": ToolKind(
+        _joined("namespace", "tool", default="tool"), _tool_arguments, _content("contentItems")
+    ),
+    "functionCallOutput": ToolKind(_joined("name", default="function"), _fields("namespace"), _content("output")),
+    "collabAgentToolCall": ToolKind(_collab_name, _collab_arguments, _collab_result),
+    "webSearch": ToolKind(_fixed("web_search"), _search_arguments, _search_result, has_late_arguments=True),
+    "imageView": ToolKind(_fixed("view_image"), _fields("path"), _no_result),
+    "imageGeneration": ToolKind(
+        _fixed("image_generation"), _fields("revisedPrompt"), _image_result, has_late_arguments=True
+    ),
+    "sleep": ToolKind(_fixed("sleep"), _fields("durationMs"), _no_result),
 }
-"""Items that are calls of a tool."""
+"""Type of an item that is a tool call → how to read it."""

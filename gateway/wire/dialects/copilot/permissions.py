@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from gateway.events import Interrupt
 from gateway.turn import Answer
-from gateway.wire.acp.permissions import SHOWN_CHARS, elicitation_question, elicitation_result
+from gateway.wire.acp.permissions import SHOWN_MAX_CHARS
+from gateway.wire.elicitations import elicitation_interrupt, elicitation_result
 from gateway.wire.fields import json_text, non_empty, obj, present, text
 
 Data = dict[str, Any]
@@ -53,7 +54,7 @@ def _permission(question_id: str, data: Data, call: str | None, subagent: str | 
     lines = dict.fromkeys(line for key in LINES if (line := text(request.get(key))))
     if (server := non_empty(request.get("serverName"))) is not None:
         lines = {": ".join([server, *lines]): None}
-    shown = request if len(json_text(request)) <= SHOWN_CHARS else {"kind": request.get("kind"), "tooLarge": True}
+    shown = request if len(json_text(request)) <= SHOWN_MAX_CHARS else {"kind": request.get("kind"), "tooLarge": True}
     options = _options(data)
     return Interrupt(
         id=question_id,
@@ -171,7 +172,7 @@ def _input_policy(data: Data, policy: Policy) -> Data:
 
 
 def _form(question_id: str, data: Data, call: str | None, subagent: str | None) -> Interrupt:
-    asked = elicitation_question(question_id, data, call, subagent=subagent)
+    asked = elicitation_interrupt(question_id, data, call, subagent=subagent)
     about = present({key: text(data.get(key)) for key in ("mode", "url", "elicitationSource")})
     url = {"url": about["url"]} if "url" in about else {}
     return replace(asked, metadata={"copilot": about, **url})

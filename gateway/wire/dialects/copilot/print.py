@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.events import Custom, Event, TurnFailed
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.copilot.errors import code_of
 from gateway.wire.dialects.copilot.session_events import Story
 from gateway.wire.fields import non_empty, obj
@@ -23,10 +23,10 @@ class CopilotPrintDialect(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
-        self._story = Story(self.own, self.facts, self.handshake_layer)
+        self._story = Story(self.qualify_id, self.session_layer, self.handshake_layer)
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self.session_id = begin.session_id or self.session_id
 
     def prompt(self, prompt: Prompt) -> None:
@@ -37,24 +37,24 @@ class CopilotPrintDialect(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found: list[Event] = []
         for message in messages:
-            event = parsed(message)
+            event = parse_message(message)
             if type(event) is not dict or type(kind := event.get("type")) is not str:
-                found.append(self.unread(message.decode("utf-8", "replace")))
+                found.append(self.to_raw(message.decode("utf-8", "replace")))
             elif kind == "result" and "data" not in event:
                 found += self._over(event)
             else:
                 told = self._story.read(kind, event)
-                found += [self.unread(event)] if told is None else told
+                found += [self.to_raw(event)] if told is None else told
         return found
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """Without a `result`: it was stopped, or never got so far."""
-        self.ready = False
-        if not self.busy:
+        self.is_ready = False
+        if not self.is_busy:
             return []
-        if self.cancelled:
-            return self.end()
-        self.busy = False
+        if self.is_cancelled:
+            return self.end_turn()
+        self.is_busy = False
         if self._story.error is not None:
             return [self._story.error]
         words = stderr.strip()[-WORDS_CHARS:]
@@ -63,15 +63,15 @@ class CopilotPrintDialect(Dialect):
         return [TurnFailed(words, code_of(words, "AGENT_ERROR" if exit_code else "AGENT_DIED"))]
 
     def _over(self, event: dict[str, Any]) -> list[Event]:
-        if not self.busy:
+        if not self.is_busy:
             return []
         self.session_id = non_empty(event.get("sessionId")) or self.session_id
         found = _spent(obj(event.get("usage")))
         code, error = event.get("exitCode"), self._story.error
-        if not self.cancelled and (error is not None or code not in (0, None)):
-            self.busy = False
+        if not self.is_cancelled and (error is not None or code not in (0, None)):
+            self.is_busy = False
             return [*found, error or TurnFailed(f"the agent ended with exit code {code}")]
-        return found + self.end()
+        return found + self.end_turn()
 
 
 def _spent(usage: dict[str, Any]) -> list[Event]:

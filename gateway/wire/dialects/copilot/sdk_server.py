@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from gateway.capability_paths import EFFORT, MODE, MODEL
 from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
-from gateway.wire.acp.plans import Plans
+from gateway.wire.activities import Plans
 from gateway.wire.client_tools import by_safe_name, result_text
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply, parsed
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.copilot.errors import answer_fault
 from gateway.wire.dialects.copilot.ignored_events import NOISY_METHODS
 from gateway.wire.dialects.copilot.model_list import models
@@ -29,7 +30,6 @@ from gateway.wire.dialects.copilot.session_params import attachments, overlooked
 from gateway.wire.dialects.copilot.session_state import model_state, opened
 from gateway.wire.dialects.copilot.steering import Data, Steering, Then
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import EFFORT, MODE, MODEL
 
 METHOD_NOT_FOUND = -32601
 CALL = "external_tool.requested"
@@ -42,12 +42,12 @@ BEGINNINGS = frozenset(("user.message", "session.error", "session.warning"))
 
 class CopilotDialect(Steering):
     name = "copilot"
-    serves_tools: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
     actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
-        self._story = Story(self.own, self.facts, self.handshake_layer)
+        self._story = Story(self.qualify_id, self.session_layer, self.handshake_layer)
         self._count = 0
         self._waiting: dict[str, tuple[str, Then]] = {}
         self._next: deque[tuple[str, Data, Then]] = deque()
@@ -63,9 +63,9 @@ class CopilotDialect(Steering):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._waiting.clear()
         self._next.clear()
         self._questions.clear()
@@ -83,13 +83,15 @@ class CopilotDialect(Steering):
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
         self._story.begin()
-        self._plans = Plans(prompt.key, None)
+        self._plans = Plans(prompt.id_prefix, None)
         self._taken = self._abort_due = self._quiet = False
         self._forget_words()
         self._next.extend(self._wishes(prompt))
         attached = attachments(prompt)
         self._first = [
-            self.warned("CONTENT_DROPPED", UNSEEN, mimeType=one["mimeType"]) for one in attached if overlooked(one)
+            self.make_warning("CONTENT_DROPPED", UNSEEN, mimeType=one["mimeType"])
+            for one in attached
+            if overlooked(one)
         ]
         told = present({"prompt": prompt.text, "attachments": attached})
         self._next.append(("session.send", {"prompt": "", **told}, self._sent))
@@ -98,9 +100,9 @@ class CopilotDialect(Steering):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found, self._first = self._first, []
         for message in messages:
-            told = parsed(message)
+            told = parse_message(message)
             if type(told) is not dict:
-                found.append(self.unread(message.decode("utf-8", "replace")))
+                found.append(self.to_raw(message.decode("utf-8", "replace")))
                 continue
             params = told.get("params")
             if told.get("method") == "session.event" and type(params) is dict:
@@ -123,30 +125,30 @@ class CopilotDialect(Steering):
             self._give(self._called.pop(question_id), {"error": given} if failed else {"result": given})
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         if self._taken:
             self._stop()
         else:
             self._abort_due = True
         return True
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
-        ticket = f"{self.given.tag}:{self._count}:{action}"
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
+        ticket = f"{self.session_start.tag}:{self._count}:{action}"
         method, told, value = self._action(action, params)
         self._ask(method, told, self._done(ticket, value))
         return ticket
 
-    def leave(self) -> None:
+    def release_session(self) -> None:
         if self.session_id is not None:  # what it wrote to its disk stays: it can be resumed
             self._ask_session("session.destroy", {}, lambda result, fault: [])
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         self._waiting.clear()
-        return super().closed(exit_code, stderr)
+        return super().on_process_exit(exit_code, stderr)
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
-        told = obj(parsed(message))
+    def read_owner(cls, message: bytes) -> str | None:
+        told = obj(parse_message(message))
         if "method" not in told:
             return (non_empty(told.get("id")) or "").partition(".")[0] or None
         params = obj(told.get("params"))
@@ -156,7 +158,7 @@ class CopilotDialect(Steering):
 
     def _ask(self, method: str, params: Data, then: Then) -> None:
         self._count += 1
-        request_id = f"{self.given.tag}.{self._count}"
+        request_id = f"{self.session_start.tag}.{self._count}"
         self._waiting[request_id] = (method, then)
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
 
@@ -185,7 +187,7 @@ class CopilotDialect(Steering):
         if "id" in told:
             error = {"code": METHOD_NOT_FOUND, "message": "this client serves no such method"}
             self.send({"jsonrpc": "2.0", "id": told["id"], "error": error})
-        return [self.unread(told)]
+        return [self.to_raw(told)]
 
     # -- opening
 
@@ -205,7 +207,7 @@ class CopilotDialect(Steering):
 
     def _resume(self, session_id: str) -> None:
         self.session_id = session_id
-        self._ask("session.resume", {**session_params(self.given), "sessionId": session_id}, self._opened)
+        self._ask("session.resume", {**session_params(self.session_start), "sessionId": session_id}, self._opened)
 
     def _opened(self, result: Data, fault: AgentFault | None) -> list[Event]:
         session_id = non_empty(result.get("sessionId"))
@@ -213,8 +215,8 @@ class CopilotDialect(Steering):
             self.failure = fault or AgentFault("the agent opened a session without an id", code="AGENT_PROTOCOL_ERROR")
             return []
         self.session_id = session_id
-        opened(self.facts, result)
-        self.ready = True
+        opened(self.session_layer, result)
+        self.is_ready = True
         return []
 
     # -- a turn
@@ -223,22 +225,22 @@ class CopilotDialect(Steering):
         """What the prompt wants otherwise than the session is set."""
         found: list[tuple[str, Data, Then]] = []
         model, effort = prompt.model, non_empty(prompt.thinking.get("reasoningEffort"))
-        if model is not None and model != self.facts.get(MODEL):
+        if model is not None and model != self.session_layer.get(MODEL):
             told = present({"modelId": model, "reasoningEffort": effort})
             found.append(("session.model.switchTo", told, self._wished))
-        elif effort is not None and effort != self.facts.get(EFFORT):
+        elif effort is not None and effort != self.session_layer.get(EFFORT):
             found.append(("session.model.setReasoningEffort", {"reasoningEffort": effort}, self._wished))
-        if prompt.mode is not None and prompt.mode != self.facts.get(MODE):
+        if prompt.mode is not None and prompt.mode != self.session_layer.get(MODE):
             found.append(("session.mode.set", {"mode": prompt.mode}, self._wished))
         return found
 
     def _wished(self, result: Data, fault: AgentFault | None) -> list[Event]:
         if fault is not None:
             return self._fails(fault)
-        model_state(self.facts, result.get("modelState"))
+        model_state(self.session_layer, result.get("modelState"))
         if self._abort_due:
             self._next.clear()
-            return self.end()
+            return self.end_turn()
         self._go_on()
         return []
 
@@ -252,9 +254,9 @@ class CopilotDialect(Steering):
 
     def _fails(self, fault: AgentFault) -> list[Event]:
         self._next.clear()
-        if self.cancelled:
-            return self.end()
-        self.busy = False
+        if self.is_cancelled:
+            return self.end_turn()
+        self.is_busy = False
         return [TurnFailed(fault.detail, fault.code)]
 
     def _abort(self) -> None:
@@ -263,18 +265,18 @@ class CopilotDialect(Steering):
 
     def _aborted(self, result: Data, fault: AgentFault | None) -> list[Event]:
         """What runs in the background is not stopped by it, and would keep `session.idle` back."""
-        return self.end() if self.busy and self._quiet else []
+        return self.end_turn() if self.is_busy and self._quiet else []
 
     def _event(self, kind: str, event: Data, told: Data) -> list[Event]:
         if kind in KINDS:
             return self._asked(kind, event)
-        if kind == CALL and self.busy and not self.cancelled and self._offered(obj(event.get("data"))):
+        if kind == CALL and self.is_busy and not self.is_cancelled and self._offered(obj(event.get("data"))):
             return self._client_call(event)
         if kind in UNASKED:
             return self._declined(kind, obj(event.get("data")))
         found = self._story.read(kind, event)
         if found is None:
-            return [self.unread(told)]
+            return [self.to_raw(told)]
         if kind in TURNING and "agentId" not in event:
             found = found + self._turned(kind)
         if kind == "user.message" and "agentId" not in event:
@@ -288,17 +290,17 @@ class CopilotDialect(Steering):
             return []
         self._begun = self._begun or kind in BEGINNINGS
         self._quiet = kind == "assistant.idle" and self._begun
-        over = kind == "session.idle" or (self._quiet and self.cancelled)
-        if not over or not self.busy or not self._begun or not self._taken:
+        over = kind == "session.idle" or (self._quiet and self.is_cancelled)
+        if not over or not self.is_busy or not self._begun or not self._taken:
             return []
         self._rested = True
         return [] if self._waits else self._conclude()
 
     def _conclude(self) -> list[Event]:
         error, self._story.error = self._story.error, None
-        if error is None or self.cancelled:
-            return self.end()
-        self.busy = False
+        if error is None or self.is_cancelled:
+            return self.end_turn()
+        self.is_busy = False
         return [error]
 
     def _todos(self, result: Data, fault: AgentFault | None) -> list[Event]:
@@ -306,7 +308,7 @@ class CopilotDialect(Steering):
         for row in items(result.get("rows")):
             status = text(row.get("status")) or "pending"
             entries.append({"content": text(row.get("title")) or "", "status": DONE.get(status, status)})
-        return [] if fault is not None else self._plans.entries({"entries": entries})
+        return [] if fault is not None else self._plans.show_entries(entries)
 
     # -- questions
 
@@ -314,7 +316,7 @@ class CopilotDialect(Steering):
         data = obj(event.get("data"))
         request_id = non_empty(data.get("requestId"))
         if request_id is None:
-            return [self.unread(event)]
+            return [self.to_raw(event)]
         if data.get("resolvedByHook") is True:
             return []
         if (policy := self.turn.approvals) != "prompt":
@@ -323,7 +325,7 @@ class CopilotDialect(Steering):
         call = self._story.calls.known(_call_of(data))
         lane, found = self._story.lanes.find(event.get("agentId"))
         self._story.lanes.broken_off()
-        question_id = self.own(request_id)
+        question_id = self.qualify_id(request_id)
         self._questions[question_id] = (kind, data)
         question = KINDS[kind].question(question_id, data, call.id if call else None, lane.subagent)
         return [*found, InterruptRequested((question,))]
@@ -348,7 +350,7 @@ class CopilotDialect(Steering):
     def _declined(self, kind: str, data: Data) -> list[Event]:
         method, told = UNASKED[kind]
         self._ask_session(method, {"requestId": data.get("requestId"), **told}, _nothing)
-        return [self.warned("QUESTION_DECLINED", f"Copilot's {kind} was declined: nobody can be asked that here")]
+        return [self.make_warning("QUESTION_DECLINED", f"Copilot's {kind} was declined: nobody can be asked that here")]
 
     def _reply(self, kind: str, data: Data, value: Any) -> None:
         asked = KINDS[kind]
@@ -369,16 +371,22 @@ class CopilotDialect(Steering):
                 return "session.model.switchTo", session | {"modelId": params.get("model")}, self._set_model
             case "set_mode":
                 mode = params.get("mode")
-                return "session.mode.set", session | {"mode": mode}, lambda result: self.facts.update({MODE: mode})
+                return (
+                    "session.mode.set",
+                    session | {"mode": mode},
+                    lambda result: self.session_layer.update({MODE: mode}),
+                )
             case _:
                 raise NotImplementedError(action)
 
     def _set_model(self, result: Data) -> None:
-        model_state(self.facts, result.get("modelState"))
+        model_state(self.session_layer, result.get("modelState"))
 
     def _done(self, ticket: str, value: Callable[[Data], Any]) -> Then:
         def then(result: Data, fault: AgentFault | None) -> list[Event]:
-            self.replies[ticket] = Reply(error=fault) if fault is not None else Reply(value(result))
+            self.action_results[ticket] = (
+                ActionResult(error=fault) if fault is not None else ActionResult(value(result))
+            )
             return []
 
         return then

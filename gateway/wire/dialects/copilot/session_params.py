@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.wire.acp.content import TEXTUAL
-from gateway.wire.client_tools import by_safe_name, described, schema
-from gateway.wire.dialects.base import Begin, Block, Prompt
+from gateway.wire.client_tools import by_safe_name, input_schema, tool_description
+from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.fields import non_empty, present, text
 
 PREFIX = "COPILOT_PROVIDER_"
@@ -31,7 +31,7 @@ NUMBERS = {"MAX_PROMPT_TOKENS": "maxPromptTokens", "MAX_OUTPUT_TOKENS": "maxOutp
 MODELS = ("COPILOT_MODEL", f"{PREFIX}MODEL_ID", f"{PREFIX}WIRE_MODEL")
 
 
-def session_params(given: Begin) -> dict[str, Any]:
+def session_params(given: SessionStart) -> dict[str, Any]:
     """For both calls; `params.session` of the definition is sent as it is."""
     env = given.params.get("env")
     told = {name: value for name, value in env.items() if isinstance(value, str)} if isinstance(env, Mapping) else {}
@@ -78,15 +78,15 @@ def _headers(lines: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, colon, value in pairs if colon and name.strip()}
 
 
-def client_tools(given: Begin) -> list[dict[str, Any]]:
+def client_tools(given: SessionStart) -> list[dict[str, Any]]:
     """The client's own. Whether one may run is for the client to say: nobody is asked for leave before."""
     return [
-        {"name": name, "description": described(tool), "parameters": schema(tool), "skipPermission": True}
+        {"name": name, "description": tool_description(tool), "parameters": input_schema(tool), "skipPermission": True}
         for name, tool in by_safe_name(given.tools).items()
     ]
 
 
-def mcp_servers(given: Begin) -> dict[str, dict[str, Any]]:
+def mcp_servers(given: SessionStart) -> dict[str, dict[str, Any]]:
     found = {}
     for server in given.mcp_servers:
         if (name := non_empty(server.get("name"))) is not None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gateway.capability_paths import COMMANDS, CWD, EFFORT, MCP_SERVERS, MODE, MODEL, SESSION, SKILLS, TITLE
+from gateway.capability_paths import MODES as MODES_OFFERED
 from gateway.events import Custom, Event
 from gateway.wire.fields import count, items, non_empty, obj, present, text
-from gateway.wire.session_paths import COMMANDS, CWD, EFFORT, HERE, MODE, MODEL, SERVERS, SKILLS, TITLE
-from gateway.wire.session_paths import MODES as MODES_OFFERED
 
 MODES = (
     {"id": "interactive", "name": "Interactive"},
@@ -67,7 +67,7 @@ def _title(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
 def _usage(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     """Of the context, by the agent's own count."""
     told = present({"used": count(data.get("currentTokens")), "size": count(data.get("tokenLimit"))})
-    news = {f"{HERE}.usage.{key}": value for key, value in told.items()}
+    news = {f"{SESSION}.usage.{key}": value for key, value in told.items()}
     if news.items() <= facts.items():
         return []
     facts |= news
@@ -89,7 +89,7 @@ def _skills(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
 def _mcp_servers(facts: Flat, handshake_layer: Flat, data: Data) -> list[Event]:
     keys = ("name", "status", "error")
     servers = [present({key: text(one.get(key)) for key in keys}) for one in items(data.get("servers"))]
-    facts[SERVERS] = servers
+    facts[MCP_SERVERS] = servers
     return []
 
 

@@ -22,7 +22,7 @@ Then = Callable[[Data, AgentFault | None], list[Event]]
 
 
 class Steering(Dialect):
-    steers: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,14 +65,14 @@ class Steering(Dialect):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._begun:
             return False
-        words, key = UserMessageAccepted(message_id, text), self.turn.key
+        words, key = UserMessageAccepted(message_id, text), self.turn.id_prefix
         self._unnamed += 1
         told = {"prompt": text, "mode": "immediate"}
         self._ask_session("session.send", told, lambda result, fault: self._named(words, key, result))
         return True
 
     def _named(self, words: UserMessageAccepted, key: str, result: Data) -> list[Event]:
-        if key != self.turn.key or not self.busy:
+        if key != self.turn.id_prefix or not self.is_busy:
             return []
         self._unnamed -= 1
         name = non_empty(result.get("messageId"))
@@ -89,7 +89,7 @@ class Steering(Dialect):
         if words is None:
             return []
         self._rested = False
-        if self.cancelled:
+        if self.is_cancelled:
             self._abort()  # the first one came before there was this to stop
         return [words]
 
@@ -103,13 +103,13 @@ class Steering(Dialect):
             self._abort()
 
     def _take_back(self, name: str, words: UserMessageAccepted) -> None:
-        key = self.turn.key
+        key = self.turn.id_prefix
         self._asked_back.add(name)
         told = {"messageId": name, "expectedPrompt": words.text}
         self._ask_session("session.queue.withdrawMessage", told, lambda result, fault: self._back(name, key, result))
 
     def _back(self, name: str, key: str, result: Data) -> list[Event]:
-        if key != self.turn.key or not self.busy:
+        if key != self.turn.id_prefix or not self.is_busy:
             return []
         self._asked_back.discard(name)
         words = self._words.pop(name, None)
@@ -121,6 +121,6 @@ class Steering(Dialect):
         """Some request about words was answered."""
         if self._rested and not self._waits:
             return self._conclude()
-        if self.cancelled:
+        if self.is_cancelled:
             self._stop()
         return []

@@ -16,7 +16,7 @@ import orjson
 
 from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.wire.acp.content import to_part
-from gateway.wire.acp.terminals import Output
+from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 DETAIL_CHARS = 20_000
@@ -37,7 +37,7 @@ class Call:
     """What was streamed of the input."""
     ended: bool = False
     answered: bool = False
-    live: Output | None = None
+    live: LiveOutput | None = None
     prints: str | None = None
     """Which of two events tells its output: the one that came first."""
 
@@ -129,7 +129,7 @@ class Calls:
             return []
         call.prints = kind
         if call.live is None:
-            call.live = Output(f"{call.id}:output", "tool_output", call.subagent, {"toolCallId": call.id})
+            call.live = LiveOutput(f"{call.id}:output", "tool_output", call.subagent, {"toolCallId": call.id})
         return call.live.append(words) if kind == "shell_output" else call.live.replace(words)
 
     def _start(self, agents_id: str, name: str | None, subagent: str | None) -> tuple[Call, list[Event]]:

@@ -18,7 +18,7 @@ TERMINAL = "terminal"
 class Questions(Wishes):
     def __init__(self) -> None:
         super().__init__()
-        self.speech = Speech(self.own)
+        self.speech = Speech(self.qualify_id)
         self._pending: dict[str, Pending] = {}
         self._answers: dict[str, Answer] = {}
         self._asked = 0
@@ -31,14 +31,14 @@ class Questions(Wishes):
     def ask(self, kind: str, payload: dict[str, Any], *, heard: bool) -> list[Event]:
         """`heard`: there is a human's turn that can ask; without one everything is refused."""
         self._asked += 1
-        question_id = self.own(f"question:{self._asked}")
+        question_id = self.qualify_id(f"question:{self._asked}")
         pending = self._pending[question_id] = Pending(kind, payload)
         settled, call_id = self._settle_call(pending)
         decided = by_policy(pending, self.turn.approvals if heard else "deny")
         if decided is not None:
             self.answer(question_id, decided)
             return settled
-        return [*settled, InterruptRequested((question(question_id, pending, call_id, self.given.params),))]
+        return [*settled, InterruptRequested((question(question_id, pending, call_id, self.session_start.params),))]
 
     def _settle_call(self, pending: Pending) -> tuple[list[Event], str | None]:
         """The call in question, with its arguments as far as they are known: the human sees what is asked about."""

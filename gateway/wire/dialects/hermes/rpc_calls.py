@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import Event
-from gateway.wire.dialects.base import Begin, Dialect, Reply
+from gateway.wire.dialects.base import ActionResult, Dialect, SessionStart
 from gateway.wire.dialects.hermes.errors import rpc_fault
 
 Then = Callable[[Any, Any], list[Event]]
@@ -20,13 +20,13 @@ class Calls(Dialect):
         self._waiting: dict[str, Then] = {}
         self._sent = 0
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._waiting.clear()
 
     def call(self, method: str, params: dict[str, Any], then: Then) -> None:
         self._sent += 1
-        number = f"{self.given.tag}:{self._sent}"
+        number = f"{self.session_start.tag}:{self._sent}"
         self._waiting[number] = then
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
@@ -50,7 +50,9 @@ class Calls(Dialect):
         return then
 
     def replied(self, ticket: str, value: Any) -> None:
-        self.replies[ticket] = Reply(error=value) if isinstance(value, AgentFault) else Reply(value)
+        self.action_results[ticket] = (
+            ActionResult(error=value) if isinstance(value, AgentFault) else ActionResult(value)
+        )
 
 
 def nothing(result: Any, error: Any) -> list[Event]:

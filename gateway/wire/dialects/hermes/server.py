@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import TITLE
 from gateway.events import Custom, Event, Warning
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
+from gateway.wire.dialects.base import NO_PARAMS, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.hermes.errors import broke
 from gateway.wire.dialects.hermes.pending_permissions import Questions
 from gateway.wire.dialects.hermes.session_state import facts_of
 from gateway.wire.fields import non_empty, text
-from gateway.wire.session_paths import TITLE
 
 NOISE = {
     "gateway.ready": "the greeting, with colours for a terminal",
@@ -71,11 +71,11 @@ class Hermes(Questions):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         self._tag = f'"{begin.tag}:'.encode()
         self._resting, self._foreign, self._ghost, self._error = True, False, False, None
         self.forget_questions()
-        super().begin(begin)
+        super().start_session(begin)
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
@@ -90,7 +90,7 @@ class Hermes(Questions):
             self.step()
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         self._interrupt()
         return True
 
@@ -99,12 +99,12 @@ class Hermes(Questions):
 
     def _interrupted(self, result: Any, error: Any) -> list[Event]:
         """What has not begun by now never will, or is a ghost."""
-        if not self.busy or not self.cancelled or self._started:
+        if not self.is_busy or not self.is_cancelled or self._started:
             return []
         self._ghost = self.submitted
-        return self.end("cancelled")
+        return self.end_turn("cancelled")
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         ticket = self.ticket(action)
         match action:
             case "models":
@@ -124,7 +124,7 @@ class Hermes(Questions):
         for message in messages:
             if self.mark not in message and self._tag not in message:
                 continue
-            told = parsed(message)
+            told = parse_message(message)
             if type(told) is not dict:
                 continue
             params = told.get("params")
@@ -137,23 +137,23 @@ class Hermes(Questions):
     def _event(self, kind: Any, told: Any) -> list[Event]:
         payload: dict[str, Any] = told if type(told) is dict else {}
         if type(kind) is not str:
-            return [self.unread({"type": kind, "payload": told})]
+            return [self.to_raw({"type": kind, "payload": told})]
         if self._ghost and kind not in ("message.start", "message.complete", "session.info"):
             return []
         if (read := READERS.get(kind)) is not None:
             found = read(self, payload)
-            return [self.unread({"type": kind, "payload": told})] if found is None else found
+            return [self.to_raw({"type": kind, "payload": told})] if found is None else found
         if kind in NOISE:
             return []
         if kind in TOLD:
             return [Custom(TOLD[kind], payload)]
         if kind.startswith("subagent."):
             return self._subagent(kind, payload)
-        return [self.unread({"type": kind, "payload": told})]
+        return [self.to_raw({"type": kind, "payload": told})]
 
     def _subagent(self, kind: str, payload: dict[str, Any]) -> list[Event]:
         """One that works on in the background may outlive the turn: its end is then just told."""
-        found = self.speech.subagent(kind.removeprefix("subagent."), payload) if self.busy else None
+        found = self.speech.subagent(kind.removeprefix("subagent."), payload) if self.is_busy else None
         shown = {key: payload[key] for key in SUBAGENT if key in payload}
         return [Custom("hermes.subagent", {"type": kind, **shown})] if found is None else found
 
@@ -161,16 +161,16 @@ class Hermes(Questions):
         title = non_empty(payload.get("title"))
         if title is None:
             return None
-        self.facts[TITLE] = title
+        self.session_layer[TITLE] = title
         return [Custom("session.info", {"title": title})]
 
     # -- a turn's beginning and end
 
     def _message_began(self, payload: dict[str, Any]) -> list[Event]:
         self.open, self._resting = True, False
-        if self._ghost or (self.busy and self.cancelled):
+        if self._ghost or (self.is_busy and self.is_cancelled):
             self._interrupt()  # the first one came too early to be heard
-        if self.busy and not self._foreign:
+        if self.is_busy and not self._foreign:
             self._started = True
         closed = self.speech.end_text()
         self.speech.begin_turn()
@@ -183,7 +183,7 @@ class Hermes(Questions):
         if self._ghost:
             self._ghost = False
             return spent
-        if not self.busy or self._foreign:
+        if not self.is_busy or self._foreign:
             self._foreign = False
             return [*self.speech.last({} if payload.get("status") == "error" else payload), *spent]
         return [*spent, *self._conclude(payload)]
@@ -191,18 +191,18 @@ class Hermes(Questions):
     def _conclude(self, payload: dict[str, Any]) -> list[Event]:
         self.forget_questions()
         match payload.get("status"):
-            case "error" if not self.cancelled:
-                self.busy = False
+            case "error" if not self.is_cancelled:
+                self.is_busy = False
                 return [*self.speech.end_text(), broke(text(payload.get("text")) or "the model failed")]
             case "interrupted" | "error":
-                return [*self.speech.end_text(), *self.end("cancelled")]
+                return [*self.speech.end_text(), *self.end_turn("cancelled")]
             case _:
                 warning = non_empty(payload.get("warning"))
                 notes: list[Event] = [Warning("HISTORY", warning)] if warning else []
-                return [*self.speech.last(payload), *notes, *self.end()]
+                return [*self.speech.last(payload), *notes, *self.end_turn()]
 
     def _info(self, payload: dict[str, Any]) -> list[Event]:
-        self.facts |= facts_of(payload)
+        self.session_layer |= facts_of(payload)
         self.provider = non_empty(payload.get("provider")) or self.provider
         if (version := non_empty(payload.get("version"))) is not None:
             self.handshake_layer["identity.version"] = version
@@ -212,7 +212,7 @@ class Hermes(Questions):
 
     def _at_rest(self) -> list[Event]:
         silent, self.open, self._resting = self.open, False, True
-        if not self.busy:
+        if not self.is_busy:
             return []
         if silent and self._started:
             return self._broke_inside()
@@ -224,9 +224,9 @@ class Hermes(Questions):
 
     def _broke_inside(self) -> list[Event]:
         """No `message.complete` came, and none will."""
-        if self.cancelled:
-            return [*self.speech.end_text(), *self.end("cancelled")]
-        self.busy = False
+        if self.is_cancelled:
+            return [*self.speech.end_text(), *self.end_turn("cancelled")]
+        self.is_busy = False
         words = self._error or "the turn ended without an answer"
         return [*self.speech.end_text(), broke(words, fallback="AGENT_ERROR")]
 
@@ -236,17 +236,17 @@ class Hermes(Questions):
         if words is None:
             return None
         known, self._error = self._error, words
-        if not self.busy:
+        if not self.is_busy:
             return [] if known is not None and words in known else [Warning("AGENT_ERROR", words)]
         if self._started or self._foreign or not self.submitted:
             return []
-        if self.cancelled:
-            return self.end("cancelled")
-        self.busy = False
+        if self.is_cancelled:
+            return self.end_turn("cancelled")
+        self.is_busy = False
         return [broke(words.removeprefix("agent init failed: "), fallback="AGENT_ERROR")]
 
     def asked(self, kind: str, payload: dict[str, Any]) -> list[Event]:
-        heard = self.busy and not self._foreign and not self.cancelled
+        heard = self.is_busy and not self._foreign and not self.is_cancelled
         return self.ask(kind, payload, heard=heard)
 
 

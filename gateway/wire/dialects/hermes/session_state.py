@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import CWD, EFFORT, MCP_SERVERS, MODEL, PERMISSION_MODE, PROVIDER, TITLE
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import CWD, EFFORT, MODEL, PERMISSION, PROVIDER, SERVERS, TITLE
 
 KEPT = {
     "provider": PROVIDER,
     "reasoning_effort": EFFORT,
-    "approval_mode": PERMISSION,
+    "approval_mode": PERMISSION_MODE,
     "cwd": CWD,
     "title": TITLE,
 }
@@ -24,7 +24,9 @@ def facts_of(info: dict[str, Any]) -> dict[str, Any]:
     found[MODEL] = f"{provider}:{model}" if provider and model else model
     sets = [tools for tools in obj(info.get("tools")).values() if isinstance(tools, list)]
     found["tools.items"] = [{"name": tool, "description": ""} for tools in sets for tool in tools if non_empty(tool)]
-    found[SERVERS] = [{"name": name} for one in items(info.get("mcp_servers")) if (name := non_empty(one.get("name")))]
+    found[MCP_SERVERS] = [
+        {"name": name} for one in items(info.get("mcp_servers")) if (name := non_empty(one.get("name")))
+    ]
     return present(found)
 
 

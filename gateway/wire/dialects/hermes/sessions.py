@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Event, Warning
-from gateway.wire.dialects.base import Begin
+from gateway.wire.dialects.base import SessionStart
 from gateway.wire.dialects.hermes.errors import is_lost, rpc_fault
 from gateway.wire.dialects.hermes.rpc_calls import Calls, Then
 from gateway.wire.dialects.hermes.session_state import facts_of
@@ -32,9 +32,9 @@ class Sessions(Calls):
         self.open = False
         """Hermes is at work on a turn: ours, or one of its own."""
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = self.open = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = self.open = False
         self.live, self.mark = "", NOBODY
         if begin.session_id is None:
             self._create()
@@ -42,7 +42,7 @@ class Sessions(Calls):
             self.call("session.resume", {"session_id": begin.session_id, "cols": COLUMNS}, self._resumed)
 
     def _create(self) -> None:
-        self.call("session.create", {"cwd": self.given.cwd, "cols": COLUMNS}, self._created)
+        self.call("session.create", {"cwd": self.session_start.cwd, "cols": COLUMNS}, self._created)
 
     def _created(self, result: Any, error: Any) -> list[Event]:
         told = obj(result)
@@ -50,22 +50,22 @@ class Sessions(Calls):
         if live is None or stored is None:
             return self._fail("session.create", error)
         self._goes_by(live, stored)
-        self.facts |= facts_of(obj(told.get("info")))
-        self.ready = True
+        self.session_layer |= facts_of(obj(told.get("info")))
+        self.is_ready = True
         return []
 
     def _resumed(self, result: Any, error: Any) -> list[Event]:
         told = obj(result)
         live = non_empty(told.get("session_id"))
-        stored = non_empty(told.get("session_key")) or non_empty(told.get("resumed")) or self.given.session_id
+        stored = non_empty(told.get("session_key")) or non_empty(told.get("resumed")) or self.session_start.session_id
         if live is None or stored is None:
             return self._not_there(error)
-        if self.given.fork:
+        if self.session_start.fork:
             self._copy(live, self._copied)
             return []
         info = obj(told.get("info"))
         self._goes_by(live, stored, info.get("usage"))
-        self.facts |= facts_of(info)
+        self.session_layer |= facts_of(info)
         self.open = told.get("running") is True
         self._move(info.get("cwd"))
         return []
@@ -73,7 +73,7 @@ class Sessions(Calls):
     def _not_there(self, error: Any) -> list[Event]:
         if not is_lost(error):
             return self._fail("session.resume", error)
-        self.anew = True
+        self.has_lost_history = True
         self._create()
         return []
 
@@ -112,16 +112,16 @@ class Sessions(Calls):
         """A session comes back in the directory that it was left in."""
 
         def moved(result: Any, error: Any) -> list[Event]:
-            self.ready = True
+            self.is_ready = True
             if error is None:
                 return []
             words = non_empty(obj(error).get("message")) or "no reason given"
             return [Warning("CWD", f"the session stays in the directory that it was in: {words}")]
 
-        if there == self.given.cwd:
-            self.ready = True
+        if there == self.session_start.cwd:
+            self.is_ready = True
         else:
-            self.call("session.cwd.set", {"session_id": self.live, "cwd": self.given.cwd}, moved)
+            self.call("session.cwd.set", {"session_id": self.live, "cwd": self.session_start.cwd}, moved)
 
     def _fail(self, method: str, error: Any) -> list[Event]:
         self.failure = rpc_fault(error, method)
@@ -138,7 +138,7 @@ class Sessions(Calls):
         """A live session cannot be deleted, so it is closed first."""
 
         def closed(result: Any, error: Any) -> list[Event]:
-            self.ready = False
+            self.is_ready = False
             then = self.replying(ticket, "session.delete", lambda _: None)
             self.call("session.delete", {"session_id": self.session_id}, then)
             return []

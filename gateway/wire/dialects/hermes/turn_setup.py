@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from gateway.events import Event, TurnFailed, Warning
-from gateway.wire.dialects.base import Begin, Prompt
+from gateway.wire.dialects.base import Prompt, SessionStart
 from gateway.wire.dialects.hermes.attachments import as_file, attachments
 from gateway.wire.dialects.hermes.errors import rpc_fault
 from gateway.wire.dialects.hermes.rpc_calls import Then
@@ -39,8 +39,8 @@ class Wishes(Sessions):
         self.submitted = False
         """The prompt is on its way."""
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._set.clear()
         self._steps.clear()
 
@@ -59,7 +59,7 @@ class Wishes(Sessions):
         self._steps.append(self._submit)
 
     def step(self) -> None:
-        if self._steps and self.busy and not self.cancelled:
+        if self._steps and self.is_busy and not self.is_cancelled:
             self._steps.popleft()()
 
     def _submit(self) -> None:
@@ -69,12 +69,12 @@ class Wishes(Sessions):
 
     def _accepted(self, result: Any, error: Any) -> list[Event]:
         left_out, self._left_out = self._left_out, []
-        if error is None or not self.busy:
+        if error is None or not self.is_busy:
             return list(left_out)
-        if self.cancelled:
-            return self.end("cancelled")
+        if self.is_cancelled:
+            return self.end_turn("cancelled")
         fault = rpc_fault(error, "prompt.submit")
-        self.busy = False
+        self.is_busy = False
         return [TurnFailed(fault.detail, fault.code)]
 
     def _attach(self, method: str, params: dict[str, Any]) -> None:
@@ -103,8 +103,8 @@ class Wishes(Sessions):
 
     def _wished(self, result: Any, error: Any) -> list[Event]:
         """A setting was made; one that cannot be had ends the turn before it begins."""
-        if error is not None and self.busy and not self.cancelled:
-            self.busy = False
+        if error is not None and self.is_busy and not self.is_cancelled:
+            self.is_busy = False
             return [TurnFailed(rpc_fault(error, "config.set").detail, "MODEL_ERROR")]
         self.step()
         warning = non_empty(obj(result).get("warning"))

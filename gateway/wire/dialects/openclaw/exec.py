@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.events import Custom, Event, TextMessageContent, TextMessageEnd, TurnFailed
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.openclaw.errors import broke
 from gateway.wire.dialects.openclaw.usage import spent
 from gateway.wire.fields import items, non_empty, obj, text
@@ -25,9 +25,9 @@ class OpenClawExec(Dialect):
     name = "openclaw-exec"
     _refused = False
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.anew = begin.session_id is not None  # every run is a conversation of its own
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.has_lost_history = begin.session_id is not None  # every run is a conversation of its own
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
@@ -38,17 +38,17 @@ class OpenClawExec(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         if self._refused:
             return self._refuse()
-        return [event for message in messages if self.busy for event in self._document(message)]
+        return [event for message in messages if self.is_busy for event in self._document(message)]
 
     def _refuse(self) -> list[Event]:
-        refused = self.busy and not self.cancelled
-        self.busy = self.busy and not refused
+        refused = self.is_busy and not self.is_cancelled
+        self.is_busy = self.is_busy and not refused
         return [TurnFailed(REFUSED, "CAPABILITY_ERROR")] if refused else []
 
     def _document(self, message: bytes) -> list[Event]:
-        told = parsed(message)
+        told = parse_message(message)
         if not isinstance(told, dict):
-            return [self.unread(message.decode("utf-8", "replace"))] if message.strip() else []
+            return [self.to_raw(message.decode("utf-8", "replace"))] if message.strip() else []
         if told.get("ok") is not True:
             return self._failed(told)
         found: list[Event] = []
@@ -57,22 +57,22 @@ class OpenClawExec(Dialect):
         if obj(told.get("toolSummary")).get("calls"):
             found.append(Custom("openclaw.calls", obj(told["toolSummary"])))
         found += spent(told.get("usage"), told.get("provider"), told.get("model"), told.get("costUsd"))
-        return [*found, *self.end()]
+        return [*found, *self.end_turn()]
 
     def _failed(self, told: dict[str, Any]) -> list[Event]:
-        if self.cancelled:
-            return self.end("cancelled")
-        self.busy = False
+        if self.is_cancelled:
+            return self.end_turn("cancelled")
+        self.is_busy = False
         words = non_empty(obj(told.get("error")).get("message")) or "the run failed, and no reason was given"
         return [TurnFailed(words, "TURN_LIMIT") if told.get("status") == "timeout" else broke(words)]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        if self._refused and self.busy and not self.cancelled:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        if self._refused and self.is_busy and not self.is_cancelled:
             return self._refuse()
-        if self.busy and not self.cancelled and exit_code == 2:
-            self.busy = False
+        if self.is_busy and not self.is_cancelled and exit_code == 2:
+            self.is_busy = False
             return [TurnFailed("OpenClaw gave the run up: it took too long", "TURN_LIMIT")]
-        return super().closed(exit_code, stderr)
+        return super().on_process_exit(exit_code, stderr)
 
 
 def _payloads(told: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.errors import AgentFault
 from gateway.events import Event
-from gateway.wire.dialects.base import Begin, Dialect, Reply
+from gateway.wire.dialects.base import ActionResult, Dialect, SessionStart
 from gateway.wire.dialects.openclaw.errors import rpc_fault
 from gateway.wire.fields import obj
 
@@ -24,13 +24,13 @@ class Calls(Dialect):
         self._waiting: dict[str, Then] = {}
         self._sent = 0
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._waiting.clear()
 
     def call(self, method: str, params: dict[str, Any], then: Then) -> None:
         self._sent += 1
-        number = f"{self.given.tag}:{self._sent}"
+        number = f"{self.session_start.tag}:{self._sent}"
         self._waiting[number] = then
         self.send({"type": "req", "id": number, "method": method, "params": params})
 
@@ -53,7 +53,9 @@ class Calls(Dialect):
     def replying(self, ticket: str, method: str, read: Callable[[Any], Any] = lambda _: None) -> Then:
         def then(payload: dict[str, Any], error: Any) -> list[Event]:
             value = rpc_fault(error, method) if error is not None else read(payload)
-            self.replies[ticket] = Reply(error=value) if isinstance(value, AgentFault) else Reply(value)
+            self.action_results[ticket] = (
+                ActionResult(error=value) if isinstance(value, AgentFault) else ActionResult(value)
+            )
             return []
 
         return then

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODEL
 from gateway.events import Custom, Event, InterruptRequested, Warning
 from gateway.turn import Answer
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, parsed
+from gateway.wire.dialects.base import NO_PARAMS, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.openclaw.attachments import attachments
 from gateway.wire.dialects.openclaw.errors import broke, words_of
 from gateway.wire.dialects.openclaw.permissions import REQUESTS, Pending, by_policy, question, reply, session_of
@@ -23,7 +24,6 @@ from gateway.wire.dialects.openclaw.sessions import CONNECT, MODES, Sessions
 from gateway.wire.dialects.openclaw.turn_events import Speech
 from gateway.wire.dialects.openclaw.usage import spent
 from gateway.wire.fields import items, non_empty, obj, text
-from gateway.wire.session_paths import MODEL
 
 NOISE = {
     "chat": "the same words as `agent`, a second time",
@@ -49,7 +49,7 @@ class OpenClaw(Sessions):
     def __init__(self) -> None:
         super().__init__()
         self._tag = b""
-        self._speech = Speech(self.own)
+        self._speech = Speech(self.qualify_id)
         self._run: str | None = None
         """Of our turn, by OpenClaw's name."""
         self._heard: str | None = None
@@ -59,16 +59,16 @@ class OpenClaw(Sessions):
 
     # -- driven by the gateway
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         self._tag = f'"{begin.tag}:'.encode()
         self._run = self._heard = None
         self._pending.clear()
-        super().begin(begin)
+        super().start_session(begin)
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
         self._pending.clear()
-        self._run = f"{self.session_id}:{prompt.key}"
+        self._run = f"{self.session_id}:{prompt.id_prefix}"
         mode = prompt.mode or self.permission
         if mode in MODES and mode != self.permission:
             self._patch({"permissionMode": mode}, self._allowed(mode))
@@ -86,7 +86,7 @@ class OpenClaw(Sessions):
         return then
 
     def _submit(self) -> None:
-        if not self.busy:
+        if not self.is_busy:
             return
         given, self._left_out = attachments(self.turn.blocks)
         params: dict[str, Any] = {
@@ -104,14 +104,14 @@ class OpenClaw(Sessions):
         self.call("agent", params, self._ran)
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         self._abort()
         return True
 
     def _abort(self) -> None:
         self.call("chat.abort", {"sessionKey": self.session_id, "runId": self._run}, nothing)
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         ticket = self.ticket(action)
         match action:
             case "models":
@@ -145,7 +145,7 @@ class OpenClaw(Sessions):
         for message in messages:
             if self.mark not in message and self._tag not in message and not self._concerns(message):
                 continue
-            told = parsed(message)
+            told = parse_message(message)
             if type(told) is not dict:
                 continue
             if told.get("type") == "event":
@@ -171,12 +171,12 @@ class OpenClaw(Sessions):
             return self._withdrawn(payload)
         if name in NOISE or self.session_id not in (payload.get("sessionKey"), payload.get("key")):
             return []
-        return [self.unread({"event": name, "payload": payload})]
+        return [self.to_raw({"event": name, "payload": payload})]
 
     def _spoke(self, payload: dict[str, Any]) -> list[Event]:
         stream, data, run = payload.get("stream"), payload.get("data"), text(payload.get("runId"))
         if type(stream) is not str or type(data) is not dict:
-            return [self.unread({"event": "agent", "payload": payload})]
+            return [self.to_raw({"event": "agent", "payload": payload})]
         ended: list[Event] = []
         if run != self._heard:
             ended = self._speech.end_text()
@@ -186,14 +186,14 @@ class OpenClaw(Sessions):
             return [*ended, *self._moment(data, ours=run == self._run)]
         found = self._speech.read(stream, data)
         unread = {"event": "agent", "payload": {"stream": stream, "data": data}}
-        return [*ended, self.unread(unread)] if found is None else [*ended, *found]
+        return [*ended, self.to_raw(unread)] if found is None else [*ended, *found]
 
     def _moment(self, data: dict[str, Any], *, ours: bool) -> list[Event]:
         match data.get("phase"):
-            case "start" if ours and self.busy and self.cancelled:
+            case "start" if ours and self.is_busy and self.is_cancelled:
                 self._abort()  # the first one came before there was anything to stop
             case "model" if (model := non_empty(data.get("model"))) is not None:
-                self.facts[MODEL] = f"{non_empty(data.get('provider')) or ''}/{model}".lstrip("/")
+                self.session_layer[MODEL] = f"{non_empty(data.get('provider')) or ''}/{model}".lstrip("/")
             case "end" | "error" if not ours:
                 return self._speech.end_text()
         return []
@@ -202,19 +202,19 @@ class OpenClaw(Sessions):
         """Both answers to a run's request."""
         if error is None and payload.get("status") == "accepted":
             return self._accepted()
-        if not self.busy:
+        if not self.is_busy:
             return []
         self._pending.clear()
         ended = self._speech.end_text()
-        if self.cancelled or payload.get("summary") == "aborted":
-            return [*ended, *self.end("cancelled")]
+        if self.is_cancelled or payload.get("summary") == "aborted":
+            return [*ended, *self.end_turn("cancelled")]
         if error is not None or payload.get("status") not in ("ok", None):
             words = words_of(error) if error is not None else text(payload.get("summary")) or "the run failed"
             return [*ended, *self._break(words)]
         return [*ended, *self._concluded(obj(payload.get("result")))]
 
     def _accepted(self) -> list[Event]:
-        if self.busy and self.cancelled:
+        if self.is_busy and self.is_cancelled:
             self._abort()
         left_out, self._left_out = self._left_out, []
         return list(left_out)
@@ -227,12 +227,12 @@ class OpenClaw(Sessions):
         meta = obj(result.get("meta"))
         agent = obj(meta.get("agentMeta"))
         found += spent(agent.get("usage"), agent.get("provider"), agent.get("model"), agent.get("costUsd"))
-        return [*found, *self.end(STOPS.get(str(meta.get("stopReason")), "end_turn"))]
+        return [*found, *self.end_turn(STOPS.get(str(meta.get("stopReason")), "end_turn"))]
 
     def _break(self, words: str) -> list[Event]:
-        if not self.busy:
+        if not self.is_busy:
             return []
-        self.busy = False
+        self.is_busy = False
         return [broke(words)]
 
     # -- questions
@@ -243,13 +243,13 @@ class OpenClaw(Sessions):
         if session != self.session_id or asked is None:
             return []
         pending = Pending(event, asked, payload)
-        if not self.busy or self.cancelled or (run is not None and run != self._run):
+        if not self.is_busy or self.is_cancelled or (run is not None and run != self._run):
             return []  # another run's: whoever began that is asked
         decided = by_policy(pending, self.turn.approvals)
         if decided is not None:
             self.call(*reply(pending, decided), nothing)
             return []
-        question_id = self.own(asked)
+        question_id = self.qualify_id(asked)
         self._pending[question_id] = pending
         call = self._speech.calls.get(pending.call_id or "")
         asking = question(question_id, pending, call.id if call is not None else None)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.capability_paths import MODE, PERMISSION_MODE
+from gateway.capability_paths import MODES as OFFERED
 from gateway.errors import AgentFault
 from gateway.events import Event
-from gateway.wire.dialects.base import Begin
+from gateway.wire.dialects.base import SessionStart
 from gateway.wire.dialects.openclaw.errors import rpc_fault, words_of
 from gateway.wire.dialects.openclaw.rpc_calls import Calls
 from gateway.wire.fields import non_empty, obj, present
-from gateway.wire.session_paths import MODE, PERMISSION
-from gateway.wire.session_paths import MODES as OFFERED
 
 CONNECT = "connect"
 PROTOCOL = 4
@@ -37,9 +37,9 @@ class Sessions(Calls):
         """The session's key, as it stands in every message about it."""
         self.permission: str | None = None
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready, self.mark, self.permission = False, NOBODY, None
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready, self.mark, self.permission = False, NOBODY, None
         if begin.params.get("connected") is not True:
             self._connect(non_empty(begin.params.get("token")))
         if begin.session_id is None:
@@ -64,15 +64,15 @@ class Sessions(Calls):
     def connected(self, answer: dict[str, Any]) -> None:
         """To whoever sent it."""
         words = words_of(answer.get("error"))
-        if answer.get("ok") is not True and TOO_LATE not in words and not self.ready:
+        if answer.get("ok") is not True and TOO_LATE not in words and not self.is_ready:
             self.failure = AgentFault(f"OpenClaw's gateway did not accept the connection: {words}")
         server = obj(obj(answer.get("payload")).get("server"))
         if (version := non_empty(server.get("version"))) is not None:
             self.handshake_layer["identity.version"] = version
 
     def _create(self, params: dict[str, Any]) -> None:
-        mode = self.given.params.get("mode")
-        agent = non_empty(self.given.params.get("agent"))
+        mode = self.session_start.params.get("mode")
+        agent = non_empty(self.session_start.params.get("agent"))
         known = mode if mode in MODES else None
         self.call("sessions.create", {**params, **present({"agentId": agent, "permissionMode": known})}, self._created)
 
@@ -88,21 +88,21 @@ class Sessions(Calls):
     def permits(self, mode: str | None) -> None:
         """Its modes are about nothing but permissions."""
         self.permission = mode
-        self.facts |= present({MODE: mode, PERMISSION: mode}) | {OFFERED: [{"id": one} for one in MODES]}
+        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {OFFERED: [{"id": one} for one in MODES]}
 
     def _resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
         key = non_empty(payload.get("key"))
         if error is not None:
             self.failure = rpc_fault(error, "sessions.resolve")
         elif payload.get("ok") is not True or key is None:
-            self.anew = True
-            self._create({"cwd": self.given.cwd})
+            self.has_lost_history = True
+            self._create({"cwd": self.session_start.cwd})
         else:
             self._goes_by(key)
         return []
 
     def _goes_by(self, key: str) -> None:
-        self.session_id, self.mark, self.ready = key, f'"{key}"'.encode(), True
+        self.session_id, self.mark, self.is_ready = key, f'"{key}"'.encode(), True
 
     # -- as actions
 
@@ -112,5 +112,5 @@ class Sessions(Calls):
 
     def delete(self, ticket: str) -> None:
         params = {"key": self.session_id, "deleteTranscript": True}
-        self.ready = False
+        self.is_ready = False
         self.call("sessions.delete", params, self.replying(ticket, "sessions.delete"))

@@ -24,7 +24,7 @@ from gateway.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from gateway.wire.acp.terminals import Output
+from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
 Data = dict[str, Any]
@@ -46,7 +46,7 @@ ROWS = frozenset(("tool", "command", "patch", "search", "analysis"))
 @dataclass(slots=True)
 class Call:
     id: str
-    live: Output | None = None
+    live: LiveOutput | None = None
     done: bool = False
 
 
@@ -198,7 +198,7 @@ def _printed(call: Call, data: Data) -> list[Event]:
     if not words:
         return []
     if call.live is None:
-        call.live = Output(f"{call.id}:output", "tool_output", None, {"toolCallId": call.id})
+        call.live = LiveOutput(f"{call.id}:output", "tool_output", None, {"toolCallId": call.id})
     return call.live.replace(words)
 
 

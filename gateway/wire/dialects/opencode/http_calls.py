@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.events import Event
-from gateway.wire.dialects.base import Dialect, parsed
+from gateway.wire.dialects.base import Dialect, parse_message
 from gateway.wire.dialects.opencode.requests import located
 from gateway.wire.fields import non_empty, obj
 
@@ -26,9 +26,9 @@ class Calling(Dialect):
 
     def call(self, method: str, path: str, body: Any, heard: Heard) -> str:
         self._called += 1
-        call_id = f"{self.given.tag}-{self._called}"
+        call_id = f"{self.session_start.tag}-{self._called}"
         self._waiting[call_id] = heard
-        self.send({"id": call_id, "method": method, "path": located(path, self.given.cwd), "body": body})
+        self.send({"id": call_id, "method": method, "path": located(path, self.session_start.cwd), "body": body})
         return call_id
 
     def forget_calls(self) -> None:
@@ -39,8 +39,8 @@ class Calling(Dialect):
         return [] if heard is None else heard(answer)  # None: it was made to a process before this one
 
     @classmethod
-    def owner(cls, message: bytes) -> str | None:
-        told = obj(parsed(message))
+    def read_owner(cls, message: bytes) -> str | None:
+        told = obj(parse_message(message))
         if "type" not in told:
             return (non_empty(told.get("id")) or "").rpartition("-")[0] or None
         properties = obj(told.get("properties"))

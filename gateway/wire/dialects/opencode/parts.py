@@ -26,7 +26,7 @@ from gateway.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from gateway.wire.acp.terminals import Output
+from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import count, items, json_text, non_empty, obj, present, text
 
 SILENT = {
@@ -62,7 +62,7 @@ class Call:
     """Its arguments were told, and are complete."""
     answered: bool = False
     printed: str = ""
-    live: Output | None = None
+    live: LiveOutput | None = None
     child: str | None = None
     """The session of the subagent that it began."""
 
@@ -203,7 +203,7 @@ class Parts:
             return []
         call.printed = printed
         if call.live is None:
-            call.live = Output(f"{call.id}:output", "tool_output", self.subagent, {"toolCallId": call.id})
+            call.live = LiveOutput(f"{call.id}:output", "tool_output", self.subagent, {"toolCallId": call.id})
         return call.live.replace(printed)
 
     def _result(self, call: Call, state: dict[str, Any], *, failed: bool) -> ToolCallResult:

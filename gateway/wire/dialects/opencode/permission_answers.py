@@ -60,11 +60,11 @@ class Asking(Calling):
             return lane.begin()
         tool = obj(asked.get("tool"))
         call = lane.parts.call(tool.get("messageID"), tool.get("callID"))
-        waiting = Waiting(self.own(request_id), request_id, asked, permission, lane, call)
+        waiting = Waiting(self.qualify_id(request_id), request_id, asked, permission, lane, call)
         self.questions.add(waiting)
         if waiting.held:  # they are on their way; should they not come, the server is asked
             path = session_path(lane.session_id, f"/message/{tool['messageID']}")
-            self.call("GET", path, None, partial(self._looked_up, self.turn.key, waiting))
+            self.call("GET", path, None, partial(self._looked_up, self.turn.id_prefix, waiting))
         self.ask_what_is_free()
         return lane.begin()
 
@@ -73,7 +73,7 @@ class Asking(Calling):
 
     def _looked_up(self, key: str, waiting: Waiting, answer: dict[str, Any]) -> list[Event]:
         call = waiting.call
-        if waiting.told or call is None or key != self.turn.key or not self.busy:
+        if waiting.told or call is None or key != self.turn.id_prefix or not self.is_busy:
             return []
         part_of = (part for part in items(obj(answer.get("body")).get("parts")) if self._is(waiting, part))
         arguments = obj(obj(next(part_of, {}).get("state")).get("input")) or obj(waiting.asked.get("metadata"))
@@ -121,4 +121,4 @@ class Asking(Calling):
     def _replied(self, answer: dict[str, Any]) -> list[Event]:
         if answer.get("status") in (200, 404):  # 404: somebody else has answered
             return []
-        return [self.warned("ANSWER_LOST", refused(answer, "opencode did not take the answer").detail)]
+        return [self.make_warning("ANSWER_LOST", refused(answer, "opencode did not take the answer").detail)]

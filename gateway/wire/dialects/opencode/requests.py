@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from gateway.wire.dialects.base import Begin, Block, Prompt
+from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.fields import count, items, non_empty, obj, present, text
 
 RULE = {"permission", "pattern", "action"}
@@ -22,7 +22,7 @@ def session_path(session_id: str, rest: str = "") -> str:
     return f"/session/{quote(session_id, safe='')}{rest}"
 
 
-def rules(begin: Begin) -> list[dict[str, Any]]:
+def rules(begin: SessionStart) -> list[dict[str, Any]]:
     """`params.permission`, and the further directories, which may be entered without asking."""
     told = [rule for rule in items(begin.params.get("permission")) if rule.keys() >= RULE]
     entered = [

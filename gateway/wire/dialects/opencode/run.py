@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.acp.errors import SESSION_NOT_RESUMED
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.opencode.errors import ABORTED, STOPS, broke
 from gateway.wire.dialects.opencode.parts import Parts
 from gateway.wire.fields import non_empty, obj
@@ -28,16 +28,16 @@ class OpenCodeRun(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts = Parts(self.own)
+        self._parts = Parts(self.qualify_id)
         self._error: TurnFailed | None = None
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self.session_id = None if begin.fork else begin.session_id
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self._parts, self._error = Parts(self.own, model=prompt.model), None
+        self._parts, self._error = Parts(self.qualify_id, model=prompt.model), None
         self.outbox.append(prompt.text.encode())
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
@@ -47,9 +47,9 @@ class OpenCodeRun(Dialect):
         return found
 
     def _line(self, message: bytes) -> list[Event]:
-        told = parsed(message)
+        told = parse_message(message)
         if not isinstance(told, dict):
-            return [self.unread(message.decode("utf-8", "replace"))]
+            return [self.to_raw(message.decode("utf-8", "replace"))]
         self.session_id = non_empty(told.get("sessionID")) or self.session_id
         if told.get("type") == "error":
             error = obj(told.get("error"))
@@ -58,19 +58,19 @@ class OpenCodeRun(Dialect):
             return []
         known = non_empty(told.get("type")) in PARTS
         found = self._parts.part(obj(told.get("part"))) if known else None
-        return [self.unread(told)] if found is None else found
+        return [self.to_raw(told)] if found is None else found
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
-        self.ready = False
-        if not self.busy:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        self.is_ready = False
+        if not self.is_busy:
             return []
         found: list[Event] = [Custom("cost", {"usd": self._parts.cost})] if self._parts.cost else []
         if REJECTED in stderr:
             words = "a tool wanted approval, which nobody can give this way: it was refused, and the turn ended"
-            found.append(self.warned("APPROVAL_REFUSED", words))
-        if self.cancelled or (exit_code == 0 and self._error is None):
-            return [*found, *self.end(STOPS.get(self._parts.finish or "", "end_turn"))]
-        self.busy = False
+            found.append(self.make_warning("APPROVAL_REFUSED", words))
+        if self.is_cancelled or (exit_code == 0 and self._error is None):
+            return [*found, *self.end_turn(STOPS.get(self._parts.finish or "", "end_turn"))]
+        self.is_busy = False
         return [*found, self._error or _died(exit_code, stderr)]
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gateway.events import Event, TurnFailed
-from gateway.wire.dialects.base import NOTHING, Begin, Prompt, Reply
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart
 from gateway.wire.dialects.opencode.errors import refused
 from gateway.wire.dialects.opencode.requests import (
     listed_models,
@@ -37,9 +37,9 @@ class OpenCode(Reading):
 
     # -- the session
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self.forget_calls()
         self.forget_turn()
         self._servers = list(begin.mcp_servers)
@@ -57,11 +57,13 @@ class OpenCode(Reading):
         why = mcp_failure(answer.get("body"), name) if good else refused(answer, "POST /mcp").detail
         self._next_server()
         return (
-            [] if why is None else [self.warned("MCP_SERVER_FAILED", f"the MCP server {name!r} cannot be used: {why}")]
+            []
+            if why is None
+            else [self.make_warning("MCP_SERVER_FAILED", f"the MCP server {name!r} cannot be used: {why}")]
         )
 
     def _open(self) -> None:
-        session_id, fork = self.given.session_id, self.given.fork
+        session_id, fork = self.session_start.session_id, self.session_start.fork
         if session_id is None:
             self._create()
         elif not session_id.startswith(PREFIX):  # it would be a failure of the server's own
@@ -72,13 +74,13 @@ class OpenCode(Reading):
             self.call("GET", session_path(session_id), None, self._found)
 
     def _create(self) -> None:
-        told = rules(self.given)
+        told = rules(self.session_start)
         self.call("POST", "/session", {"permission": told} if told else {}, self._opened)
 
     def _found(self, answer: dict[str, Any]) -> list[Event]:
-        if answer.get("status") != 404 or self.given.fork:
+        if answer.get("status") != 404 or self.session_start.fork:
             return self._opened(answer)
-        self.anew = True
+        self.has_lost_history = True
         self._create()
         return []
 
@@ -92,16 +94,16 @@ class OpenCode(Reading):
         self.know(info)
         known = items(info.get("permission"))
         # A session that comes from elsewhere has other rules, or none.
-        if missing := [rule for rule in rules(self.given) if rule not in known]:
+        if missing := [rule for rule in rules(self.session_start) if rule not in known]:
             self.call("PATCH", session_path(session_id), {"permission": missing}, self._ruled)
         else:
-            self.ready = True
+            self.is_ready = True
         return []
 
     def _ruled(self, answer: dict[str, Any]) -> list[Event]:
         """Without its rules it would not ask: then it must not work."""
-        self.ready = answer.get("status") == 200
-        if not self.ready:
+        self.is_ready = answer.get("status") == 200
+        if not self.is_ready:
             self.failure = refused(answer, "opencode did not take the session's rules")
         return []
 
@@ -111,26 +113,26 @@ class OpenCode(Reading):
         self.start_turn(prompt)
         self.begin_reading()
         path = session_path(self.session_id or "", "/prompt_async")
-        body = prompt_body(prompt, self.given.params.get("system"))
-        self.call("POST", path, body, partial(self._posted, prompt.key))
+        body = prompt_body(prompt, self.session_start.params.get("system"))
+        self.call("POST", path, body, partial(self._posted, prompt.id_prefix))
 
     def _posted(self, key: str, answer: dict[str, Any]) -> list[Event]:
-        if answer.get("status") in (200, 204) or not self.busy or key != self.turn.key:
+        if answer.get("status") in (200, 204) or not self.is_busy or key != self.turn.id_prefix:
             return []
-        if self.cancelled:
-            return self.over(self.end("cancelled"))
+        if self.is_cancelled:
+            return self.over(self.end_turn("cancelled"))
         fault = refused(answer, "opencode did not take the prompt")
         return self.over([TurnFailed(fault.detail, fault.code)])
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         if not self._unseen:  # else when they are there: they would be answered after it
             self.abort()
         return True
 
     # -- between turns
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         session_id = non_empty(params.get("sessionId")) or self.session_id or ""
         match action:
             case "models":
@@ -140,14 +142,14 @@ class OpenCode(Reading):
             case "delete":
                 return self._do("DELETE", session_path(session_id), None, lambda body: None)
             case _:  # the model and the mode go with every prompt
-                self.replies[action] = Reply()
+                self.action_results[action] = ActionResult()
                 return action
 
     def _do(self, method: str, path: str, body: Any, read: Any) -> str:
         def heard(answer: dict[str, Any]) -> list[Event]:
             good = answer.get("status") == 200
             error = None if good else refused(answer, f"{method} {path}")
-            self.replies[answer["id"]] = Reply(read(answer.get("body")) if good else None, error)
+            self.action_results[answer["id"]] = ActionResult(read(answer.get("body")) if good else None, error)
             return []
 
         return self.call(method, path, body, heard)

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gateway.capability_paths import MODE, MODEL, TITLE
 from gateway.events import Custom, Event
-from gateway.wire.dialects.base import parsed
+from gateway.wire.dialects.base import parse_message
 from gateway.wire.dialects.opencode.errors import CUT_SHORT, STOPS, broke
 from gateway.wire.dialects.opencode.requests import session_path
 from gateway.wire.dialects.opencode.steering import Steering
 from gateway.wire.dialects.opencode.subagents import Lane
 from gateway.wire.fields import count, items, non_empty, obj, text
-from gateway.wire.session_paths import MODE, MODEL, TITLE
 
 NOISE = {
     "server": "the stream's own life",
@@ -46,7 +46,7 @@ NOISE = {
 
 
 class Reading(Steering):
-    strays = True
+    has_unlisted_sessions = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Reading(Steering):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         found: list[Event] = []
         for message in messages:
-            told = parsed(message)
+            told = parse_message(message)
             kind = told.get("type") if isinstance(told, dict) else None
             if kind == "message.part.delta":
                 found += self._delta(told)
@@ -66,14 +66,14 @@ class Reading(Steering):
             elif isinstance(told, dict) and isinstance(told.get("id"), str) and "status" in told:
                 found += self.answered(told)
             else:
-                found.append(self.unread(message.decode("utf-8", "replace") if told is None else told))
+                found.append(self.to_raw(message.decode("utf-8", "replace") if told is None else told))
         return [*found, *self.ask()]
 
     def begin_reading(self) -> None:
         self.forget_turn()
         self.seen = self._aborted = False
         self._structured = None
-        self.lanes.begin_turn(self.session_id or "", self.own)
+        self.lanes.begin_turn(self.session_id or "", self.qualify_id)
 
     def abort(self) -> None:
         """Not before it works: an abort of nothing is done at once, and the prompt carried out after it."""
@@ -87,7 +87,7 @@ class Reading(Steering):
         provider, name = non_empty(model.get("providerID")), non_empty(model.get("id"))
         used = f"{provider}/{name}" if provider and name else None
         told = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: used}
-        self.facts |= {path: value for path, value in told.items() if value is not None}
+        self.session_layer |= {path: value for path, value in told.items() if value is not None}
         if version := non_empty(info.get("version")):
             self.handshake_layer["identity.version"] = version
 
@@ -103,23 +103,23 @@ class Reading(Steering):
             event = lane.parts.delta(part_id, words)
             if event is not None:
                 return [event] if lane.child is None else [*lane.begin(), event]
-        return [self.unread(told)]
+        return [self.to_raw(told)]
 
     def _event(self, kind: str, told: dict[str, Any]) -> list[Event]:
         if kind.partition(".")[0] in NOISE:
             return []
         properties = told.get("properties")
         if not isinstance(properties, dict):
-            return [self.unread(told)]
+            return [self.to_raw(told)]
         if (of_session := SESSIONS.get(kind)) is not None:
             return of_session(self, properties)
         if (of_turn := TURNS.get(kind)) is None or (kind == "session.error" and "sessionID" not in properties):
-            return [self.unread(told)]
+            return [self.to_raw(told)]
         lane = self.lanes.of(properties.get("sessionID"))
         if lane is None:  # another's; or between turns, when all else is what is left of a turn that is over
             return []
         found = of_turn(self, lane, properties)
-        return [self.unread(told)] if found is None else found
+        return [self.to_raw(told)] if found is None else found
 
     # -- of the session, also between turns
 
@@ -154,7 +154,7 @@ class Reading(Steering):
                     return []
                 lane.retries = attempt
                 why = text(status.get("message")) or "the model failed"
-                return [self.warned("RETRY", f"attempt {attempt} failed: {why}", attempt=attempt)]
+                return [self.make_warning("RETRY", f"attempt {attempt} failed: {why}", attempt=attempt)]
             case {"type": "idle"}:
                 return []  # `session.idle` follows
             case _:
@@ -163,7 +163,7 @@ class Reading(Steering):
     def _works(self, lane: Lane) -> None:
         if lane.child is None:
             self.seen = True
-            if self.cancelled:
+            if self.is_cancelled:
                 self.abort()
 
     def _message(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
@@ -175,7 +175,7 @@ class Reading(Steering):
             return []
         self._works(lane)
         heard = self.answers_to(non_empty(info.get("parentID"))) if lane.child is None else []
-        if heard and self.cancelled:  # it went on with them all the same
+        if heard and self.is_cancelled:  # it went on with them all the same
             self._aborted = False
             self.abort()
         lane.writes(message_id, done=obj(info.get("time")).get("completed") is not None)
@@ -209,7 +209,7 @@ class Reading(Steering):
         return [] if known is None else known.begin(call.id)
 
     def _todo(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        return [*lane.begin(), *lane.plans.entries({"entries": properties.get("todos")})]
+        return [*lane.begin(), *lane.plans.show_entries(properties.get("todos"))]
 
     def _compacted(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
         return [*lane.begin(), Custom("opencode.compacted", {}, subagent=lane.subagent)]
@@ -240,19 +240,19 @@ class Reading(Steering):
 
     def _finish(self, lane: Lane) -> list[Event]:
         lane.idle = False
-        if self.waits(stopped=self.cancelled or lane.aborted or lane.error is not None):
+        if self.waits(stopped=self.is_cancelled or lane.aborted or lane.error is not None):
             return []
         cost = sum(each.parts.cost for each in self.lanes.all())
         found: list[Event] = [Custom("cost", {"usd": cost})] if cost else []
-        if self.cancelled or lane.aborted:
-            return self.over([*found, *self.end("cancelled")])
+        if self.is_cancelled or lane.aborted:
+            return self.over([*found, *self.end_turn("cancelled")])
         if lane.error is not None and obj(lane.error).get("name") != CUT_SHORT:
             return self.over([*found, broke(lane.error)])
         reason = "max_tokens" if lane.error is not None else STOPS.get(lane.parts.finish or "", "end_turn")
-        return self.over([*found, *self.end(reason, self._structured)])
+        return self.over([*found, *self.end_turn(reason, self._structured)])
 
     def over(self, last: list[Event]) -> list[Event]:
-        self.busy = False
+        self.is_busy = False
         self.forget_turn()
         return last
 

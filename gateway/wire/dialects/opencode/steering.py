@@ -20,7 +20,7 @@ from gateway.wire.fields import non_empty, text
 
 
 class Steering(Asking):
-    steers: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,13 +54,13 @@ class Steering(Asking):
         words = UserMessageAccepted(message_id, text)
         self._unseen.append(words)
         prompt = replace(self.turn, blocks=[{"type": "text", "text": text}], output_schema=None)
-        body = prompt_body(prompt, self.given.params.get("system"))
+        body = prompt_body(prompt, self.session_start.params.get("system"))
         path = session_path(self.session_id or "", "/prompt_async")
-        self.call("POST", path, body, partial(self._taken, words, self.turn.key))
+        self.call("POST", path, body, partial(self._taken, words, self.turn.id_prefix))
         return True
 
     def _taken(self, words: UserMessageAccepted, key: str, answer: dict[str, Any]) -> list[Event]:
-        if answer.get("status") in (200, 204) or key != self.turn.key or words not in self._unseen:
+        if answer.get("status") in (200, 204) or key != self.turn.id_prefix or words not in self._unseen:
             return []
         self._unseen.remove(words)
         return self._go_on()
@@ -76,7 +76,7 @@ class Steering(Asking):
         return self._go_on()
 
     def _go_on(self) -> list[Event]:
-        if self.cancelled and not self._unseen:
+        if self.is_cancelled and not self._unseen:
             self.abort()
         return self._concluded() if self._held and not self._unseen else []
 
@@ -100,11 +100,11 @@ class Steering(Asking):
             self._deleting = True
             for message_id in self._words:
                 path = session_path(self.session_id or "", f"/message/{message_id}")
-                self.call("DELETE", path, None, partial(self._deleted, message_id, self.turn.key))
+                self.call("DELETE", path, None, partial(self._deleted, message_id, self.turn.id_prefix))
         return True
 
     def _deleted(self, message_id: str, key: str, answer: dict[str, Any]) -> list[Event]:
-        words = self._words.pop(message_id, None) if key == self.turn.key else None
+        words = self._words.pop(message_id, None) if key == self.turn.id_prefix else None
         if words is None:
             return []
         kept: list[Event] = [] if answer.get("status") in (200, 204) else [words]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
-from gateway.wire.acp.plans import Plans
+from gateway.wire.activities import Plans
 from gateway.wire.dialects.opencode.errors import ABORTED, broke
 from gateway.wire.dialects.opencode.parts import Parts
 from gateway.wire.fields import non_empty, obj, text

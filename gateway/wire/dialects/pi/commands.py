@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from gateway.capability_paths import EFFORT, MODEL
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event
-from gateway.wire.dialects.base import NOTHING, Begin, Reply
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, SessionStart
 from gateway.wire.dialects.pi.errors import cleaned
 from gateway.wire.dialects.pi.models import listed, named, reference
 from gateway.wire.dialects.pi.reader import PiReader
 from gateway.wire.fields import non_empty, obj, present, text
-from gateway.wire.session_paths import EFFORT, MODEL
 
 Then = Callable[[dict[str, Any]], list[Event]]
 
@@ -33,7 +33,7 @@ class PiCommands(PiReader):
 
     def ask(self, command: dict[str, Any], then: Then) -> None:
         self._count += 1
-        number = f"{self.given.tag}-{self._count}"
+        number = f"{self.session_start.tag}-{self._count}"
         self._waiting[number] = then
         self.send({"id": number, **command})
 
@@ -48,9 +48,9 @@ class PiCommands(PiReader):
 
     # -- the process
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
-        self.ready = False
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
+        self.is_ready = False
         self._waiting.clear()
         self._open()
 
@@ -62,22 +62,22 @@ class PiCommands(PiReader):
             self.failure = AgentFault(f"the agent does not tell its state: {text(told.get('error'))}")
             return []
         self._know(obj(told.get("data")))
-        self.ready = self.failure is None
+        self.is_ready = self.failure is None
         return []
 
     def _know(self, state: dict[str, Any]) -> None:
-        wanted = None if self.given.fork else self.given.session_id
+        wanted = None if self.session_start.fork else self.session_start.session_id
         self.session_id = non_empty(state.get("sessionId")) or self.session_id
-        self.anew = wanted is not None and self.session_id != wanted
+        self.has_lost_history = wanted is not None and self.session_id != wanted
         self._set_to(state.get("model"), state.get("thinkingLevel"))
 
     def _set_to(self, model: Any, level: Any = None) -> None:
         self._model = reference(model) or self._model
-        self.facts |= present({MODEL: self._model, EFFORT: non_empty(level)})
+        self.session_layer |= present({MODEL: self._model, EFFORT: non_empty(level)})
 
     # -- between turns
 
-    def do(self, action: str, params: Mapping[str, Any] = NOTHING) -> str:
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
         ticket = f"do-{self._count + 1}"
         if action == "models":
             self.ask({"type": "get_available_models"}, lambda told: self._reply(ticket, told, listed(told)))
@@ -91,7 +91,7 @@ class PiCommands(PiReader):
         if chosen is not None:
             self.ask({"type": "set_model", **chosen}, lambda answer: self._switched(ticket, answer))
         elif told.get("success") is True:
-            self.replies[ticket] = Reply(error=self._no_such(wished, told))
+            self.action_results[ticket] = ActionResult(error=self._no_such(wished, told))
         else:
             self._reply(ticket, told, None)
         return []
@@ -103,10 +103,10 @@ class PiCommands(PiReader):
 
     def _reply(self, ticket: str, told: dict[str, Any], value: Any) -> list[Event]:
         if told.get("success") is True:
-            self.replies[ticket] = Reply(value)
+            self.action_results[ticket] = ActionResult(value)
         else:
             words = cleaned(text(told.get("error")) or "") or "the agent refused, and does not say why"
-            self.replies[ticket] = Reply(error=AgentFault(words))
+            self.action_results[ticket] = ActionResult(error=AgentFault(words))
         return []
 
     def _no_such(self, wished: str, told: dict[str, Any]) -> AgentFault:

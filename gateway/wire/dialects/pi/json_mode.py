@@ -24,9 +24,9 @@ class PiJson(PiReader):
         self.outbox.append(prompt.text.encode(errors="replace"))
 
     def _header(self, told: dict[str, Any]) -> list[Event]:
-        wanted = None if self.given.fork else self.given.session_id
+        wanted = None if self.session_start.fork else self.session_start.session_id
         self.session_id = non_empty(told.get("id")) or self.session_id
-        self.anew = wanted is not None and self.session_id != wanted
+        self.has_lost_history = wanted is not None and self.session_id != wanted
         return []
 
 

@@ -23,7 +23,7 @@ from gateway.events import (
     TextMessageContent,
 )
 from gateway.turn import Answer
-from gateway.wire.dialects.base import Begin, Prompt, parsed
+from gateway.wire.dialects.base import Prompt, SessionStart, parse_message
 from gateway.wire.dialects.pi import permissions
 from gateway.wire.dialects.pi.errors import cleaned
 from gateway.wire.dialects.pi.messages import Lane
@@ -43,7 +43,7 @@ class OmpRpc(PiRpc):
     name: ClassVar[str] = "omp"
     agent: ClassVar[str] = "omp"
     intent: ClassVar[bool] = True
-    serves_tools: ClassVar[bool] = True
+    can_call_client_tools: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._served = Served()
@@ -59,11 +59,11 @@ class OmpRpc(PiRpc):
 
     # -- the process
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         self._chunks.clear()
         self._lanes.clear()
         self._served.forget()
-        super().begin(begin)
+        super().start_session(begin)
 
     def _open(self) -> None:
         """Nothing yet: it greets first."""
@@ -78,9 +78,11 @@ class OmpRpc(PiRpc):
 
     def _know(self, state: dict[str, Any]) -> None:
         super()._know(state)
-        wanted = None if self.given.fork else self.given.session_id
-        if wanted is not None and remote_proxy(text(state.get("sessionFile")) or "", self.given.cwd):
-            words = f"the session {wanted} is another directory's: omp would work there, not in {self.given.cwd}"
+        wanted = None if self.session_start.fork else self.session_start.session_id
+        if wanted is not None and remote_proxy(text(state.get("sessionFile")) or "", self.session_start.cwd):
+            words = (
+                f"the session {wanted} is another directory's: omp would work there, not in {self.session_start.cwd}"
+            )
             self.failure = AgentFault(words, code="SESSION_NOT_FOUND")
 
     def _chunk(self, told: dict[str, Any]) -> Iterable[Event] | None:
@@ -98,7 +100,7 @@ class OmpRpc(PiRpc):
             return None
         if len(self._chunks) < count:
             return []
-        whole, self._chunks = parsed(b"".join(self._chunks)), []
+        whole, self._chunks = parse_message(b"".join(self._chunks)), []
         return self._told(whole) if type(whole) is dict and whole.get("type") != "rpc_chunk" else None
 
     # -- what pi has not
@@ -122,7 +124,7 @@ class OmpRpc(PiRpc):
             return None
         self._lane.break_off()
         self._commands_run += 1
-        return [TextMessageContent(cleaned(words), self.own(f"c{self._commands_run}"))] if cleaned(words) else []
+        return [TextMessageContent(cleaned(words), self.qualify_id(f"c{self._commands_run}"))] if cleaned(words) else []
 
     # -- words for a turn under way
 
@@ -131,7 +133,7 @@ class OmpRpc(PiRpc):
         self.ask({"type": "get_state"}, lambda told: self._kept(key, told))
 
     def _kept(self, key: str, told: dict[str, Any]) -> list[Event]:
-        if key != self.turn.key or not self.busy:
+        if key != self.turn.id_prefix or not self.is_busy:
             return []
         self._asked_back = self._withdrawing = False
         state = obj(told.get("data"))
@@ -143,7 +145,7 @@ class OmpRpc(PiRpc):
         return self._over() if self._looks < LOOKS else super()._withdrawn(key, {})
 
     def _agent_start(self, told: dict[str, Any]) -> list[Event]:
-        if self.busy and self.cancelled and self._words:
+        if self.is_busy and self.is_cancelled and self._words:
             self._abort()
         return super()._agent_start(told)
 
@@ -164,7 +166,7 @@ class OmpRpc(PiRpc):
             return self._prepared(told)
         self._served.forget()
         words = f"omp did not take the application's own tools: {cleaned(text(told.get('error')) or '')}"
-        return [self.warned("TOOLS_DROPPED", words), *self._prepared({"success": True})]
+        return [self.make_warning("TOOLS_DROPPED", words), *self._prepared({"success": True})]
 
     def _new_lane(self, subagent: str | None = None) -> Lane:
         lane = super()._new_lane(subagent)
@@ -173,7 +175,7 @@ class OmpRpc(PiRpc):
 
     def _host_tool(self, told: dict[str, Any]) -> list[Event]:
         omps, agents_id, name = non_empty(told.get("id")), non_empty(told.get("toolCallId")), told.get("toolName")
-        if omps is None or agents_id is None or name not in self._served.names or self.cancelled or not self.busy:
+        if omps is None or agents_id is None or name not in self._served.names or self.is_cancelled or not self.is_busy:
             self.send(refused(told.get("id")))  # what is called all the same must not be waited for
             return []
         call, subagent = self._parent(agents_id)
@@ -192,7 +194,7 @@ class OmpRpc(PiRpc):
 
     def _asked(self, request: dict[str, Any]) -> list[Event]:
         """Whether a tool of the client's may run is for the client to say."""
-        if self.cancelled or permissions.approves(request) not in self._served.names:
+        if self.is_cancelled or permissions.approves(request) not in self._served.names:
             return super()._asked(request)
         self.send(permissions.by_policy(request, "auto"))
         return []
@@ -241,7 +243,7 @@ class OmpRpc(PiRpc):
         return [*found, SubagentFinished(name) if status == "completed" else SubagentError(name, _how(lane, status))]
 
     def _spawned(self, agents_id: str, payload: dict[str, Any]) -> list[Event]:
-        name = self._names[agents_id] = self.own(f"sub:{agents_id}")
+        name = self._names[agents_id] = self.qualify_id(f"sub:{agents_id}")
         self._lanes[agents_id] = self._new_lane(name)
         call, parent = self._parent(payload.get("parentToolCallId"))
         kind, description = non_empty(payload.get("agent")) or "task", non_empty(payload.get("description"))

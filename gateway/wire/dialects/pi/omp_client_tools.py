@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.turn import Answer
-from gateway.wire.client_tools import NOT_OFFERED, Tool, blocks, by_safe_name, described, schema
+from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_schema, result_blocks, tool_description
 
 Json = dict[str, Any]
 
@@ -43,12 +43,17 @@ class Served:
 
 
 def _told(name: str, tool: Tool) -> Json:
-    about = {"name": name, "label": tool["name"], "description": described(tool), "parameters": schema(tool)}
+    about = {
+        "name": name,
+        "label": tool["name"],
+        "description": tool_description(tool),
+        "parameters": input_schema(tool),
+    }
     return {**about, "loadMode": "essential"}  # else the model is only told how to look for it
 
 
 def result(omps: Any, answer: Answer) -> Json:
-    content, failed = blocks(answer)
+    content, failed = result_blocks(answer)
     told = {"type": "host_tool_result", "id": omps, "result": {"content": content}}
     return told | ({"isError": True} if failed else {})
 

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 import orjson
 
+from gateway.capability_paths import COMMANDS, EFFORT, TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed
-from gateway.wire.dialects.base import Begin, Dialect, Prompt, parsed
+from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
 from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
 from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
 from gateway.wire.dialects.pi.usage import Ledger
 from gateway.wire.fields import items, non_empty, obj, present, text
-from gateway.wire.session_paths import COMMANDS, EFFORT, TITLE
 
 STOPS = {"length": "max_tokens", "aborted": "cancelled"}
 LINE_CHARS = 2_000
@@ -50,8 +50,8 @@ class PiReader(Dialect):
         self._running = self._retrying = self._compacting = False
         self._ran = self._aborted = False
 
-    def begin(self, begin: Begin) -> None:
-        super().begin(begin)
+    def start_session(self, begin: SessionStart) -> None:
+        super().start_session(begin)
         self._running = self._retrying = self._compacting = False
 
     def start_turn(self, prompt: Prompt) -> None:
@@ -62,7 +62,7 @@ class PiReader(Dialect):
 
     def _new_lane(self, subagent: str | None = None) -> Lane:
         """Its ids stay those of the turn that it began in."""
-        key = self.turn.key if subagent is None else subagent
+        key = self.turn.id_prefix if subagent is None else subagent
         return Lane(self.agent, lambda known: f"{key}:{known}", self._ledger, subagent, intent=self.intent)
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
@@ -72,11 +72,11 @@ class PiReader(Dialect):
                 kind: Kind = "text" if short[1] == b"text" else "thinking"
                 found += self._lane.say(kind, int(short[2]), orjson.loads(short[3])) or ()
                 continue
-            told = parsed(message)
+            told = parse_message(message)
             if type(told) is dict:
                 found += self._told(told)
             else:
-                found.append(self.unread({"line": message[:LINE_CHARS].decode(errors="replace")}))
+                found.append(self.to_raw({"line": message[:LINE_CHARS].decode(errors="replace")}))
         return found
 
     def _told(self, told: dict[str, Any]) -> Iterable[Event]:
@@ -86,7 +86,7 @@ class PiReader(Dialect):
             events = self._lane.update(told)
         elif isinstance(kind, str) and (handler := self.handlers.get(kind)) is not None:
             events = handler(self, told)
-        return [self.unread(told)] if events is None else events
+        return [self.to_raw(told)] if events is None else events
 
     def _of_the_lane(self, told: dict[str, Any]) -> Iterable[Event] | None:
         return self._lane.read(told)
@@ -117,26 +117,26 @@ class PiReader(Dialect):
 
     def _over(self) -> list[Event]:
         """What is left to say of the turn, and its end."""
-        if not self.busy:
+        if not self.is_busy:
             return []
         stop = self._lane.stop
-        cancelled = self.cancelled or self._aborted or stop == "aborted"
+        cancelled = self.is_cancelled or self._aborted or stop == "aborted"
         found = [*self._lane.calls.close(cancelled=cancelled), *self._ledger.total()]
         if stop == "error" and not cancelled:
-            self.busy = False
+            self.is_busy = False
             return [*found, model_fault(self._lane.fault.get("errorMessage"), self._lane.fault.get("errorStatus"))]
-        return [*found, *self.end("cancelled" if cancelled else STOPS.get(stop or "", "end_turn"))]
+        return [*found, *self.end_turn("cancelled" if cancelled else STOPS.get(stop or "", "end_turn"))]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         """Exit codes lie: pi ends with 0 after a model's failure, and when it would have had to ask."""
-        was_ready, self.ready, self._running = self.ready, False, False
-        fault = None if self._ran or self.cancelled else last_words(exit_code, stderr)
+        was_ready, self.is_ready, self._running = self.is_ready, False, False
+        fault = None if self._ran or self.is_cancelled else last_words(exit_code, stderr)
         if not was_ready and self.failure is None:
             self.failure = fault
-        if self.busy and fault is not None:
-            self._lane.stop, self.busy = None, False
+        if self.is_busy and fault is not None:
+            self._lane.stop, self.is_busy = None, False
             return [broken(fault)]
-        ended = self.cancelled or self._lane.stop in ("error", "aborted") or (self._ran and exit_code == 0)
+        ended = self.is_cancelled or self._lane.stop in ("error", "aborted") or (self._ran and exit_code == 0)
         return self._over() if ended else []
 
     # -- beside the conversation
@@ -177,20 +177,20 @@ class PiReader(Dialect):
 
     def _thinking_level(self, told: dict[str, Any]) -> list[Event]:
         if level := non_empty(told.get("level")) or non_empty(told.get("thinkingLevel")):
-            self.facts[EFFORT] = level
+            self.session_layer[EFFORT] = level
         return []
 
     def _named(self, told: dict[str, Any]) -> list[Event]:
         title = non_empty(told.get("name")) or non_empty(told.get("title"))
         if title is None:
             return []
-        self.facts[TITLE] = title
+        self.session_layer[TITLE] = title
         return [Custom("session.info", {"title": title})]
 
     def _commands(self, told: dict[str, Any]) -> list[Event]:
         named = [one for one in items(told.get("commands")) if non_empty(one.get("name"))]
         known = [present({key: text(one.get(key)) for key in ("name", "description")}) for one in named]
-        self.facts[COMMANDS] = known
+        self.session_layer[COMMANDS] = known
         return []
 
     def _handed_on(self, told: dict[str, Any]) -> list[Event]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from gateway.events import Custom, Event, InterruptRequested, TurnFailed
 from gateway.turn import Answer
-from gateway.wire.dialects.base import Begin, Prompt
+from gateway.wire.dialects.base import Prompt, SessionStart
 from gateway.wire.dialects.pi import permissions
 from gateway.wire.dialects.pi.errors import refusal
 from gateway.wire.dialects.pi.models import named
@@ -40,17 +40,17 @@ class PiRpc(PiSteering):
         self._todo: list[dict[str, Any]] = []
         self._gated = self._settles = False
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         self._gated = self._settles = False
         self._questions.clear()
-        super().begin(begin)
+        super().start_session(begin)
 
     # -- a turn
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
         self._todo = []
-        if self.given.params.get("gate") is True and prompt.approvals != "auto" and not self._gated:
+        if self.session_start.params.get("gate") is True and prompt.approvals != "auto" and not self._gated:
             return self.ask({"type": "get_state"}, self._ungated)
         if level := non_empty(prompt.thinking.get("thinking")):
             self._todo.append({"type": "set_thinking_level", "level": level})
@@ -62,24 +62,24 @@ class PiRpc(PiSteering):
         return None
 
     def _ungated(self, told: dict[str, Any]) -> list[Event]:
-        self.busy = False
+        self.is_busy = False
         return [TurnFailed(UNGATED)]
 
     def _choose(self, told: dict[str, Any]) -> list[Event]:
         wished = self.turn.model or ""
         chosen = named(told, wished)
         if chosen is None and told.get("success") is True:
-            self.busy = False
+            self.is_busy = False
             return [broken(self._no_such(wished, told))]
         if chosen is not None:
             self._todo.insert(0, {"type": "set_model", **chosen})
         return self._prepared(told)
 
     def _prepared(self, told: dict[str, Any]) -> list[Event]:
-        if self.cancelled:
+        if self.is_cancelled:
             return self._over()
         if told.get("success") is not True:
-            self.busy = False
+            self.is_busy = False
             return [refusal(told.get("error"))]
         if told.get("command") == "set_model":
             self._set_to(told.get("data"))
@@ -100,10 +100,10 @@ class PiRpc(PiSteering):
 
     def _prompted(self, told: dict[str, Any]) -> list[Event]:
         if told.get("success") is not True:
-            self.busy = False
+            self.is_busy = False
             return [refusal(told.get("error"))]
         self._accepted = True
-        if self.cancelled:
+        if self.is_cancelled:
             self._abort()
         data = obj(told.get("data"))
         self._settles = self._settles or "disposition" in data  # who says this says the other, too
@@ -127,7 +127,7 @@ class PiRpc(PiSteering):
 
     def _over(self) -> list[Event]:
         found = super()._over()
-        if not self.busy:
+        if not self.is_busy:
             self._questions.clear()
         return found
 
@@ -146,8 +146,8 @@ class PiRpc(PiSteering):
 
     def _look(self) -> None:
         """Whether it is idle now; whatever follows an end has been told by the time this is answered."""
-        if self.busy and self._accepted and self._at_rest:
-            key = self.turn.key
+        if self.is_busy and self._accepted and self._at_rest:
+            key = self.turn.id_prefix
             self.ask({"type": "get_state"}, lambda told: self._idle(told, key))
 
     @property
@@ -155,7 +155,7 @@ class PiRpc(PiSteering):
         return not (self._running or self._retrying or self._compacting)
 
     def _idle(self, told: dict[str, Any], key: str) -> list[Event]:
-        if not self.busy or key != self.turn.key or not self._at_rest:
+        if not self.is_busy or key != self.turn.id_prefix or not self._at_rest:
             return []
         state = obj(told.get("data"))
         if state.get("isStreaming") is True or state.get("isCompacting") is True:
@@ -164,7 +164,7 @@ class PiRpc(PiSteering):
         return self._over()
 
     def cancel(self) -> bool:
-        self.cancelled = True
+        self.is_cancelled = True
         for request, _ in self._questions.values():  # omp waits for these first, and pi's gate takes them for a no
             self.send(permissions.response(request, Answer("", "cancelled")))
         self._questions.clear()
@@ -173,12 +173,12 @@ class PiRpc(PiSteering):
         return True
 
     def _abort(self) -> None:
-        key = self.turn.key
+        key = self.turn.id_prefix
         self.ask({"type": "abort"}, lambda told: self._stopped(key))
 
     def _stopped(self, key: str) -> list[Event]:
         """Answered when all has come to rest: a turn that is not over by then has nothing more to say."""
-        return self._over() if self.busy and key == self.turn.key and self._at_rest and self._ran else []
+        return self._over() if self.is_busy and key == self.turn.id_prefix and self._at_rest and self._ran else []
 
     # -- questions
 
@@ -197,8 +197,8 @@ class PiRpc(PiSteering):
 
     def _asked(self, request: dict[str, Any]) -> list[Event]:
         policy = self.turn.approvals
-        if policy != "prompt" or self.cancelled:
-            told = permissions.by_policy(request, policy) if policy != "prompt" and not self.cancelled else None
+        if policy != "prompt" or self.is_cancelled:
+            told = permissions.by_policy(request, policy) if policy != "prompt" and not self.is_cancelled else None
             self.send(told or permissions.response(request, Answer("", "cancelled")))
             return []
         call, lane = self._about(request)
@@ -210,7 +210,7 @@ class PiRpc(PiSteering):
         return [InterruptRequested((permissions.question(self.agent, question_id, request, call, lane),))]
 
     def _question_id(self, agents_id: Any) -> str:
-        return self.own(f"q:{agents_id}")
+        return self.qualify_id(f"q:{agents_id}")
 
     def _about(self, request: dict[str, Any]) -> tuple[Call | None, str | None]:
         """The call that it asks about, and whose that is."""

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from gateway.events import Event, UserMessageAccepted
-from gateway.wire.dialects.base import Begin, Prompt
+from gateway.wire.dialects.base import Prompt, SessionStart
 from gateway.wire.dialects.pi.commands import PiCommands
 from gateway.wire.fields import items, obj, text
 
 
 class PiSteering(PiCommands):
-    steers: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,9 +29,9 @@ class PiSteering(PiCommands):
         self._accepted = False
         """pi has taken the prompt."""
 
-    def begin(self, begin: Begin) -> None:
+    def start_session(self, begin: SessionStart) -> None:
         self._forget_words()
-        super().begin(begin)
+        super().start_session(begin)
 
     def start_turn(self, prompt: Prompt) -> None:
         super().start_turn(prompt)
@@ -45,14 +45,14 @@ class PiSteering(PiCommands):
     def steer(self, message_id: str, text: str) -> bool:
         if not self._accepted or self._withdrawing or text.startswith("/"):
             return False
-        words, key = UserMessageAccepted(message_id, text), self.turn.key
+        words, key = UserMessageAccepted(message_id, text), self.turn.id_prefix
         self._words.append(words)
         self._unanswered += 1
         self.ask({"type": "steer", "message": text}, lambda told: self._steered(words, key, told))
         return True
 
     def _steered(self, words: UserMessageAccepted, key: str, told: dict[str, Any]) -> list[Event]:
-        if key != self.turn.key or not self.busy:
+        if key != self.turn.id_prefix or not self.is_busy:
             return []
         self._unanswered -= 1
         handled = obj(told.get("data")).get("disposition") == "handled"
@@ -74,30 +74,32 @@ class PiSteering(PiCommands):
 
     def _over(self) -> list[Event]:
         """Not before pi holds nothing of the user's."""
-        if not self.busy or not self._words:
+        if not self.is_busy or not self._words:
             return super()._over()
         self._withdrawing = True
         if not self._unanswered and not self._asked_back:
             self._asked_back = True
-            self._withdraw(self.turn.key)
+            self._withdraw(self.turn.id_prefix)
         return []
 
     def _withdraw(self, key: str) -> None:
         self.ask({"type": "clear_queue"}, lambda told: self._withdrawn(key, told))
 
     def _withdrawn(self, key: str, told: dict[str, Any]) -> list[Event]:
-        if key != self.turn.key or not self.busy:
+        if key != self.turn.id_prefix or not self.is_busy:
             return []
         back = obj(told.get("data")).get("steering")
-        self.ready = self.ready and isinstance(back, list)  # else they go with this process: the next turn has another
+        self.is_ready = self.is_ready and isinstance(
+            back, list
+        )  # else they go with this process: the next turn has another
         # Neither come back nor left: an extension put them in other words.
         taken = self._words if back == [] else []
         self._forget_words()
         return [*taken, *self._over()]
 
-    def closed(self, exit_code: int | None, stderr: str) -> list[Event]:
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         self._forget_words()
-        return super().closed(exit_code, stderr)
+        return super().on_process_exit(exit_code, stderr)
 
 
 def _said(content: Any) -> str:

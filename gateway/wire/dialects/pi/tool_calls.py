@@ -17,7 +17,7 @@ import orjson
 from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
 from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.content import to_part
-from gateway.wire.acp.terminals import Output
+from gateway.wire.activities import LiveOutput
 from gateway.wire.dialects.pi.omp_intent import INTENT, WithoutIntent
 from gateway.wire.fields import items, json_text, non_empty, obj, present, text
 
@@ -38,7 +38,7 @@ class Call:
     asked: bool = False
     edited: dict[str, Any] | None = None
     """What the user made of the arguments."""
-    live: Output | None = None
+    live: LiveOutput | None = None
 
 
 @dataclass(slots=True)
@@ -184,7 +184,7 @@ class Calls:
             return
         words = _text(obj(told.get("partialResult")).get("content"))
         if call.live is None and words:
-            call.live = Output(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
+            call.live = LiveOutput(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
         if call.live is not None:
             yield from call.live.replace(words)
 
