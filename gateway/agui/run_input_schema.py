@@ -168,7 +168,7 @@ MESSAGE = TaggedUnion(
         "activity": Object(
             (
                 *MESSAGE_FIELDS,
-                Field("activityType", TEXT, "an activity says of which type it is"),
+                Field("activityType", TEXT, "an activity has a type"),
                 Field("content", Object(), "an activity has its content there, if only {}"),
             )
         ),

@@ -86,7 +86,7 @@ def test_where_models_come_from_elsewhere_a_name_is_handed_on_with_a_warning() -
     chosen, model = choose_model(asking("eve/whale"), OPEN, ModelRegistry(OPEN))
     assert (chosen.options.model, model) == ("eve/whale", None)
     [notice] = chosen.warnings
-    assert notice.code == "MODEL_UNKNOWN" and "as it is" in notice.message
+    assert notice.code == "MODEL_UNKNOWN" and "unchanged" in notice.message
     assert refused(OPEN, asking("eve/whale", strict=True))["modelStatus"] == "unknown"
 
 
