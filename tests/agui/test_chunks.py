@@ -112,7 +112,7 @@ def test_another_id_or_another_kind_closes_first(other: Wire) -> None:
 
 
 UNTOUCHED = {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
-ALL_LANES = {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"}
+ALL_OWNERS = {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"}
 S_END: Wire = {"type": "TEXT_MESSAGE_END", "messageId": "n", "subagentRunId": "s"}
 
 
@@ -121,10 +121,10 @@ def test_an_event_closes_its_own_lane_all_lanes_or_none(kind: str) -> None:
     chunks = Chunks()
     chunks.feed(FIRST)
     chunks.feed({"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "subagentRunId": "s"})
-    event: Wire = {"type": kind, "subagentRunId": "s"} if kind not in ALL_LANES else {"type": kind}
+    event: Wire = {"type": kind, "subagentRunId": "s"} if kind not in ALL_OWNERS else {"type": kind}
     if kind in UNTOUCHED:
         assert chunks.feed(event) == [event]
-    elif kind in ALL_LANES:
+    elif kind in ALL_OWNERS:
         assert chunks.feed(event) == [END, S_END, event]
     else:
         assert chunks.feed(event) == [S_END, event]

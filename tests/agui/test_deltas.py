@@ -17,7 +17,7 @@ def content(delta: str, key: str = "m", **more: object) -> Wire:
     return {"type": "TEXT_MESSAGE_CONTENT", "messageId": key, "delta": delta, **more}
 
 
-def held(stream: list[Wire]) -> tuple[object, ...]:
+def result(stream: list[Wire]) -> tuple[object, ...]:
     history = History()
     for event in stream:
         history.feed(event)
@@ -139,7 +139,7 @@ def opened(stream: list[Wire]) -> list[Wire]:
 @steady
 @given(streams(*WHOLE) | runs(*DELTAS).map(opened))
 def test_merging_never_changes_what_a_client_holds(stream: list[Wire]) -> None:
-    assert held(merge(stream)) == held(stream)
+    assert result(merge(stream)) == result(stream)
 
 
 @steady
@@ -225,4 +225,4 @@ def test_the_pieces_together_are_the_whole(text: str, limit: int) -> None:
 @given(events(*DELTAS), st.integers(1, 3))
 def test_cutting_never_changes_what_a_client_holds(event: Wire, limit: int) -> None:
     starts = opened([{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}])
-    assert held([*starts, *split(event, limit)]) == held([*starts, event])
+    assert result([*starts, *split(event, limit)]) == result([*starts, event])

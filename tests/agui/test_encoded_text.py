@@ -14,8 +14,8 @@ from gateway.events import AguiEvent, EncodedText, Event, TextMessageContent, Te
 from gateway.jsonio import dumps
 
 IDS = st.sampled_from(["a", "b", "c"])
-WORDS = st.sampled_from(["x", "word ", "", "é", "\ud83d", "\ude00", 7, None])
-CONTENT = st.fixed_dictionaries({"type": st.just("TEXT_MESSAGE_CONTENT"), "messageId": IDS, "delta": WORDS})
+TEXTS = st.sampled_from(["x", "word ", "", "é", "\ud83d", "\ude00", 7, None])
+CONTENT = st.fixed_dictionaries({"type": st.just("TEXT_MESSAGE_CONTENT"), "messageId": IDS, "delta": TEXTS})
 MORE = st.sampled_from([{"subagentRunId": "s"}, {"timestamp": 1}])
 TAGGED = st.builds(lambda event, more: {**event, **more}, CONTENT, MORE)
 OTHERS = st.one_of(
@@ -55,9 +55,9 @@ def test_what_passes_is_a_copy(merging: bool) -> None:
     outbound = Outbound("t", "r", "p", merging=merging)
     outbound.started()
     outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
-    mine = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "first"}
-    [sent] = outbound.feed([AguiEvent(mine)])
-    mine["delta"] = "changed by its author afterwards"
+    own = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "first"}
+    [sent] = outbound.feed([AguiEvent(own)])
+    own["delta"] = "changed by its author afterwards"
     assert sent["delta"] == "first"
 
 

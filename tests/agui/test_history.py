@@ -85,13 +85,13 @@ def test_an_input_adds_only_what_is_new() -> None:
 @steady
 @given(streams(*WHOLE))
 def test_what_is_given_is_neither_changed_nor_kept(events: list[Wire]) -> None:
-    given_events = copy.deepcopy(events)
-    history = after(*given_events)
-    assert given_events == events
-    held = copy.deepcopy((history.messages, history.state, history.pending_interrupts, history.result))
-    for event in given_events:
+    events = copy.deepcopy(events)
+    history = after(*events)
+    assert events == events
+    client_state = copy.deepcopy((history.messages, history.state, history.pending_interrupts, history.result))
+    for event in events:
         scramble(event)
-    assert (history.messages, history.state, history.pending_interrupts, history.result) == held
+    assert (history.messages, history.state, history.pending_interrupts, history.result) == client_state
 
 
 def scramble(value: Any) -> None:
@@ -279,7 +279,7 @@ THOUGHT = {"id": "z", "role": "reasoning", "content": "hm"}
 GONE = {"id": "g", "role": "assistant", "content": "x"}
 
 
-def told(declared: Any) -> dict[str, Any]:
+def shown(declared: Any) -> dict[str, Any]:
     return {"metadata": {"@ag-ui/client": declared}}
 
 
@@ -290,13 +290,13 @@ def told(declared: Any) -> dict[str, Any]:
         (snapshot(USER, THOUGHT), ["p", "s", "z", "u"]),
         (snapshot(USER, {**THOUGHT, "id": "z2"}), ["p", "s", "u", "z2"]),
         (snapshot(USER, PLAN), ["p", "z", "u"]),
-        (snapshot(USER, **told({"authoritativeActivityTypes": None})), ["z", "u"]),
-        (snapshot(USER, **told({"authoritativeActivityTypes": ["plan"]})), ["s", "z", "u"]),
-        (snapshot(USER, SEARCH, **told({"authoritativeActivityTypes": []})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({"authoritativeActivityTypes": ["plan", 5]})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({"authoritativeActivityTypes": "plan"})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told("nonsense")), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({})), ["p", "z", "u"]),
+        (snapshot(USER, **shown({"authoritativeActivityTypes": None})), ["z", "u"]),
+        (snapshot(USER, **shown({"authoritativeActivityTypes": ["plan"]})), ["s", "z", "u"]),
+        (snapshot(USER, SEARCH, **shown({"authoritativeActivityTypes": []})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({"authoritativeActivityTypes": ["plan", 5]})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({"authoritativeActivityTypes": "plan"})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown("nonsense")), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({})), ["p", "z", "u"]),
     ],
 )
 def test_a_snapshot_drops_what_it_leaves_out_except_what_it_does_not_speak_for(event: Wire, left: list[str]) -> None:

@@ -61,7 +61,7 @@ def test_a_refusal_is_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "pointer", "says"),
+    ("fields", "pointer", "message"),
     [
         ({"threadId": 5}, "/threadId", "must be a string, not a number"),
         ({"runId": True}, "/runId", "must be a string, not a boolean"),
@@ -97,15 +97,15 @@ def test_a_refusal_is_a_sentence() -> None:
         ({"context": [{"description": "d", "value": 1}]}, "/context/0/value", "must be a string, not a number"),
     ],
 )
-def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], pointer: str, says: str) -> None:
+def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], pointer: str, message: str) -> None:
     error = refusal(**fields)
     assert pointers(error) == [pointer]
-    assert error.detail.startswith(f"{pointer} {says}")
+    assert error.detail.startswith(f"{pointer} {message}")
 
 
 @pytest.mark.parametrize("key", ["threadId", "runId"])
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         ("", "is empty"),
         ("x" * 513, "has 513 characters, at most 512 are allowed"),
@@ -114,9 +114,9 @@ def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], point
         ("\ud83d", "has a control character or half a surrogate pair"),
     ],
 )
-def test_an_id_that_no_address_can_carry_is_refused_with_the_reason(key: str, value: str, says: str) -> None:
+def test_an_id_that_no_address_can_carry_is_refused_with_the_reason(key: str, value: str, message: str) -> None:
     error = refusal(**{key: value})
-    assert error.detail.startswith(f"/{key} {says}")
+    assert error.detail.startswith(f"/{key} {message}")
     assert error.detail.endswith("the gateway's URLs name threads and runs by it")
 
 

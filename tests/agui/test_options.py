@@ -21,7 +21,7 @@ def read(props: Any) -> Turn:
     )
 
 
-def asked(**keys: Any) -> Options:
+def read_options(**keys: Any) -> Options:
     return read({"gateway": keys}).options
 
 
@@ -32,7 +32,7 @@ def refusal(gateway: Any) -> BadInput:
 
 
 def test_every_key_is_read() -> None:
-    everything = asked(
+    everything = read_options(
         model="m-1",
         effort="high",
         thinkingBudgetTokens=1024,
@@ -85,7 +85,7 @@ def test_without_our_key_nothing_is_asked(props: Any) -> None:
 
 @pytest.mark.parametrize("key", options.OPTION_SCHEMAS)
 def test_a_null_reads_as_not_asked(key: str) -> None:
-    assert asked(**{key: None}) == Options()
+    assert read_options(**{key: None}) == Options()
 
 
 def test_what_is_beside_our_key_passes_untouched() -> None:
@@ -128,12 +128,12 @@ def test_thousands_of_unknown_keys_are_counted_and_twenty_told() -> None:
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high", "max"])
 def test_effort_is_one_of_four(effort: str) -> None:
-    assert asked(effort=effort).effort == effort
+    assert read_options(effort=effort).effort == effort
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "auto", "deny"])
 def test_approvals_is_one_of_three(approvals: str) -> None:
-    assert asked(approvals=approvals).approvals == approvals
+    assert read_options(approvals=approvals).approvals == approvals
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_approvals_is_one_of_three(approvals: str) -> None:
     ],
 )
 def test_merge_is_a_switch_or_a_window(merge: Any, joins: bool, window: float | None) -> None:
-    read_options = asked(merge=merge)
+    read_options = read_options(merge=merge)
     assert (read_options.merge, read_options.merge_window_ms) == (joins, window)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 2**53 - 1])
 def test_a_budget_is_a_whole_number(budget: int) -> None:
-    assert asked(thinkingBudgetTokens=budget).thinking_budget_tokens == budget
+    assert read_options(thinkingBudgetTokens=budget).thinking_budget_tokens == budget
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("model", 5, "must be a string, not a number"),
         ("model", "", "is empty: it is a name"),
@@ -190,10 +190,10 @@ def test_a_budget_is_a_whole_number(budget: int) -> None:
         ("merge", 16, 'must be true, false or {"windowMs": …}, not a number'),
     ],
 )
-def test_a_wish_of_the_wrong_kind_is_refused(key: str, value: Any, says: str) -> None:
+def test_a_wish_of_the_wrong_kind_is_refused(key: str, value: Any, message: str) -> None:
     error = refusal({key: value})
     assert [problem["pointer"] for problem in error.extra["errors"]] == [f"{AT}/{key}"]
-    assert error.detail.startswith(f"{AT}/{key} {says}")
+    assert error.detail.startswith(f"{AT}/{key} {message}")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_refusal_points_inside_lists_and_objects(gateway: Any, pointer: str) -
     assert refusal(gateway).extra["pointer"] == pointer
 
 
-@pytest.mark.parametrize("wish", ["model", "mode", "sessionId", "forkSessionId"])
-def test_a_name_that_could_be_read_as_a_flag_is_refused(wish: str) -> None:
+@pytest.mark.parametrize("option", ["model", "mode", "sessionId", "forkSessionId"])
+def test_a_name_that_could_be_read_as_a_flag_is_refused(option: str) -> None:
     with pytest.raises(BadInput, match="must not begin with '-'"):
-        read({"gateway": {wish: "--dangerously"}})
+        read({"gateway": {option: "--dangerously"}})

@@ -11,7 +11,7 @@ from gateway.agui.limits import MAX_DELTA_CHARS
 from gateway.agui.outbound import MAX_ERROR_MESSAGE_CHARS, Outbound
 from gateway.errors import AgentFault
 from gateway.events import Event, Wire
-from tests.agui.replay import accepted, held, outbound, played, text_of, types
+from tests.agui.replay import accepted, client_state, outbound, played, text_of, types
 
 RUN = {"threadId": "t", "runId": "r"}
 
@@ -241,7 +241,7 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("interrupts", "message"),
     [
         ([{"id": "q"}], "/outcome/interrupts/0/reason"),
         ([{"id": 5, "reason": "why"}], "/outcome/interrupts/0/id"),
@@ -251,10 +251,10 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_question_that_no_client_could_read_is_the_agents_fault(asked: list[Wire], says: str) -> None:
+def test_a_question_that_no_client_could_read_is_the_agents_fault(interrupts: list[Wire], message: str) -> None:
     with pytest.raises(AgentFault) as refused:
-        outbound(max_event_bytes=1000).check_interrupts(asked)
-    assert says in refused.value.detail
+        outbound(max_event_bytes=1000).check_interrupts(interrupts)
+    assert message in refused.value.detail
 
 
 # -- tokens
@@ -310,4 +310,4 @@ def test_plain_text_finds_its_message_whatever_comes_between(between: Event, is_
     batches = [turn] if is_one_batch else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"
-    assert held(stream) == held(played(turn, merging=False))
+    assert client_state(stream) == client_state(played(turn, merging=False))

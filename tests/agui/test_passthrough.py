@@ -43,8 +43,8 @@ def raw(event: Wire) -> Wire:
 
 
 def test_events_in_order_travel_as_they_are() -> None:
-    told = [start(role="user", name="n", timestamp=1), content("a", rawEvent=[1]), end(metadata={"k": None})]
-    assert run(*told) == told
+    sent = [start(role="user", name="n", timestamp=1), content("a", rawEvent=[1]), end(metadata={"k": None})]
+    assert run(*sent) == sent
 
 
 def test_official_objects_and_their_json_are_the_same() -> None:
@@ -85,10 +85,10 @@ def test_a_chunk_that_begins_nothing_is_told_raw() -> None:
 )
 @pytest.mark.parametrize("tag", [{}, {"subagentRunId": "s"}], ids=str)
 def test_content_without_a_start_gets_one(kind: str, opening: Wire, tag: Wire) -> None:
-    told = {"type": f"{kind}_CONTENT", "messageId": "m", "delta": "a", **tag}
-    assert run(told) == [
+    sent = {"type": f"{kind}_CONTENT", "messageId": "m", "delta": "a", **tag}
+    assert run(sent) == [
         {**opening, "messageId": "m", **tag},
-        told,
+        sent,
         {"type": f"{kind}_END", "messageId": "m", **tag},
     ]
 
@@ -133,8 +133,8 @@ def test_a_second_call_under_an_open_calls_id_keeps_its_name() -> None:
 
 
 def test_a_start_for_another_owner_is_told_raw_with_all_that_follows() -> None:
-    mine = [start(subagentRunId="s"), content("a", subagentRunId="s")]
-    assert run(start(), end(), *mine) == [start(), end(), raw(mine[0]), raw(mine[1])]
+    own = [start(subagentRunId="s"), content("a", subagentRunId="s")]
+    assert run(start(), end(), *own) == [start(), end(), raw(own[0]), raw(own[1])]
 
 
 def test_a_call_in_anothers_message_is_told_raw() -> None:

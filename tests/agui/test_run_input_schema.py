@@ -40,11 +40,11 @@ PAIRS: list[tuple[Schema, type[BaseModel]]] = [
 @pytest.mark.parametrize(("shape", "model"), PAIRS, ids=[model.__name__ for _, model in PAIRS])
 def test_a_table_describes_what_the_official_model_describes(shape: Schema, model: type[BaseModel]) -> None:
     assert isinstance(shape, Object)
-    ours = {field.key: field.required_because is not None for field in shape.fields}
-    theirs = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+    gateway_schema = {field.key: field.required_because is not None for field in shape.fields}
+    official_schema = {str(field.alias): field.is_required() for field in model.model_fields.values()}
     # The tag of a union is read by `TaggedUnion`, before the table.
-    tags = {"role", "type"} - ours.keys()
-    assert ours == {key: required for key, required in theirs.items() if key not in tags}
+    tags = {"role", "type"} - gateway_schema.keys()
+    assert gateway_schema == {key: required for key, required in official_schema.items() if key not in tags}
 
 
 @pytest.mark.parametrize("union", [official.Message, official.ContentPart, official.PartSource])

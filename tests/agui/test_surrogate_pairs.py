@@ -32,8 +32,8 @@ def test_a_delta_that_is_only_the_first_half_is_no_event_yet() -> None:
 
 def test_what_else_such_a_delta_says_is_not_kept_waiting() -> None:
     pairs = SurrogatePairs()
-    said = {"metadata": {"k": 1}, "timestamp": 5, "rawEvent": [1], "subagentRunId": "s"}
-    assert pairs.feed([text(HIGH) | said]) == [text("") | said]
+    deltas = {"metadata": {"k": 1}, "timestamp": 5, "rawEvent": [1], "subagentRunId": "s"}
+    assert pairs.feed([text(HIGH) | deltas]) == [text("") | deltas]
     assert pairs.feed([text(LOW, subagentRunId="s")]) == [text(FACE, subagentRunId="s")]
 
 

@@ -246,7 +246,7 @@ def test_steps_and_a_subagent_that_breaks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "says"),
+    ("event", "message"),
     [
         (e.TextMessageContent(5), "TextMessageContent has a int for `text`"),  # type: ignore[arg-type] # an author's mistake
         (e.TextMessageContent("a", subagent=[]), "TextMessageContent has a list for `subagent`"),  # type: ignore[arg-type] # likewise
@@ -262,10 +262,10 @@ def test_steps_and_a_subagent_that_breaks() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, says: str) -> None:
+def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, message: str) -> None:
     with pytest.raises(AgentFault) as refused:
         Translator("x").read(event)
-    assert says in refused.value.detail
+    assert message in refused.value.detail
 
 
 def test_every_event_of_the_house_has_its_handler() -> None:

@@ -258,10 +258,10 @@ def test_a_wrong_value_put_into_an_official_object_later_is_refused() -> None:
 
 
 def test_an_official_object_of_ones_own_making_is_read_by_the_protocols_fields() -> None:
-    class Ours(CustomEvent):
+    class OwnEvent(CustomEvent):
         trace: str = "t"
 
-    assert validate(Ours(name="n", value=None)) == {"type": "CUSTOM", "name": "n", "value": None}
+    assert validate(OwnEvent(name="n", value=None)) == {"type": "CUSTOM", "name": "n", "value": None}
 
 
 def test_the_role_that_official_objects_fill_in_is_asked_of_a_dict() -> None:

@@ -153,14 +153,14 @@ async def test_whoever_is_slow_finds_the_newest_as_a_patch_from_its_own_last() -
 
 
 async def test_each_key_has_its_own_facts() -> None:
-    mine, other = Key("otter", "mine", "ann"), Key("otter", "other", "ann")
-    async with staged() as stage, stage.feed.watch(mine) as one, stage.feed.watch(other) as two:
+    own_key, other = Key("otter", "mine", "ann"), Key("otter", "other", "ann")
+    async with staged() as stage, stage.feed.watch(own_key) as one, stage.feed.watch(other) as two:
         await read_event(one)
         await read_event(two)
         rendered = len(stage.source.rendered)
         stage.source.threads["mine"] = {"mode": "auto"}
         assert (await read_event(one))[1]["capabilities"]["thread"] == {"mode": "auto"}
-        assert stage.source.rendered[rendered:] == [mine]
+        assert stage.source.rendered[rendered:] == [own_key]
 
 
 # -- coming back

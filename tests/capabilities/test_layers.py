@@ -44,9 +44,9 @@ def test_what_the_manifest_leaves_out_is_not_told() -> None:
 
 
 def test_effort_is_told_with_it() -> None:
-    told = profile_layer(OTTER).values
-    assert told["custom.mux.thinkingEffortLevels"] == ["low", "medium", "high", "max"]
-    assert told["custom.mux.supportsThinkingBudgetTokens"] is True
+    values = profile_layer(OTTER).values
+    assert values["custom.mux.thinkingEffortLevels"] == ["low", "medium", "high", "max"]
+    assert values["custom.mux.supportsThinkingBudgetTokens"] is True
 
 
 # -- the model
@@ -77,8 +77,8 @@ def test_every_ability_of_a_model_has_its_key() -> None:
         json_mode=False,
         text_streaming=True,
     )
-    told = model_layer(OTTER, full).values
-    assert {path: value for path, value in told.items() if not path.startswith("custom.model")} == {
+    values = model_layer(OTTER, full).values
+    assert {path: value for path, value in values.items() if not path.startswith("custom.model")} == {
         "reasoning.supported": True,
         "reasoning.streaming": True,
         "tools.supported": True,
@@ -118,8 +118,8 @@ def test_a_silent_model_says_only_who_it_is() -> None:
 
 
 def test_what_the_agent_itself_cannot_no_model_can() -> None:
-    said = {"multimodal.input.image": False, "tools.supported": True}
-    layer = model_layer(OTTER, Model(id="m", image_input=True, tools=False), said)
+    statement = {"multimodal.input.image": False, "tools.supported": True}
+    layer = model_layer(OTTER, Model(id="m", image_input=True, tools=False), statement)
     assert "multimodal.input.image" not in layer.values
     assert layer.values["tools.supported"] is False
 

@@ -18,8 +18,8 @@ from tests.agui.streams import steady
 
 # Few names, so that layers meet; one is a value for some and an object for others, and some need escaping.
 NAMES = st.sampled_from(["a", "b", "a.b", "~", "~1", ""])
-LEAVES = st.booleans() | st.integers(0, 3) | st.text("xy", max_size=2) | st.lists(st.booleans(), max_size=2)
-VALUES = st.recursive(LEAVES, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=6)
+SCALARS = st.booleans() | st.integers(0, 3) | st.text("xy", max_size=2) | st.lists(st.booleans(), max_size=2)
+VALUES = st.recursive(SCALARS, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=6)
 TREES = st.dictionaries(NAMES, st.dictionaries(NAMES, VALUES, min_size=1, max_size=3), max_size=3)
 LAYER_NAMES = st.lists(st.sampled_from(LAYERS), unique=True, max_size=len(LAYERS))
 
@@ -31,7 +31,7 @@ def wait_until_probed(draw: st.DrawFn) -> list[LayerStatement]:
 
 
 def in_order(layers: list[LayerStatement]) -> list[LayerStatement]:
-    return sorted(layers, key=lambda said: LAYERS.index(said.layer))
+    return sorted(layers, key=lambda statement: LAYERS.index(statement.layer))
 
 
 def related(one: str, other: str) -> bool:
@@ -83,19 +83,22 @@ def test_the_order_of_speaking_does_not_matter(layers: list[LayerStatement], ran
 @given(wait_until_probed())
 def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    for said in in_order(layers)[-1:]:
-        for path, value in said.values.items():
+    for statement in in_order(layers)[-1:]:
+        for path, value in statement.values.items():
             if value != {}:
-                assert (snapshot.get(path), snapshot.source_of(path)) == (value, f"{said.layer} ({said.source})")
+                assert (snapshot.get(path), snapshot.source_of(path)) == (
+                    value,
+                    f"{statement.layer} ({statement.source})",
+                )
 
 
 @steady
 @given(wait_until_probed())
 def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[LayerStatement]) -> None:
     snapshot, ordered = merge(layers), in_order(layers)
-    for number, said in enumerate(ordered):
+    for number, statement in enumerate(ordered):
         later = [path for other in ordered[number + 1 :] for path in other.values]
-        for path, value in said.values.items():
+        for path, value in statement.values.items():
             if value != {} and not any(related(path, other) for other in later):
                 assert snapshot.get(path) == value
 
@@ -104,27 +107,30 @@ def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[Laye
 @given(wait_until_probed())
 def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    said = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
-    assert all((path, orjson.dumps(value)) in said for path, value in snapshot.values.items())
+    statement = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
+    assert all((path, orjson.dumps(value)) in statement for path, value in snapshot.values.items())
 
 
 @steady
 @given(wait_until_probed())
 def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    leaves = flatten(snapshot.tree())
+    values = flatten(snapshot.tree())
     explained = snapshot.explain()
-    assert {path: told["value"] for path, told in explained.items()} == leaves
-    assert all(told["layer"] in LAYERS and told["source"] and told["since"] for told in explained.values())
+    assert {path: explanation["value"] for path, explanation in explained.items()} == values
+    assert all(
+        explanation["layer"] in LAYERS and explanation["source"] and explanation["since"]
+        for explanation in explained.values()
+    )
 
 
 @steady
 @given(wait_until_probed())
 def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement]) -> None:
     ranks = {name: rank for rank, name in enumerate(LAYERS)}
-    for told in merge(layers).explain().values():
-        speakers = [told["layer"], *(said["layer"] for said in told.get("overridden", []))]
-        assert speakers == sorted(set(speakers), key=lambda name: -ranks[name])
+    for explanation in merge(layers).explain().values():
+        layer_names = [explanation["layer"], *(statement["layer"] for statement in explanation.get("overridden", []))]
+        assert layer_names == sorted(set(layer_names), key=lambda name: -ranks[name])
 
 
 @steady
@@ -192,9 +198,9 @@ def test_the_tag_changes_with_the_answer_and_only_with_it() -> None:
 
 @pytest.mark.parametrize("definition", load_catalog([bundled()]).values(), ids=lambda definition: str(definition.id))
 def test_a_file_speaks_for_its_agent(definition: Any) -> None:
-    said = profile_layer(definition)
-    assert (said.layer, said.source) == ("profile", f"{definition.id}.toml")
-    tree = merge([said]).tree()
+    statement = profile_layer(definition)
+    assert (statement.layer, statement.source) == ("profile", f"{definition.id}.toml")
+    tree = merge([statement]).tree()
     assert tree["identity"]["name"] == definition.identity.name
     assert tree["identity"]["type"] == (definition.identity.type or definition.driver)
     tree.get("custom", {}).pop("mux", None)  # that is [manifest]; tests/capabilities/test_layers.py

@@ -37,12 +37,19 @@ def understood(snapshot: Snapshot) -> None:
 
 def explained(snapshot: Snapshot, layers: list[LayerStatement]) -> None:
     """Every leaf has a source that really said it."""
-    leaves = flatten(snapshot.tree())
-    told = snapshot.explain()
-    assert told.keys() == leaves.keys() == snapshot.values.keys()
-    for path, value in leaves.items():
-        speakers = [said for said in layers if said.layer == told[path]["layer"] and path in said.values]
-        assert any(same(said.values[path], value) and said.source == told[path]["source"] for said in speakers)
+    paths = flatten(snapshot.tree())
+    explanation = snapshot.explain()
+    assert explanation.keys() == paths.keys() == snapshot.values.keys()
+    for path, value in paths.items():
+        speakers = [
+            statement
+            for statement in layers
+            if statement.layer == explanation[path]["layer"] and path in statement.values
+        ]
+        assert any(
+            same(statement.values[path], value) and statement.source == explanation[path]["source"]
+            for statement in speakers
+        )
 
 
 @steady
@@ -61,19 +68,19 @@ def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[LayerS
 @given(wait_until_probed())
 def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    ordered = sorted(layers, key=lambda said: LAYERS.index(said.layer))
+    ordered = sorted(layers, key=lambda statement: LAYERS.index(statement.layer))
     for path, value in snapshot.values.items():
-        words = [said.values[path] for said in ordered if path in said.values]
-        assert same(value, next(word for word in reversed(words) if word != {} or len(words) == words.count({})))
+        values = [statement.values[path] for statement in ordered if path in statement.values]
+        assert same(value, next(value for value in reversed(values) if value != {} or len(values) == values.count({})))
 
 
 @steady
 @given(wait_until_probed(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
 def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: str) -> None:
     """A layer that says nothing of a category leaves it as the others have it."""
-    others = [said for said in layers if said.layer != name]
-    speaking = LayerStatement(name, "of something else", {"tools.supported": True}, "now")
-    assert merge(others).tree().get(category) == merge([*others, speaking]).tree().get(category)
+    others = [statement for statement in layers if statement.layer != name]
+    statements = LayerStatement(name, "of something else", {"tools.supported": True}, "now")
+    assert merge(others).tree().get(category) == merge([*others, statements]).tree().get(category)
 
 
 @steady
@@ -82,7 +89,7 @@ def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers:
     every = [*layers, LayerStatement("gateway", "what it carries", relay.LAYER)]
     snapshot = relay.with_relay(merge(every))
     understood(snapshot)
-    explained(snapshot, [*every, *(said for speakers in snapshot.sources.values() for said in speakers)])
+    explained(snapshot, [*every, *(statement for speakers in snapshot.sources.values() for statement in speakers)])
     view = relay.view(snapshot)
     view.pop("status", None)
     assert same(snapshot.tree()["custom"]["relay"], view)

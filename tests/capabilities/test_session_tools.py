@@ -29,8 +29,8 @@ SUB = {"name": "sub", "description": "Subtracts.", "parameters": SCHEMA}
 
 def server(name: str, *tools: dict[str, Any], **facts: Any) -> dict[str, Any]:
     """As a session tells of one that is connected."""
-    told = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
-    return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {
+    items = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
+    return {f"{SERVERS}{name}.{key}": value for key, value in items.items()} | {
         f"{SERVERS}{name}{LISTED_TOOLS}": list(tools)
     }
 
@@ -39,9 +39,9 @@ def items(
     session_layer: dict[str, Any], *below: dict[str, Any], naming: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """By name. There is none twice."""
-    told = fold_session_layer(session_layer, below, naming)[ITEMS]
-    assert len({item["name"] for item in told}) == len(told)
-    return {item["name"]: item for item in told}
+    items = fold_session_layer(session_layer, below, naming)[ITEMS]
+    assert len({item["name"] for item in items}) == len(items)
+    return {item["name"]: item for item in items}
 
 
 def own(*names: str) -> dict[str, Any]:
@@ -102,11 +102,11 @@ def test_a_session_that_says_it_has_none_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "status", "tools"),
+    ("reported", "status", "tools"),
     [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
 )
-def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
-    session_layer = {MCP_SERVERS: [{"name": "calc", "status": word}], **server("calc", ADD)}
+def test_the_agents_own_report_on_a_server_has_precedence(reported: str, status: str, tools: list[str]) -> None:
+    session_layer = {MCP_SERVERS: [{"name": "calc", "status": reported}], **server("calc", ADD)}
     shown = fold_session_layer(session_layer, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
     assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
@@ -123,8 +123,8 @@ def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
 
 def test_a_server_of_the_agents_own_is_told_too() -> None:
     shown = fold_session_layer({MCP_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
-    told = unflatten(shown)["custom"]["gateway"]["mcp"]
-    assert told == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
+    items = unflatten(shown)["custom"]["gateway"]["mcp"]
+    assert items == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
 
 
 def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
@@ -144,8 +144,8 @@ def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
     snapshot = merge(session_layers(OTTER, session_layer, []))
     assert snapshot.source_of("custom.session.cwd") == "session (what the session reported)"
     assert snapshot.source_of(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
-    said = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
-    assert snapshot.source_of(ITEMS) == said
+    source = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
+    assert snapshot.source_of(ITEMS) == source
 
 
 def test_the_official_model_takes_what_is_told() -> None:
@@ -181,8 +181,8 @@ def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
 def supported(session_layer: dict[str, Any], *below: LayerStatement, model: LayerStatement | None = None) -> Any:
     """What the snapshot says of it, and who said so."""
     layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, session_layer, below, model)]
-    told = merge(layers).explain().get(SUPPORTED)
-    return None if told is None else (told["value"], told["layer"], told["source"])
+    items = merge(layers).explain().get(SUPPORTED)
+    return None if items is None else (items["value"], items["layer"], items["source"])
 
 
 @pytest.mark.parametrize(

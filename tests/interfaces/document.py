@@ -18,7 +18,7 @@ from gateway.catalog.models.registry import ModelRegistry
 from gateway.web.app import ROUTES, carried
 from tests.interfaces import Field, Interface, interface
 from tests.interfaces.recorded import recorded, tellers
-from tests.interfaces.sources import CLAUDE, leaves_of, speakers
+from tests.interfaces.sources import CLAUDE, paths_of, layers_of
 
 MANY = 14
 """Of the dialects nearly all."""
@@ -106,14 +106,14 @@ def examples() -> dict[str, Any]:
 
 
 def _view(about: Interface) -> list[str]:
-    told = examples()[about.name]
-    rows = [_row(about, field, told) for field in about.fields]
+    example = examples()[about.name]
+    rows = [_row(about, field, example) for field in about.fields]
     heading = f"## {about.of}: `{about.title}`\n\n`{VIEWS[about.name]}`. {NOTES.get(about.name, '')}".rstrip()
     return [heading + "\n", *_table(("field", "type", "answered from", "who can say it", "`claude`"), rows), ""]
 
 
-def _row(about: Interface, field: Field, told: Any) -> tuple[str, ...]:
-    return (*_named(field), *_source(about, field), _example(told, field.path))
+def _row(about: Interface, field: Field, example: Any) -> tuple[str, ...]:
+    return (*_named(field), *_source(about, field), _example(example, field.path))
 
 
 def _named(field: Field) -> tuple[str, str]:
@@ -128,24 +128,24 @@ def _source(about: Interface, field: Field) -> tuple[str, str]:
         return "`[[models]]`, or what the agent lists", "profile, handshake"
     if about.name == "mux" and field.path in FILE:
         return FILE[field.path], "profile"
-    leaves = leaves_of(about.name, field.path)
+    paths = paths_of(about.name, field.path)
     if field.path == "status":
-        return _ticked(leaves) + ", the thread's runs", "probe, session"
+        return _in_backticks(paths) + ", the thread's runs", "probe, session"
     if field.path == "prompt.text":
         return "always so", "–"
-    return _ticked(leaves), ", ".join(speakers(leaves)) or "–"
+    return _in_backticks(paths), ", ".join(layers_of(paths)) or "–"
 
 
-def _ticked(leaves: Iterable[str]) -> str:
-    return ", ".join(f"`{leaf}`" for leaf in leaves)
+def _in_backticks(paths: Iterable[str]) -> str:
+    return ", ".join(f"`{path}`" for path in paths)
 
 
-def _example(told: Any, path: str) -> str:
+def _example(example: Any, path: str) -> str:
     for key in path.split("."):
-        if not isinstance(told, dict) or key not in told:
+        if not isinstance(example, dict) or key not in example:
             return ""
-        told = told[key]
-    text = json.dumps(told, ensure_ascii=False)
+        example = example[key]
+    text = json.dumps(example, ensure_ascii=False)
     short = text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
     return f"`{short}`".replace("|", "\\|")
 
@@ -154,7 +154,7 @@ def _session(about: Interface) -> list[str]:
     rows = [
         (*_named(field), about.about[field.path], _tellers(f"custom.session.{field.path}")) for field in about.fields
     ]
-    kinds = [(f"`{name}`", f"`{_shape(told)}`".replace("|", "\\|")) for name, told in about.types.items()]
+    kinds = [(f"`{name}`", f"`{_shape(example)}`".replace("|", "\\|")) for name, example in about.types.items()]
     return [
         "## A session: `custom.session`\n",
         SESSION,
@@ -170,16 +170,21 @@ def _tellers(path: str) -> str:
     return "all" if len(found) > MANY else ", ".join(found)
 
 
-def _shape(told: Any) -> str:
-    if not isinstance(told, dict):
-        return str(told)
-    fields = (f"{key}: {inner[0] + '[]' if isinstance(inner, list) else inner}" for key, inner in told.items())
+def _shape(example: Any) -> str:
+    if not isinstance(example, dict):
+        return str(example)
+    fields = (f"{key}: {inner[0] + '[]' if isinstance(inner, list) else inner}" for key, inner in example.items())
     return "{ " + ", ".join(fields) + " }"
 
 
 def _own() -> str:
-    every = {path for told in recorded() for path in (*told.handshake_layer, *told.facts) if path.startswith("custom.")}
-    return _ticked(sorted(path for path in every if not path.startswith("custom.session.")))
+    every = {
+        path
+        for example in recorded()
+        for path in (*example.handshake_layer, *example.facts)
+        if path.startswith("custom.")
+    }
+    return _in_backticks(sorted(path for path in every if not path.startswith("custom.session.")))
 
 
 def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

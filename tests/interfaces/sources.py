@@ -38,15 +38,15 @@ RELAY = {
 """Fields that are more than what the gateway carries → the leaves that they are made of."""
 
 
-def leaves_of(view: str, path: str) -> list[str]:
+def paths_of(view: str, path: str) -> list[str]:
     """The leaves of the snapshot that a field is answered from, best first."""
     match view:
         case "agui":
             return [SPELT.get(path, path)]
         case "mux":
-            return [leaf for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for leaf in paths]
+            return [path for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for path in paths]
         case "acp":
-            further = leaves_of("mux", acp.MUX_NAMES[path]) if path in acp.MUX_NAMES else []
+            further = paths_of("mux", acp.MUX_NAMES[path]) if path in acp.MUX_NAMES else []
             media = [f"multimodal.input.{acp.INPUT_NAMES[path]}"] if path in acp.INPUT_NAMES else []
             takes = ["custom.mux.supportsMCP"] if path.startswith("mcp.") else []
             return list(dict.fromkeys([acp.PREFIX + path, *further, *media, *takes]))
@@ -55,22 +55,24 @@ def leaves_of(view: str, path: str) -> list[str]:
     return [f"custom.session.{path}"]
 
 
-def speakers(leaves: list[str]) -> list[str]:
+def layers_of(paths: list[str]) -> list[str]:
     """Later ones win."""
-    return [layer for layer in LAYERS if any(_says(layer, leaf) for leaf in leaves)]
+    return [layer for layer in LAYERS if any(_states(layer, path) for path in paths)]
 
 
 CLAUDE = load_catalog([bundled()])["claude"]
 AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
-SAID: dict[str, set[str]] = {
+STATED: dict[str, set[str]] = {
     "profile": AGUI,
-    "probe": {path for said in probe_layer(Availability("ready", version="1")) for path in said.values},
-    "handshake": AGUI | {capability_paths.STEERING} | {path for told in recorded() for path in told.handshake_layer},
+    "probe": {path for stated in probe_layer(Availability("ready", version="1")) for path in stated.values},
+    "handshake": AGUI
+    | {capability_paths.STEERING}
+    | {path for report in recorded() for path in report.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
-    "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
+    "session": {SUPPORTED} | {path for report in recorded() for path in report.facts},
     "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),
 }
 
 
-def _says(layer: str, leaf: str) -> bool:
-    return leaf in SAID[layer] or (layer in ("profile", "handshake") and leaf.startswith(FREE))
+def _states(layer: str, path: str) -> bool:
+    return path in STATED[layer] or (layer in ("profile", "handshake") and path.startswith(FREE))

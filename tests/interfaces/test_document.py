@@ -9,7 +9,7 @@ import pytest
 from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
 from tests.interfaces.document import MANY, PATH, VIEWS, document
-from tests.interfaces.sources import leaves_of, speakers
+from tests.interfaces.sources import paths_of, layers_of
 
 TEXT = PATH.read_text("utf-8")
 
@@ -31,14 +31,14 @@ def test_it_has_every_field_of_every_interface(name: str) -> None:
 def test_every_field_has_somebody_who_can_say_it(view: str) -> None:
     otherwise = ("agent", "installMethods", "status", "unknown", "custom")
     fields = [field for field in interface(view).fields if field.path not in otherwise]
-    assert [field.path for field in fields if not speakers(leaves_of(view, field.path))] == []
+    assert [field.path for field in fields if not layers_of(paths_of(view, field.path))] == []
 
 
 def test_what_the_gateway_carries_is_said_by_the_gateway() -> None:
-    assert speakers(["transport.streaming"])[-1] == "gateway"
-    assert speakers(["identity.version"]) == ["profile", "probe", "handshake"]
-    assert speakers(["custom.session.modes.current"]) == ["session"]
-    assert speakers(["nobody.ever"]) == []
+    assert layers_of(["transport.streaming"])[-1] == "gateway"
+    assert layers_of(["identity.version"]) == ["profile", "probe", "handshake"]
+    assert layers_of(["custom.session.modes.current"]) == ["session"]
+    assert layers_of(["nobody.ever"]) == []
 
 
 def test_nearly_all_is_not_a_few() -> None:

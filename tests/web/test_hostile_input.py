@@ -30,8 +30,8 @@ def nothing_broke(gateway: Gateway) -> Iterator[None]:
     """An agent may be made to fail; the gateway may not."""
     before = len(gateway.log.read_bytes())
     yield
-    said = gateway.log.read_bytes()[before:]
-    assert b"Traceback" not in said, said.decode(errors="replace")
+    output = gateway.log.read_bytes()[before:]
+    assert b"Traceback" not in output, output.decode(errors="replace")
     assert gateway.client.get("/readyz").json()["status"] == "ready"
 
 
@@ -167,8 +167,8 @@ def test_a_client_that_sends_a_byte_now_and_then(small: Gateway, where: str) -> 
 
 
 METHODS = st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
-WORDS = "agents demo capabilities runs events cancel copilotkit agent stop info"
-STEPS = st.sampled_from(WORDS.split())
+TEXTS = "agents demo capabilities runs events cancel copilotkit agent stop info"
+STEPS = st.sampled_from(TEXTS.split())
 
 
 @steady

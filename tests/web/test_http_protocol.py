@@ -171,9 +171,9 @@ OFFER = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings:
 
 def test_a_body_arrives_though_an_offer_came_with_it(gateway: Gateway) -> None:
     with Connection(gateway) as connection:
-        for word in ("one", "two"):
-            answer = connection.send(run_request("echo", run_input(word), OFFER)).answer("POST")
-            assert text_of(events_of(answer.text)) == f"{word} "
+        for token in ("one", "two"):
+            answer = connection.send(run_request("echo", run_input(token), OFFER)).answer("POST")
+            assert text_of(events_of(answer.text)) == f"{token} "
 
 
 def test_a_body_that_comes_after_its_headers_arrives_too(gateway: Gateway) -> None:

@@ -95,8 +95,11 @@ def test_an_allowed_page_may_read_why_it_was_refused(guarded: Guarded) -> None:
 
 
 def test_a_preflight_needs_no_token_and_allows_what_was_asked(guarded: Guarded) -> None:
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    response = guarded.gateway.client.options("/agents/echo", headers={"origin": PAGE, **asked})
+    requested = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type",
+    }
+    response = guarded.gateway.client.options("/agents/echo", headers={"origin": PAGE, **requested})
     assert (response.status_code, response.content) == (204, b"")
     assert response.headers["access-control-allow-origin"] == PAGE
     assert response.headers["access-control-allow-headers"] == "authorization,content-type"

@@ -61,10 +61,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
-def say(stage: Stage, word: str) -> None:
+def say(stage: Stage, announcement: str) -> None:
     """What the agent `live` says of itself from now on; at once, so that it is never half a file."""
     new = stage.agents / "new.json"
-    new.write_text(json.dumps({"custom": {"word": word}}))
+    new.write_text(json.dumps({"custom": {"word": announcement}}))
     new.replace(stage.agents / "words.json")
 
 
@@ -94,10 +94,10 @@ def test_every_change_comes_whole_and_as_a_patch(stage: Stage) -> None:
     say(stage, "one")
     with watching(stage, "/agents/live/capabilities") as feed:
         before = seen(feed, "custom.word", "one")
-        for word in ("two", "three"):
-            say(stage, word)
+        for announcement in ("two", "three"):
+            say(stage, announcement)
             after = next(feed)
-            assert after.follows(before) and after.snapshot["custom"]["word"] == word
+            assert after.follows(before) and after.snapshot["custom"]["word"] == announcement
             before = after
     tag = stage.client.get("/agents/live/capabilities").headers["etag"]
     assert tag == f'"{before.data["version"]}"'
@@ -127,15 +127,15 @@ def test_a_sign_in_is_seen_soon_though_a_command_is_still_being_asked(stage: Sta
 
 
 def test_a_mode_that_is_set_is_seen_soon_on_its_thread_and_on_no_other(stage: Stage) -> None:
-    mine, other = Talk(stage, "full"), Talk(stage, "full")
-    mine.say("hello")
+    own, other = Talk(stage, "full"), Talk(stage, "full")
+    own.say("hello")
     other.say("hello")
-    paths = [f"/agents/full/capabilities?thread={talk.id}" for talk in (mine, other)]
+    paths = [f"/agents/full/capabilities?thread={talk.id}" for talk in (own, other)]
     modes = ("auto", "ask", "auto")
     with watching(stage, paths[0]) as feed, watching(stage, paths[1]) as beside:
         first = next(beside)
         soon(
-            lambda number: stage.asks(f"{mine.path}/mode", {"mode": modes[number]}),
+            lambda number: stage.asks(f"{own.path}/mode", {"mode": modes[number]}),
             lambda number: seen(feed, MODE, modes[number]),
         )
         stage.asks(f"{other.path}/model", {"model": "large"})
@@ -230,7 +230,7 @@ def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None
         two = seen(feed, "identity.name", "Two")
         assert seen(feed, AVAILABLE, "not-installed") if "custom" not in two.snapshot else two
         assert stage.client.delete("/agents/registered").status_code == 204
-        assert [heard.name for heard in feed][-1:] == ["removed"]
+        assert [items.name for items in feed][-1:] == ["removed"]
 
 
 # -- coming back
@@ -323,16 +323,16 @@ def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_nobody_watches_any_more_is_left_alone(stage: Stage) -> None:
-    asked = stage.agents / "asked"
+    requests = stage.agents / "asked"
     with watching(stage, "/agents/live/capabilities") as feed:
         next(feed)
-        before = asked.stat().st_size
-        eventually(lambda: asked.stat().st_size > before + 5)
+        before = requests.stat().st_size
+        eventually(lambda: requests.stat().st_size > before + 5)
 
     def calm() -> bool:
-        size, until = asked.stat().st_size, time.monotonic() + 0.5
+        size, until = requests.stat().st_size, time.monotonic() + 0.5
         while time.monotonic() < until:
-            if asked.stat().st_size != size:
+            if requests.stat().st_size != size:
                 return False
         return True
 
@@ -355,9 +355,9 @@ def test_many_watchers_are_all_told(stage: Stage) -> None:
         for feed in feeds:
             seen(feed, "custom.word", "to one")
         say(stage, "to all")
-        told = [next(feed) for feed in feeds]
-    assert {heard.snapshot["custom"]["word"] for heard in told} == {"to all"}
-    assert len({heard.number for heard in told}) == 1
+        item = [next(feed) for feed in feeds]
+    assert {items.snapshot["custom"]["word"] for items in item} == {"to all"}
+    assert len({items.number for items in item}) == 1
 
 
 def test_a_gateway_that_stops_lets_its_watchers_go(tmp_path: Path) -> None:

@@ -36,26 +36,26 @@ def opened(gateway: Gateway, agent: str = "demo", *offers: str, **more: Any) -> 
         yield socket
 
 
-def tell(socket: ClientConnection, kind: str, **fields: Any) -> None:
+def send_json(socket: ClientConnection, kind: str, **fields: Any) -> None:
     socket.send(json.dumps({"type": kind, **fields}))
 
 
-def hear(socket: ClientConnection) -> Message:
+def receive(socket: ClientConnection) -> Message:
     """One message, of either kind, as the same object."""
-    told = socket.recv(LIMIT)
-    if isinstance(told, str):
-        message: Message = json.loads(told)
+    data = socket.recv(LIMIT)
+    if isinstance(data, str):
+        message: Message = json.loads(data)
         return message
-    size = int.from_bytes(told[:4], "big")
-    head: Message = json.loads(told[4 : 4 + size])
-    return {**head, "events": FrameDecoder().feed(told[4 + size :])}
+    size = int.from_bytes(data[:4], "big")
+    head: Message = json.loads(data[4 : 4 + size])
+    return {**head, "events": FrameDecoder().feed(data[4 + size :])}
 
 
 def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Message]:
     """The run's events, numbered without a gap; those of others are left out."""
     events: list[Message] = []
     while not events or events[-1]["type"] not in ("RUN_FINISHED", "RUN_ERROR"):
-        message = hear(socket)
+        message = receive(socket)
         assert "problem" not in message, message
         if message["runId"] == run_id:
             assert message["first"] == first + len(events)
@@ -63,9 +63,9 @@ def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Me
     return events
 
 
-def run(socket: ClientConnection, words: str, **fields: Any) -> list[Message]:
-    body = run_input(words, **fields)
-    tell(socket, "run", input=body)
+def run(socket: ClientConnection, texts: str, **fields: Any) -> list[Message]:
+    body = run_input(texts, **fields)
+    send_json(socket, "run", input=body)
     return accepted(to_the_end(socket, body["runId"]))
 
 
@@ -83,19 +83,19 @@ def test_a_run_comes_as_it_does_over_http(gateway: Gateway, format_: tuple[str, 
 
 def test_a_question_is_answered_over_the_same_connection(gateway: Gateway) -> None:
     with opened(gateway) as socket:
-        asked = run(socket, "approve", threadId="asking")[-1]["outcome"]["interrupts"][0]
-        resume = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": True}}]
+        request = run(socket, "approve", threadId="asking")[-1]["outcome"]["interrupts"][0]
+        resume = [{"interruptId": request["id"], "status": "resolved", "payload": {"approved": True}}]
         assert "notes.txt is deleted" in text_of(run(socket, "", threadId="asking", messages=[], resume=resume))
 
 
 def test_two_runs_go_on_side_by_side(gateway: Gateway) -> None:
     slow, quick = run_input("slow 5"), run_input("hello")
     with opened(gateway) as socket:
-        tell(socket, "run", input=slow)
-        tell(socket, "run", input=quick)
+        send_json(socket, "run", input=slow)
+        send_json(socket, "run", input=quick)
         ended: list[str] = []
         while len(ended) < 2:
-            message = hear(socket)
+            message = receive(socket)
             ended += [message["runId"] for event in message["events"] if event["type"] == "RUN_FINISHED"]
     assert ended == [quick["runId"], slow["runId"]]
 
@@ -103,9 +103,9 @@ def test_two_runs_go_on_side_by_side(gateway: Gateway) -> None:
 def test_a_run_is_cancelled_by_a_message(gateway: Gateway) -> None:
     body = run_input("slow 600")
     with opened(gateway) as socket:
-        tell(socket, "run", input=body)
-        hear(socket)
-        tell(socket, "cancel", runId=body["runId"])
+        send_json(socket, "run", input=body)
+        receive(socket)
+        send_json(socket, "cancel", runId=body["runId"])
         assert to_the_end(socket, body["runId"], 2)[-1]["outcome"] == {"type": "cancelled"}
 
 
@@ -114,12 +114,12 @@ def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gatewa
     goes_on = run_input("slow 4", forwardedProps={"gateway": {"onDisconnect": "continue"}})
     with opened(gateway) as socket:
         for body in (stopped, goes_on):
-            tell(socket, "run", input=body)
-        hear(socket)
+            send_json(socket, "run", input=body)
+        receive(socket)
     with opened(gateway) as socket:
-        tell(socket, "attach", runId=stopped["runId"])
+        send_json(socket, "attach", runId=stopped["runId"])
         assert to_the_end(socket, stopped["runId"])[-1]["outcome"] == {"type": "cancelled"}
-        tell(socket, "attach", runId=goes_on["runId"], after=2)
+        send_json(socket, "attach", runId=goes_on["runId"], after=2)
         rest = to_the_end(socket, goes_on["runId"], 3)
         assert rest[-1]["type"] == "RUN_FINISHED" and "outcome" not in rest[-1]
 
@@ -136,28 +136,28 @@ def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gatewa
         ('{"type": "cancel", "runId": "nobody"}', "UNKNOWN_RUN"),
     ],
 )
-def test_what_is_refused_is_told_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
+def test_a_refused_message_gets_a_problem_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
     with opened(gateway) as socket:
         socket.send(message)
-        told = hear(socket)
-        assert (told["type"], told["problem"]["code"]) == ("problem", code)
-        assert told["problem"]["detail"]
+        answer = receive(socket)
+        assert (answer["type"], answer["problem"]["code"]) == ("problem", code)
+        assert answer["problem"]["detail"]
         assert text_of(run(socket, "hello")).startswith("You said")
 
 
 def test_bytes_are_refused_and_the_connection_stays(gateway: Gateway) -> None:
     with opened(gateway, "demo", "agui.protobuf") as socket:
         socket.send(b"\x00\x01")
-        assert "not bytes" in hear(socket)["problem"]["detail"]
+        assert "not bytes" in receive(socket)["problem"]["detail"]
         assert text_of(run(socket, "hello")).startswith("You said")
 
 
 def test_a_run_is_followed_once_over_a_connection(gateway: Gateway) -> None:
     body = run_input("slow 3")
     with opened(gateway) as socket:
-        tell(socket, "run", input=body)
-        tell(socket, "attach", runId=body["runId"])
-        while "problem" not in (message := hear(socket)):
+        send_json(socket, "run", input=body)
+        send_json(socket, "attach", runId=body["runId"])
+        while "problem" not in (message := receive(socket)):
             assert message["runId"] == body["runId"]
         assert message["problem"]["code"] == "RUN_FOLLOWED"
 
@@ -166,16 +166,16 @@ def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gat
     image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
     body = run_input([{"type": "text", "text": "look"}, image], forwardedProps={"gateway": {"strict": True}})
     with opened(gateway, "echo", "agui.protobuf") as socket:
-        tell(socket, "run", input=body)
-        told = hear(socket)
-    assert told["runId"] == body["runId"]
-    assert told["problem"]["source"]
+        send_json(socket, "run", input=body)
+        message = receive(socket)
+    assert message["runId"] == body["runId"]
+    assert message["problem"]["source"]
 
 
 def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:
     with opened(gateway) as socket:
-        tell(socket, "run", input=run_input("hello", protocolVersion=...))
-        assert hear(socket)["problem"]["pointer"] == "/protocolVersion"
+        send_json(socket, "run", input=run_input("hello", protocolVersion=...))
+        assert receive(socket)["problem"]["pointer"] == "/protocolVersion"
 
 
 def test_an_agent_that_is_not_there_is_a_404_before_anything_is_opened(gateway: Gateway) -> None:
@@ -210,7 +210,7 @@ def test_a_page_gives_its_token_as_a_subprotocol(tmp_path: Path) -> None:
 def test_a_client_that_takes_nothing_slows_no_run(gateway: Gateway) -> None:
     body = run_input("long 200000", forwardedProps={"gateway": {"onDisconnect": "continue", "merge": False}})
     with opened(gateway, "demo", max_queue=1) as socket:
-        tell(socket, "run", input=body)
+        send_json(socket, "run", input=body)
         until(lambda: _over(gateway, body["runId"]))
         assert text_of(to_the_end(socket, body["runId"])).endswith("200000 ")
 
@@ -224,8 +224,8 @@ def test_a_gateway_that_stops_ends_the_run_first(tmp_path: Path) -> None:
     with Gateway(tmp_path, env={"AGUI_GATEWAY_SHUTDOWN_GRACE": "0"}) as gateway:
         body = run_input("slow 600")
         with opened(gateway) as socket:
-            tell(socket, "run", input=body)
-            hear(socket)
+            send_json(socket, "run", input=body)
+            receive(socket)
             gateway.signal(15)
             assert to_the_end(socket, body["runId"], 2)[-1]["code"] == "GATEWAY_STOPPING"
             with pytest.raises(ConnectionClosed):
