@@ -124,7 +124,7 @@ def test_an_id_of_512_characters_of_any_script_is_taken() -> None:
     assert read(threadId="é/ ~" * 128).thread_id == "é/ ~" * 128
 
 
-def test_every_problem_is_listed_and_the_first_is_told() -> None:
+def test_every_problem_is_listed_and_the_first_is_the_detail() -> None:
     error = refusal(threadId=5, tools=[{}], messages=[{"id": 1, "role": "user"}])
     assert pointers(error) == [
         "/threadId",

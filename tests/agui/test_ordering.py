@@ -197,7 +197,7 @@ def test_a_null_tag_in_the_runs_own_events_is_refused() -> None:
         following(START).accept({**FINISH, "outcome": {"type": "interrupt", "interrupts": [interrupt]}})
 
 
-def test_what_is_open_is_told_in_opening_order_with_its_owner() -> None:
+def test_what_is_open_is_listed_in_opening_order_with_its_owner() -> None:
     order = following(
         START,
         {"type": "SUBAGENT_STARTED", "subagentRunId": "outer", "name": "n"},
@@ -260,7 +260,7 @@ def test_a_snapshot_changes_the_owner_of_what_is_open() -> None:
     assert order.close_events() == [{"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "s"}]
 
 
-def test_calls_without_a_result_are_told_in_the_order_made() -> None:
+def test_calls_without_a_result_are_listed_in_the_order_made() -> None:
     calls: list[Wire] = [
         event
         for key in ("c2", "c1", "c3")

@@ -27,7 +27,7 @@ def test_a_run_begins_with_its_ids_and_the_protocols_version() -> None:
     assert outbound().started("before")[0]["parentRunId"] == "before"
 
 
-def test_an_agent_that_says_nothing_finishes() -> None:
+def test_an_agent_without_output_finishes() -> None:
     assert played() == [{"type": "RUN_FINISHED", **RUN}]
 
 
@@ -127,7 +127,7 @@ def test_numbers_that_json_has_not_are_null_and_halves_of_characters_stay() -> N
     assert stream[0]["value"] == [None, None, 10**30, "\ud83d"]
 
 
-def test_after_the_end_nothing_is_heard_any_more() -> None:
+def test_after_the_end_events_are_ignored() -> None:
     out = begun()
     out.feed([e.TextMessageContent("a"), e.TurnEnded(), e.TextMessageContent("b"), e.TokenUsage(input_tokens=1)])
     assert out.feed([e.TextMessageContent("c"), e.Custom("n", 1)]) == []
@@ -177,7 +177,7 @@ def test_calls_of_the_pages_tools_are_left_pending_and_own_ones_get_a_result() -
     assert stream[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["theirs"]}
 
 
-def test_without_an_outcome_to_tell_there_is_none() -> None:
+def test_without_an_outcome_there_is_none() -> None:
     stream = played([e.ToolCallStart("c", "f"), e.ToolCallResult("c", "r")], client_tools=["f"])
     assert "outcome" not in stream[-1]
 
@@ -198,7 +198,7 @@ def test_the_result_is_what_the_agent_gave_or_why_it_stopped(ended: Event, resul
 
 
 @pytest.mark.parametrize("result", ["y" * 2000, object(), nested(300)], ids=["large", "no JSON", "deep"])
-def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> None:
+def test_a_result_that_cannot_be_sent_is_left_out_with_a_warning(result: Any) -> None:
     warned, finished = played([e.TurnEnded(result=result)], max_event_bytes=1000)
     assert warned["name"] == "gateway.warning"
     assert "the run's result was left out" in warned["value"]["message"]
@@ -277,7 +277,7 @@ def test_tokens_are_added_up_for_each_model() -> None:
     ]
 
 
-def test_a_failed_run_tells_what_it_used() -> None:
+def test_a_failed_run_reports_its_usage() -> None:
     assert played([e.TokenUsage(reasoning_tokens=1), e.TurnFailed("no")])[-1]["usage"] == [{"reasoningTokens": 1}]
 
 

@@ -56,7 +56,7 @@ def test_a_client_holds_the_same_however_the_turn_arrives(data: st.DataObject, t
 
 @steady
 @given(TURNS)
-def test_nothing_that_an_agent_says_is_lost(turn: list[Event]) -> None:
+def test_no_text_of_an_agent_is_lost(turn: list[Event]) -> None:
     out = outbound(merging=False)
     sent = out.started()
     for event in turn:

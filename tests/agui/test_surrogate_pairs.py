@@ -30,7 +30,7 @@ def test_a_delta_that_is_only_the_first_half_is_no_event_yet() -> None:
     assert pairs.feed([text(LOW)]) == [text(FACE)]
 
 
-def test_what_else_such_a_delta_says_is_not_kept_waiting() -> None:
+def test_the_other_fields_of_such_a_delta_do_not_wait() -> None:
     pairs = SurrogatePairs()
     deltas = {"metadata": {"k": 1}, "timestamp": 5, "rawEvent": [1], "subagentRunId": "s"}
     assert pairs.feed([text(HIGH) | deltas]) == [text("") | deltas]

@@ -57,7 +57,7 @@ def turn(*parts: dict[str, Any], strict: bool = False, warnings: tuple[Notice, .
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
-def test_a_wish_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
+def test_an_option_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
     sent = Turn("t", "r", options=wishing(name))
     with pytest.raises(NotCapable) as caught:
         check_turn(sent, merge([]), agent())
@@ -68,12 +68,12 @@ def test_a_wish_that_the_agent_does_not_list_is_refused_by_name(name: str) -> No
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))
-def test_a_wish_that_it_lists_passes(name: str) -> None:
+def test_an_option_that_the_agent_lists_passes(name: str) -> None:
     sent = Turn("t", "r", options=wishing(name))
     assert check_turn(sent, merge([]), agent(camel(name))) is sent
 
 
-def test_what_it_does_list_is_told() -> None:
+def test_the_refusal_lists_the_known_options() -> None:
     with pytest.raises(NotCapable, match="lists model, effort"):
         check_turn(Turn("t", "r", options=Options(mode="plan")), merge([]), agent("model", "effort"))
 

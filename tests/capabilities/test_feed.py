@@ -110,7 +110,7 @@ async def test_first_comes_the_snapshot_then_what_changes() -> None:
     assert jsonpatch.apply_patch(first["capabilities"], second["patch"]) == second["capabilities"]
 
 
-async def test_a_change_that_nobody_announced_is_found_too() -> None:
+async def test_a_change_without_a_signal_is_found_too() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as watcher:
         await read_event(watcher)
         stage.source.agents["otter"]["tools"] = 7
@@ -140,7 +140,7 @@ async def test_a_change_that_is_taken_back_is_none() -> None:
     assert event["patch"] == [{"op": "replace", "path": "/agent/tools", "value": 5}]
 
 
-async def test_whoever_is_slow_finds_the_newest_as_a_patch_from_its_own_last() -> None:
+async def test_a_slow_watcher_gets_the_newest_as_a_patch_from_its_own_last() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as slow, stage.feed.watch(OTTER) as quick:
         _, known = await read_event(slow)
         await read_event(quick)
@@ -173,7 +173,7 @@ async def numbered(feed: Feed, after: int | None = None) -> FeedEvent:
         return event
 
 
-async def test_whoever_comes_back_is_told_the_difference() -> None:
+async def test_a_watcher_that_reconnects_gets_the_difference() -> None:
     async with staged() as stage:
         first = await numbered(stage.feed)
         stage.change(tools=2)
@@ -182,7 +182,7 @@ async def test_whoever_comes_back_is_told_the_difference() -> None:
     assert orjson.loads(again.data)["patch"] == [{"op": "replace", "path": "/agent/tools", "value": 2}]
 
 
-async def test_whoever_has_missed_nothing_waits_for_the_next_change() -> None:
+async def test_a_watcher_that_missed_nothing_waits_for_the_next_change() -> None:
     async with staged() as stage:
         first = await numbered(stage.feed)
         async with stage.feed.watch(OTTER, first.number) as watcher:
@@ -192,7 +192,7 @@ async def test_whoever_has_missed_nothing_waits_for_the_next_change() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 7, 10**14])
-async def test_a_number_that_is_none_of_ours_brings_a_snapshot(number: int) -> None:
+async def test_an_unknown_number_brings_a_snapshot(number: int) -> None:
     async with staged() as stage:
         assert (await numbered(stage.feed, number)).name == "snapshot"
 
@@ -243,7 +243,7 @@ async def test_others_have_their_turn_while_many_are_woken() -> None:
     assert order[first:last].count("other") >= 3
 
 
-async def test_a_key_that_nobody_watches_costs_nothing() -> None:
+async def test_a_key_without_watchers_costs_nothing() -> None:
     async with staged() as stage:
         async with stage.feed.watch(OTTER), stage.feed.watch(Key("otter", "t", "ann")):
             assert stage.source.kept_fresh == ["otter"]
@@ -268,7 +268,7 @@ async def test_there_are_only_so_many_watchers() -> None:
         assert (await numbered(stage.feed)).name == "snapshot"  # one has left
 
 
-async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:
+async def test_a_touch_without_a_waiter_is_counted() -> None:
     changes = ChangeSignal()
     beat = changes.count("otter")
     changes.touch("otter")
@@ -282,7 +282,7 @@ async def test_a_touch_where_nobody_waits_is_remembered_by_its_beat() -> None:
 # -- the end
 
 
-async def test_an_agent_that_is_removed_says_goodbye() -> None:
+async def test_the_feed_of_a_removed_agent_ends_with_the_reason() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as watcher:
         await read_event(watcher)
         del stage.source.agents["otter"]
@@ -325,7 +325,7 @@ async def test_when_the_gateway_stops_every_stream_ends_and_none_begins() -> Non
         await until(lambda: not stage.source.kept_fresh)
 
 
-async def test_a_watcher_that_gives_up_waiting_may_come_again() -> None:
+async def test_a_watcher_that_was_cancelled_may_wait_again() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as watcher:
         await read_event(watcher)
         with anyio.move_on_after(0.01) as scope:
@@ -335,7 +335,7 @@ async def test_a_watcher_that_gives_up_waiting_may_come_again() -> None:
         assert (await read_event(watcher))[0] == "change"
 
 
-async def test_a_key_that_cannot_be_shown_any_more_says_why() -> None:
+async def test_a_key_without_a_snapshot_any_more_ends_with_the_reason() -> None:
     async with staged() as stage, stage.feed.watch(OTTER) as watcher:
         await read_event(watcher)
         stage.source.defect = GatewayError("nothing to see", code="NO_VIEW")

@@ -44,13 +44,13 @@ def related(one: str, other: str) -> bool:
 
 @steady
 @given(TREES)
-def test_an_object_is_its_leaves(tree: dict[str, Any]) -> None:
+def test_an_object_is_flattened_to_its_paths(tree: dict[str, Any]) -> None:
     assert unflatten(flatten(tree)) == tree
 
 
 @steady
 @given(TREES)
-def test_no_leaf_stands_below_another(tree: dict[str, Any]) -> None:
+def test_no_path_is_below_another(tree: dict[str, Any]) -> None:
     paths = list(flatten(tree))
     assert [(one, other) for one in paths for other in paths if one != other and related(one, other)] == []
 
@@ -63,7 +63,7 @@ def test_an_author_s_key_may_have_dots_in_it() -> None:
     assert flatten({"custom": {"acme.example/x~y": {"z": 1}}}) == {"custom.acme~1example/x~0y.z": 1}
 
 
-def test_lists_are_leaves() -> None:
+def test_lists_are_values() -> None:
     assert flatten({"tools": {"items": [{"name": "x"}]}}) == {"tools.items": [{"name": "x"}]}
 
 
@@ -94,7 +94,7 @@ def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
 
 @steady
 @given(wait_until_probed())
-def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[LayerStatement]) -> None:
+def test_a_statement_stands_unless_a_later_layer_states_the_same_path(layers: list[LayerStatement]) -> None:
     snapshot, ordered = merge(layers), in_order(layers)
     for number, statement in enumerate(ordered):
         later = [path for other in ordered[number + 1 :] for path in other.values]
@@ -105,7 +105,7 @@ def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[Laye
 
 @steady
 @given(wait_until_probed())
-def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
+def test_nothing_is_in_the_snapshot_that_no_layer_states(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     statement = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
     assert all((path, orjson.dumps(value)) in statement for path, value in snapshot.values.items())
@@ -113,7 +113,7 @@ def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
 
 @steady
 @given(wait_until_probed())
-def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerStatement]) -> None:
+def test_every_path_has_a_source_and_every_source_a_path(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     values = flatten(snapshot.tree())
     explained = snapshot.explain()
@@ -126,7 +126,7 @@ def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerSta
 
 @steady
 @given(wait_until_probed())
-def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement]) -> None:
+def test_overridden_layers_are_listed_in_turn(layers: list[LayerStatement]) -> None:
     ranks = {name: rank for rank, name in enumerate(LAYERS)}
     for explanation in merge(layers).explain().values():
         layer_names = [explanation["layer"], *(statement["layer"] for statement in explanation.get("overridden", []))]
@@ -135,13 +135,13 @@ def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement
 
 @steady
 @given(wait_until_probed(), st.sampled_from(LAYERS))
-def test_a_layer_without_words_changes_nothing(layers: list[LayerStatement], name: str) -> None:
+def test_an_empty_layer_changes_nothing(layers: list[LayerStatement], name: str) -> None:
     assert merge([*layers, LayerStatement(name, "silent", {}, "now")]).explain() == merge(layers).explain()
 
 
 @steady
 @given(TREES, st.sampled_from(LAYERS))
-def test_a_layer_alone_is_told_as_it_speaks(tree: dict[str, Any], name: str) -> None:
+def test_a_single_layer_is_the_snapshot(tree: dict[str, Any], name: str) -> None:
     assert merge([LayerStatement(name, "alone", flatten(tree), "now")]).tree() == tree
 
 
@@ -163,7 +163,7 @@ def test_a_later_no_beats_an_earlier_yes_and_the_other_way_round() -> None:
         assert snapshot.get("tools.supported") is value
 
 
-def test_an_empty_object_does_not_take_back_what_was_said_inside_it() -> None:
+def test_an_empty_object_does_not_remove_what_was_stated_below_it() -> None:
     known = LayerStatement("profile", "x.toml", flatten({"multimodal": {"input": {"image": True}}}))
     empty = LayerStatement("handshake", "initialize", flatten({"multimodal": {"input": {}}}))
     assert merge([known, empty]).tree() == {"multimodal": {"input": {"image": True}}}
@@ -197,7 +197,7 @@ def test_the_tag_changes_with_the_answer_and_only_with_it() -> None:
 
 
 @pytest.mark.parametrize("definition", load_catalog([bundled()]).values(), ids=lambda definition: str(definition.id))
-def test_a_file_speaks_for_its_agent(definition: Any) -> None:
+def test_a_file_is_the_source_of_its_agent(definition: Any) -> None:
     statement = profile_layer(definition)
     assert (statement.layer, statement.source) == ("profile", f"{definition.id}.toml")
     tree = merge([statement]).tree()

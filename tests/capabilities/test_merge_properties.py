@@ -60,13 +60,13 @@ def test_whatever_is_merged_is_agui_again(layers: list[LayerStatement]) -> None:
 
 @steady
 @given(wait_until_probed())
-def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[LayerStatement]) -> None:
+def test_every_path_has_sources_and_each_source_states_it(layers: list[LayerStatement]) -> None:
     explained(merge(layers), layers)
 
 
 @steady
 @given(wait_until_probed())
-def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[LayerStatement]) -> None:
+def test_every_path_has_the_value_of_the_last_layer_that_states_it(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
     ordered = sorted(layers, key=lambda statement: LAYERS.index(statement.layer))
     for path, value in snapshot.values.items():
@@ -85,7 +85,7 @@ def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: st
 
 @steady
 @given(wait_until_probed())
-def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[LayerStatement]) -> None:
+def test_whatever_is_known_a_plain_client_reads_what_agent_relay_reads(layers: list[LayerStatement]) -> None:
     every = [*layers, LayerStatement("gateway", "what it carries", relay.LAYER)]
     snapshot = relay.with_relay(merge(every))
     understood(snapshot)
@@ -135,7 +135,7 @@ def test_what_only_python_takes_for_equal_is_a_difference(before: Any, after: An
     assert diff({"x": before}, {"x": after}) != []
 
 
-def test_a_patch_says_no_more_than_what_differs() -> None:
+def test_a_patch_has_only_what_differs() -> None:
     before = {"tools": {"supported": True, "items": [1, 2]}, "state": {"memory": True}, "a/b~": 1}
     after = {"tools": {"supported": True, "items": [1, 3]}, "a/b~": 2, "output": {}}
     assert diff(before, after) == [

@@ -61,7 +61,7 @@ def refused(turn: Turn, **layers: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "value", "path"), GATED)
-def test_a_wish_that_the_agent_is_known_not_to_meet_is_refused(name: str, value: Any, path: str) -> None:
+def test_an_option_that_the_agent_is_known_not_to_support_is_refused(name: str, value: Any, path: str) -> None:
     problem = refused(wishing(**{name: value}), handshake={path: False})
     assert (problem["status"], problem["code"]) == (422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["source"]) == (path, "handshake (handshake's source)")
@@ -71,20 +71,20 @@ def test_a_wish_that_the_agent_is_known_not_to_meet_is_refused(name: str, value:
 
 @pytest.mark.parametrize(("name", "value", "path"), GATED)
 @pytest.mark.parametrize("known", [True, None])
-def test_a_wish_that_it_may_meet_passes(name: str, value: Any, path: str, known: bool | None) -> None:
+def test_an_option_that_the_agent_may_support_passes(name: str, value: Any, path: str, known: bool | None) -> None:
     turn_with = wishing(**{name: value})
     announced = {} if known is None else {path: known}
     assert check_turn(turn_with, snapshot(AGENT, handshake=announced), AGENT) is turn_with
 
 
 @pytest.mark.parametrize("name", ["skills", "mcp_servers"])
-def test_an_empty_list_wishes_for_nothing(name: str) -> None:
+def test_an_empty_list_needs_no_ability(name: str) -> None:
     turn_with = wishing(**{name: ()})
     no = {"custom.mux.supportsSkills": False, "custom.mux.supportsMCP": False}
     assert check_turn(turn_with, snapshot(AGENT, handshake=no), AGENT) is turn_with
 
 
-def test_a_session_s_word_counts_before_the_file_s() -> None:
+def test_a_session_has_precedence_over_the_file() -> None:
     agent = otter(options=ALL, manifest={"supports_skills": True})
     with pytest.raises(NotCapable, match="said by session"):
         check_turn(wishing(skills=("x",)), snapshot(agent, session={"custom.mux.supportsSkills": False}), agent)
@@ -93,7 +93,7 @@ def test_a_session_s_word_counts_before_the_file_s() -> None:
 # -- the model
 
 
-def test_the_limits_of_the_model_are_held_against_it() -> None:
+def test_the_limits_of_the_model_apply() -> None:
     large, small, old = AGENT.models
     for model, options in (
         (small, {"effort": "low"}),
@@ -119,7 +119,7 @@ def test_images_for_a_model_that_takes_none_are_dropped() -> None:
     assert "said by model (otter.toml: models.otter-2-small)" in checked.warnings[0].message
 
 
-def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_manifest_s_word_too() -> None:
+def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_manifest_too() -> None:
     agent = otter(manifest={"supports_file_attachments": False})
     part = {"type": "document", "source": {"type": "url", "value": "https://otter.example", "mimeType": "text/plain"}}
     for parts in ([part, part], [part]):  # nothing would be left of the message
@@ -158,7 +158,7 @@ def test_an_override_of_what_the_file_does_not_name_is_refused() -> None:
 # -- JSON
 
 
-def test_an_agent_with_schemas_and_no_mode_for_json_is_given_a_schema() -> None:
+def test_an_agent_with_schemas_and_no_mode_for_json_gets_a_schema() -> None:
     source = {"custom.mux.supportsJsonMode": False, "output.structuredOutput": True}
     checked = check_turn(wishing(output_format="json"), snapshot(AGENT, handshake=source), AGENT)
     assert (checked.options.output_format, checked.options.output_schema) == (None, {"type": "object"})
@@ -168,7 +168,7 @@ def test_an_agent_with_schemas_and_no_mode_for_json_is_given_a_schema() -> None:
 
 
 @pytest.mark.parametrize(("driver", "format"), [("cli", None), ("acp", "json")])
-def test_a_mode_for_json_is_used_where_there_is_a_word_for_it(driver: str, format: str | None) -> None:
+def test_a_json_mode_is_used_where_there_is_an_option_for_it(driver: str, format: str | None) -> None:
     agent = otter(options=ALL, driver=driver)
     source = {"custom.mux.supportsJsonMode": True, "output.structuredOutput": True}
     checked = check_turn(wishing(output_format="json"), snapshot(agent, handshake=source), agent)
@@ -181,7 +181,7 @@ def test_an_agent_that_lists_schemas_alone_may_be_asked_for_json() -> None:
     assert checked.options.output_schema == {"type": "object"}
 
 
-def test_text_is_no_wish_at_all() -> None:
+def test_the_output_format_text_needs_no_ability() -> None:
     turn_with = wishing(output_format="text")
     assert check_turn(turn_with, snapshot(AGENT, handshake={"custom.mux.supportsJsonMode": False}), AGENT) is turn_with
 
@@ -228,7 +228,7 @@ NO_THOUGHTS = {"reasoning.streaming": False}
         (False, NO_TEXT, None),
     ],
 )
-def test_what_does_not_stream_comes_whole_and_is_told_once(
+def test_what_does_not_stream_comes_whole_with_one_notice(
     stream: Any, source: dict[str, Any], unsupported: list[str] | None
 ) -> None:
     before = Notice("FIELD_IGNORED", "/x is not known here", "/x")

@@ -54,7 +54,7 @@ def test_a_servers_tool_has_its_description_its_schema_and_where_it_is_from() ->
     assert found == {"add": {**ADD, "metadata": {"gateway": {"source": "mcp"}, "mcp": mcp}}}
 
 
-def test_a_tool_has_the_name_that_the_agents_file_says() -> None:
+def test_a_tool_has_the_name_by_the_agents_file() -> None:
     assert list(items(server("my calc", ADD), naming="mcp__{server}__{tool}")) == ["mcp__my_calc__add"]
     assert list(items(server("my calc", ADD), naming="{server}.{tool}")) == ["my calc.add"]
 
@@ -66,7 +66,7 @@ def test_a_call_shows_how_the_agent_names_a_servers_tools(called: str) -> None:
     assert all(item["metadata"]["gateway"]["source"] == "mcp" for item in found.values())
 
 
-def test_what_the_agent_lists_by_name_alone_is_told_with_what_the_server_says_of_it() -> None:
+def test_what_the_agent_lists_by_name_alone_gets_the_server_s_description() -> None:
     found = items({**own("Bash", "mcp__calc__add"), **server("calc", ADD)})
     assert list(found) == ["Bash", "mcp__calc__add"]
     assert found["Bash"] == {"name": "Bash", "description": ""}
@@ -93,11 +93,11 @@ def test_what_the_layers_below_list_stays() -> None:
     assert list(found) == ["search", "fetch"]
 
 
-def test_a_session_that_knows_of_no_tools_says_nothing_of_them() -> None:
+def test_a_session_without_tools_has_no_items() -> None:
     assert fold_session_layer({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
 
 
-def test_a_session_that_says_it_has_none_is_believed() -> None:
+def test_an_empty_list_of_the_session_is_kept() -> None:
     assert fold_session_layer({ITEMS: []}, [], None)[ITEMS] == []
 
 
@@ -113,7 +113,7 @@ def test_the_agents_own_report_on_a_server_has_precedence(reported: str, status:
     assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
 
 
-def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
+def test_a_server_that_only_the_agent_can_reach_has_a_reason() -> None:
     failed = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
     shown = fold_session_layer({MCP_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
     assert shown[f"{SERVERS}calc.status"] == "connected"
@@ -121,7 +121,7 @@ def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
     assert [item["name"] for item in shown[ITEMS]] == ["Bash"]
 
 
-def test_a_server_of_the_agents_own_is_told_too() -> None:
+def test_a_server_of_the_agents_own_is_included() -> None:
     shown = fold_session_layer({MCP_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
     items = unflatten(shown)["custom"]["gateway"]["mcp"]
     assert items == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
@@ -139,7 +139,7 @@ def test_what_was_folded_in_is_not_shown_beside() -> None:
     assert not [path for path in shown if path.endswith(LISTED_TOOLS) or path == SEEN_TOOLS]
 
 
-def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
+def test_each_part_of_a_sessions_layer_names_its_source() -> None:
     session_layer = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN_TOOLS: ["Grep"]}
     snapshot = merge(session_layers(OTTER, session_layer, []))
     assert snapshot.source_of("custom.session.cwd") == "session (what the session reported)"
@@ -148,7 +148,7 @@ def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
     assert snapshot.source_of(ITEMS) == source
 
 
-def test_the_official_model_takes_what_is_told() -> None:
+def test_the_official_model_accepts_the_items() -> None:
     session_layer = {**own("Bash"), **server("calc", ADD, SUB), SEEN_TOOLS: ["Grep"]}
     tree = merge(session_layers(OTTER, session_layer, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
@@ -164,13 +164,13 @@ def test_what_the_session_lists_is_all_it_has_and_others_only_describe_it() -> N
 
 
 @pytest.mark.parametrize("can", [True, False, None])
-def test_whether_calls_run_side_by_side_is_the_models_word(can: bool | None) -> None:
+def test_whether_calls_run_side_by_side_is_stated_by_the_model(can: bool | None) -> None:
     snapshot = merge([model_layer(OTTER, Model(id="large", parallel_tools=can))])
     assert snapshot.get("tools.parallelCalls") is can
 
 
 @pytest.mark.parametrize("naming", ["{server}", "mcp__{tool}", "{server}{tool}", "{tool}{tool}"])
-def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
+def test_a_name_pattern_must_separate_server_and_tool(naming: str) -> None:
     with pytest.raises(ValidationError, match="mcp_tool_names"):
         otter(mcp_tool_names=naming)
 
@@ -195,7 +195,7 @@ def supported(session_layer: dict[str, Any], *below: LayerStatement, model: Laye
     ],
     ids=["its own list", "a server's", "a call", "a call without a name"],
 )
-def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_layer: dict[str, Any], source: str) -> None:
+def test_a_session_that_has_tools_or_calls_one_supports_tools(session_layer: dict[str, Any], source: str) -> None:
     assert supported(session_layer) == (True, "session", source)
     assert supported(session_layer, LayerStatement("handshake", "an older word", {SUPPORTED: False})) == (
         True,
@@ -207,7 +207,7 @@ def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_laye
 @pytest.mark.parametrize(
     "session_layer", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
 )
-def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(session_layer: dict[str, Any]) -> None:
+def test_a_session_without_known_tools_does_not_state_support(session_layer: dict[str, Any]) -> None:
     assert supported(session_layer) is None
 
 

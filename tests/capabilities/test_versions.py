@@ -41,7 +41,7 @@ def test_what_is_the_same_is_no_new_version() -> None:
     assert versions.after(event.number) is None
 
 
-def test_a_version_is_encoded_once_for_all_who_know_the_same() -> None:
+def test_a_version_is_encoded_once_for_all_watchers_that_know_the_same() -> None:
     versions = Versions()
     versions.publish(render_json({"a": 1}))
     first = versions.after(None)

@@ -96,11 +96,11 @@ def test_sse_frames_the_lines_as_they_are() -> None:
     assert ENCODERS["sse"].encode(5, LINES, EVENTS) == sse.encode_frames(5, LINES)
 
 
-def test_protobuf_gives_the_same_bytes_with_and_without_the_objects() -> None:
+def test_protobuf_has_the_same_bytes_with_and_without_the_objects() -> None:
     encode = ENCODERS["protobuf"].encode
     assert encode(5, LINES, EVENTS) == encode(5, LINES, None) == encoder.encode_frames(EVENTS)
 
 
-def test_protobuf_prefers_the_objects_it_is_given() -> None:
+def test_protobuf_prefers_the_objects() -> None:
     with pytest.raises(AgentFault, match="'NEW'"):
         ENCODERS["protobuf"].encode(1, LINES[:1], [{"type": "NEW"}])

@@ -35,7 +35,7 @@ def test_the_keep_alive_is_a_comment() -> None:
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
-def test_our_frame_says_what_the_official_one_says(vector: Vector) -> None:
+def test_a_frame_has_the_content_of_the_official_one(vector: Vector) -> None:
     head, line, *rest = sse.encode_frames(3, [jsonio.dumps(validate(vector.event))]).split(b"\n")
     assert (head, rest) == (b"id: 3", [b"", b""])
     assert line.startswith(b"data: ")

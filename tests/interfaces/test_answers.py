@@ -58,7 +58,7 @@ def check_answer(answer: Any, against: Interface) -> None:
 
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
-def test_every_agent_answers_in_the_words_of_every_interface(served: Gateway, agent: str) -> None:
+def test_every_agent_answers_in_the_terms_of_every_interface(served: Gateway, agent: str) -> None:
     for view in VIEWS:
         check_answer(capabilities(served, agent, view), interface(view))
 
@@ -93,7 +93,7 @@ def test_every_model_answers_and_so_does_its_agent_with_it(served: Gateway, agen
         assert ask(served, f"/agents/{agent}/models/{quote(name)}") == model
         verdict = ask(served, f"/agents/{agent}/models:validate", model=name)
         check_answer(verdict["model"], shape)
-    for model in listed[:3]:  # the others differ in their values alone, and each is computed anew
+    for model in listed[:3]:  # the others differ in their values alone, and each is computed again
         for view in VIEWS:
             check_answer(capabilities(served, agent, view, model=model["modelId"]), interface(view))
 
@@ -111,7 +111,7 @@ def test_a_session_answers_too(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("agent", ["plain", "bare", "full", "second"])
-def test_after_its_handshake_an_acp_agent_leaves_nothing_of_agents_wire_open(stage: Stage, agent: str) -> None:
+def test_after_its_handshake_an_acp_agent_has_every_field_of_agents_wire(stage: Stage, agent: str) -> None:
     answer = capabilities(stage, agent, "acp", probe="1")
     check_answer(answer, interface("acp"))
     assert "unknown" not in answer
@@ -121,7 +121,7 @@ def test_after_its_handshake_an_acp_agent_leaves_nothing_of_agents_wire_open(sta
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "models"])
-def test_whoever_knows_everything_is_heard_on_every_field(served: Gateway, view: str) -> None:
+def test_an_agent_that_states_everything_fills_every_field(served: Gateway, view: str) -> None:
     path = "/agents/whole/models/large"
     answer = ask(served, path) if view == "models" else capabilities(served, "whole", view)
     against = interface(view)
@@ -131,7 +131,7 @@ def test_whoever_knows_everything_is_heard_on_every_field(served: Gateway, view:
     assert "unknown" not in answer
 
 
-def test_whoever_says_nothing_claims_nothing(served: Gateway) -> None:
+def test_an_agent_that_states_nothing_claims_nothing(served: Gateway) -> None:
     answer = {view: capabilities(served, "silent", view) for view in VIEWS}
     assert set(answer["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - {"agent", "installMethods"}
     assert set(answer["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}

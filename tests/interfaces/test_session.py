@@ -22,7 +22,7 @@ OWN = ("claude", "codex", "hermes")
 
 
 @pytest.mark.parametrize("who", AGENTS)
-def test_whatever_an_agent_told_of_a_session_has_the_one_shape(who: str) -> None:
+def test_whatever_an_agent_reported_of_a_session_has_the_one_shape(who: str) -> None:
     every = [(one.case, {**one.handshake_layer, **one.facts}) for one in recorded() if one.who == who]
     reported = [(case, unflatten(facts).get("custom", {})) for case, facts in every]
     assert reported
@@ -36,7 +36,7 @@ def test_the_places_in_the_code_are_those_of_the_shape() -> None:
     assert {path.removeprefix(f"{SESSION}.") for path in paths} == FIELDS == set(SHAPE.about)
 
 
-def test_every_fact_was_told_by_somebody() -> None:
+def test_every_fact_was_reported_by_an_agent() -> None:
     assert [path for path in sorted(FIELDS) if not tellers(f"{SESSION}.{path}")] == []
 
 

@@ -90,7 +90,7 @@ def growth(gateway: Gateway) -> Iterator[list[int]]:
     found.append(memory(gateway, "VmHWM") - before)
 
 
-def test_a_reader_of_single_bytes_slows_nobody_costs_little_and_loses_nothing(flooded: Gateway) -> None:
+def test_a_reader_of_single_bytes_slows_no_run_costs_little_and_loses_nothing(flooded: Gateway) -> None:
     body = run_input(**new_ids(), forwardedProps={"n": COUNT, "size": SIZE, "gateway": {"merge": False}})
     with growth(flooded) as grown:
         slow = OneByteReader(flooded, body)

@@ -107,7 +107,7 @@ def test_a_body_in_single_bytes_is_the_same_body(gateway: Gateway) -> None:
     assert text_of(events_of(response.text)) == "hello "
 
 
-def test_a_client_that_leaves_half_way_is_no_trouble(small: Gateway) -> None:
+def test_a_client_that_disconnects_half_way_is_no_error(small: Gateway) -> None:
     before = small.log.read_text("utf-8")
     with Connection(small) as connection:
         connection.send(request("/agents/echo", headers=[JSON, "Content-Length: 100"], method="POST"), b"{")
@@ -116,7 +116,7 @@ def test_a_client_that_leaves_half_way_is_no_trouble(small: Gateway) -> None:
     assert small.log.read_text("utf-8") == before
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(gateway: Gateway) -> None:
+def test_a_client_that_expects_100_continue_gets_it(gateway: Gateway) -> None:
     body = json.dumps(run_input("hello")).encode()
     head = [JSON, f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close"]
     with Connection(gateway) as connection:

@@ -128,7 +128,7 @@ def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None
     assert find_fact(found, name).path == path
 
 
-def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
+def test_unknown_fields_are_absent_and_listed() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
     fields = mux.view(snapshot(agent), agent)
     assert (fields["agent"], fields["installMethods"]) == ("otter", [])
@@ -136,7 +136,7 @@ def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
     assert set(fields["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
 
 
-def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
+def test_how_the_gateway_streams_is_no_fact_of_the_agent() -> None:
     agent = otter()
     found = snapshot(agent, gateway={"transport.streaming": True})
     assert "supportsTextStreaming" in mux.view(found, agent)["unknown"]
@@ -161,13 +161,13 @@ def test_with_a_model_its_limits_are_in_it() -> None:
     assert (fields["thinkingEffortLevels"], fields["supportsThinkingBudgetTokens"]) == ([], False)
 
 
-def test_who_does_not_think_has_no_levels() -> None:
+def test_an_agent_without_thinking_has_no_levels() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
     fields = mux.view(merge([LayerStatement("handshake", "x", {"reasoning.supported": False})]), agent)
     assert (fields["thinkingEffortLevels"], fields["supportsThinkingBudgetTokens"]) == ([], False)
 
 
-def test_who_has_no_skills_has_no_format_for_them() -> None:
+def test_an_agent_without_skills_has_no_format_for_them() -> None:
     for manifest, expected in (
         ({"supports_skills": False}, (None, False)),
         ({"supports_skills": True}, (None, True)),
@@ -178,7 +178,7 @@ def test_who_has_no_skills_has_no_format_for_them() -> None:
         assert (fields.get("skillsFormat"), "skillsFormat" in fields["unknown"]) == expected
 
 
-def test_who_has_no_plugins_has_no_places_for_them() -> None:
+def test_an_agent_without_plugins_has_no_formats_for_them() -> None:
     agent = otter(manifest={"supports_plugins": False})
     fields = mux.view(snapshot(agent), agent)
     assert (fields["pluginFormats"], fields["pluginRegistries"]) == ([], [])
@@ -189,7 +189,7 @@ def test_who_has_no_plugins_has_no_places_for_them() -> None:
 # -- installing and signing in
 
 
-def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
+def test_install_methods_have_agent_mux_s_terms() -> None:
     agent = otter(
         install=(
             {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "needs": ("node", "--version")},
@@ -212,7 +212,7 @@ def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
     ]
 
 
-def test_signing_in_is_told_by_the_manifest_or_by_its_signs() -> None:
+def test_auth_methods_come_from_the_manifest_or_the_auth_checks() -> None:
     agent = otter(manifest={"auth_methods": ("oauth", "api-key"), "auth_files": ("~/.otter",)})
     fields = mux.view(snapshot(agent), agent)
     assert fields["authMethods"] == [{"type": "oauth", "name": "OAuth"}, {"type": "api-key", "name": "API key"}]
@@ -223,7 +223,7 @@ def test_signing_in_is_told_by_the_manifest_or_by_its_signs() -> None:
     assert fields["authFiles"] == ["~/.otter/auth"]
 
 
-def test_a_file_does_not_tell_how_somebody_signed_in() -> None:
+def test_a_file_does_not_show_how_the_user_signed_in() -> None:
     signs = otter(auth=({"kind": "file", "name": "~/.otter/auth"},))
     assert "authMethods" in mux.view(snapshot(signs), signs)["unknown"]
     unknown_agent = otter(auth=({"kind": "none"},))

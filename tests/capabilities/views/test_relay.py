@@ -71,7 +71,7 @@ def snapshot_with(**values: Any) -> Snapshot:
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
-def test_every_agent_is_told_in_the_interface_s_own_names(name: str) -> None:
+def test_every_agent_has_the_interface_s_own_names(name: str) -> None:
     check_interface(relay.view(snapshot(CATALOG[name], READY), ThreadStatus()))
     check_interface(relay.view(snapshot(CATALOG[name])))
 
@@ -82,7 +82,7 @@ def test_only_the_delivery_that_works_is_declared(steers: bool | None, more: lis
     assert capabilities["delivery"] == {"modes": ["immediate", "on-idle", *more], "queue": True}
 
 
-def test_sessions_are_told_of_an_agent_that_has_some_to_come_back_to() -> None:
+def test_session_events_are_declared_for_an_agent_that_can_resume() -> None:
     without = relay.view(snapshot_with())["events"]["emits"]
     with_ability = relay.view(snapshot_with(custom__acp__loadSession=True, custom__acp__forkSession=True))["events"][
         "emits"
@@ -128,13 +128,13 @@ def test_how_a_session_comes_back_is_the_agent_s_own_ability() -> None:
     assert relay.view(snapshot_with())["lifecycle"] == fixed
 
 
-def test_what_is_so_for_every_session_is_the_gateway_s_own_word() -> None:
+def test_what_holds_for_every_session_is_stated_by_the_gateway() -> None:
     assert unflatten(relay.LAYER) == {"custom": {"relay": relay.GATEWAY_FIELDS}}
     capabilities = relay.view(merge([LayerStatement("gateway", "what it carries", relay.LAYER)]))
     assert all(fields.items() <= capabilities[part].items() for part, fields in relay.GATEWAY_FIELDS.items())
 
 
-def test_a_call_of_the_client_s_own_tools_is_told_of_whoever_takes_them() -> None:
+def test_calls_of_the_client_s_own_tools_have_events() -> None:
     assert set(relay.TOOL_EVENTS) <= set(relay.view(snapshot_with(tools__clientProvided=True))["events"]["emits"])
 
 
@@ -144,7 +144,7 @@ CARRIES = LayerStatement("gateway", "what it carries", relay.LAYER)
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
-def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_status(name: str) -> None:
+def test_a_plain_client_reads_of_every_agent_all_of_the_view_but_the_status(name: str) -> None:
     for more in ((), (READY,), (LayerStatement("handshake", "it steers", {STEERING: True}),)):
         plain = relay.with_relay(snapshot(CATALOG[name], CARRIES, *more))
         view = relay.view(plain)
@@ -152,7 +152,7 @@ def test_a_plain_client_reads_of_every_agent_what_the_view_tells_but_for_the_sta
         assert plain.tree()["custom"]["relay"] == view
 
 
-def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
+def test_each_path_names_what_it_is_derived_from_and_the_sources() -> None:
     capabilities = {"custom.acp.loadSession": True, STEERING: True}
     explained = relay.with_relay(merge([CARRIES, LayerStatement("handshake", "initialize", capabilities)])).explain()
     relays = {path: capabilities for path, capabilities in explained.items() if path.startswith(relay.PREFIX)}
@@ -166,14 +166,14 @@ def test_each_leaf_says_what_it_was_made_of_and_who_said_that() -> None:
 
 
 @pytest.mark.parametrize("stated", [{"lifecycle.fork": True}, {"events": 5}, {"delivery.modes": []}, {"mine": {}}])
-def test_what_another_gateway_says_of_itself_there_is_not_this_one_s(stated: dict[str, Any]) -> None:
+def test_what_a_mounted_gateway_states_there_is_not_this_one_s(stated: dict[str, Any]) -> None:
     far = LayerStatement("handshake", "another gateway", {relay.PREFIX + path: value for path, value in stated.items()})
     assert relay.with_relay(merge([CARRIES, far])).tree() == relay.with_relay(merge([CARRIES])).tree()
     odd = LayerStatement("handshake", "nonsense", {"custom.relay": "no"})
     assert relay.with_relay(merge([CARRIES, odd])).tree() == relay.with_relay(merge([CARRIES])).tree()
 
 
-def test_asking_changes_nothing_for_the_next_who_asks() -> None:
+def test_a_view_changes_nothing_for_the_next_request() -> None:
     before = deepcopy(relay.GATEWAY_FIELDS)
     relay.view(snapshot_with(tools__supported=True, custom__acp__loadSession=True, tools__clientProvided=True))
     assert before == relay.GATEWAY_FIELDS

@@ -103,7 +103,7 @@ def test_a_message_carries_only_the_fields_of_its_role() -> None:
     assert encoder.encode_frame(snapshot(tool | stray)) == encoder.encode_frame(snapshot(tool))
 
 
-def test_a_message_of_a_role_newer_than_ours_is_passed_on_without_content() -> None:
+def test_a_message_of_an_unknown_role_is_passed_on_without_content() -> None:
     newer = {"id": "m", "role": "oracle", "content": {"any": "thing"}, "metadata": {"a": 1}}
     message = ag_ui_pb2.Event.FromString(encoder.encode_frame(snapshot(newer))[4:]).messages_snapshot.messages[0]
     assert (message.id, message.role, message.HasField("content")) == ("m", "oracle", False)
@@ -114,7 +114,7 @@ def test_a_message_of_a_role_newer_than_ours_is_passed_on_without_content() -> N
     [{"type": "hologram", "beam": 1}, {"type": "image", "source": {"type": "quantum", "value": "v"}}],
     ids=["type", "source"],
 )
-def test_a_part_newer_than_ours_is_left_out(part: dict[str, Any]) -> None:
+def test_a_part_of_an_unknown_type_is_left_out(part: dict[str, Any]) -> None:
     text = {"type": "text", "text": "x"}
     user = {"id": "m", "role": "user"}
     with_it = encoder.encode_frame(snapshot(user | {"content": [part, text, part]}))
@@ -180,7 +180,7 @@ RESULT = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "t"}
         ),
     ],
 )
-def test_an_event_that_does_not_fit_is_the_agents_fault_and_says_why(event: dict[str, Any], reason: str) -> None:
+def test_an_invalid_event_is_the_agents_fault_with_the_reason(event: dict[str, Any], reason: str) -> None:
     with pytest.raises(AgentFault) as one:
         encoder.encode_frame(event)
     with pytest.raises(AgentFault) as several:

@@ -109,7 +109,7 @@ def test_a_run_is_cancelled_by_a_message(gateway: Gateway) -> None:
         assert to_the_end(socket, body["runId"], 2)[-1]["outcome"] == {"type": "cancelled"}
 
 
-def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gateway: Gateway) -> None:
+def test_a_connection_that_ends_stops_its_runs_unless_they_continue_on_disconnect(gateway: Gateway) -> None:
     stopped = run_input("slow 600")
     goes_on = run_input("slow 4", forwardedProps={"gateway": {"onDisconnect": "continue"}})
     with opened(gateway) as socket:
@@ -162,7 +162,7 @@ def test_a_run_is_followed_once_over_a_connection(gateway: Gateway) -> None:
         assert message["problem"]["code"] == "RUN_FOLLOWED"
 
 
-def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gateway) -> None:
+def test_a_run_that_the_agent_cannot_do_is_refused_with_the_source(gateway: Gateway) -> None:
     image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
     body = run_input([{"type": "text", "text": "look"}, image], forwardedProps={"gateway": {"strict": True}})
     with opened(gateway, "echo", "agui.protobuf") as socket:
@@ -172,7 +172,7 @@ def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gat
     assert message["problem"]["source"]
 
 
-def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:
+def test_a_client_of_an_older_agui_is_refused(gateway: Gateway) -> None:
     with opened(gateway) as socket:
         send_json(socket, "run", input=run_input("hello", protocolVersion=...))
         assert receive(socket)["problem"]["pointer"] == "/protocolVersion"
@@ -191,7 +191,7 @@ def test_a_page_of_another_origin_is_kept_out(gateway: Gateway) -> None:
     assert refused.value.response.status_code == 403
 
 
-def test_a_page_gives_its_token_as_a_subprotocol(tmp_path: Path) -> None:
+def test_a_page_sends_its_token_as_a_subprotocol(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("ann:0123456789abcdef0123\nreader[read]:fedcba98765432100123\n")
     with Gateway(tmp_path / "gateway", "--token-file", str(tokens)) as gateway:
@@ -232,5 +232,5 @@ def test_a_gateway_that_stops_ends_the_run_first(tmp_path: Path) -> None:
                 socket.recv(LIMIT)
 
 
-def test_the_snapshot_says_that_there_is_a_socket(gateway: Gateway) -> None:
+def test_the_snapshot_announces_the_socket(gateway: Gateway) -> None:
     assert gateway.client.get("/agents/demo/capabilities").json()["transport"]["websocket"] is True
