@@ -1,7 +1,7 @@
-"""Tasks in the background, and how far the failure of one reaches: not beyond itself.
+"""Background tasks whose failure ends only themselves.
 
-In: a task group. Out: something that starts tasks in it, as the group itself does, and writes what goes wrong in one
-into the log. A group by itself would cancel every other task, and with it all agents and all runs, because of one.
+In: a task group. Out: an object that starts tasks in it, as the group itself does, and logs what a task raises. A plain
+group would cancel every other task, and with it all agents and all runs, because one task failed.
 """
 
 from __future__ import annotations
@@ -13,60 +13,61 @@ from typing import Any, Protocol, TypeVarTuple
 log = logging.getLogger(__name__)
 
 Ts = TypeVarTuple("Ts")
-Work = Callable[..., Coroutine[Any, Any, Any]]
+TaskFunction = Callable[..., Coroutine[Any, Any, Any]]
 
 
 class Tasks(Protocol):
-    """What those need who only begin tasks: every task group of anyio is one."""
+    """What code needs that only starts tasks. Every task group of anyio is one."""
 
     def start_soon(
         self, func: Callable[[*Ts], Coroutine[Any, Any, Any]], *args: *Ts, name: object = None
     ) -> object: ...
 
-    async def start(self, func: Work, *args: object, name: object = None) -> Any: ...
+    async def start(self, func: TaskFunction, *args: object, name: object = None) -> Any: ...
 
 
 class ContainedTasks:
-    """A task group whose tasks fail alone. Cancelling the group ends them all the same."""
+    """A task group whose tasks fail alone. Cancelling the group still ends them all."""
 
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
 
     def start_soon(self, func: Callable[[*Ts], Coroutine[Any, Any, Any]], *args: *Ts, name: object = None) -> None:
-        self._tasks.start_soon(_alone, func, args, name=name or _name(func))
+        self._tasks.start_soon(_run_contained, func, args, name=name or _name(func))
 
-    async def start(self, func: Work, *args: object, name: object = None) -> Any:
-        """What it raises before it has started is its caller's, as ever."""
-        return await self._tasks.start(_alone_once_started, func, args, name=name or _name(func))
+    async def start(self, func: TaskFunction, *args: object, name: object = None) -> Any:
+        """What the task raises before it reports that it has started is raised here."""
+        return await self._tasks.start(_run_contained_once_started, func, args, name=name or _name(func))
 
 
-async def _alone(func: Work, args: tuple[Any, ...]) -> None:
+async def _run_contained(func: TaskFunction, args: tuple[Any, ...]) -> None:
     try:
         await func(*args)
-    except Exception:  # whatever it is: others have nothing to do with it
-        log.exception("a task of the gateway's own failed: %s", _name(func))
+    except Exception:  # other tasks do not depend on it
+        log.exception("a background task of the gateway failed: %s", _name(func))
 
 
-async def _alone_once_started(func: Work, args: tuple[Any, ...], *, task_status: Any) -> None:
-    noticing = _Noticing(task_status)
+async def _run_contained_once_started(func: TaskFunction, args: tuple[Any, ...], *, task_status: Any) -> None:
+    status = _RecordedStatus(task_status)
     try:
-        await func(*args, task_status=noticing)
+        await func(*args, task_status=status)
     except Exception:
-        if not noticing.started_:
+        if not status.has_started:
             raise
-        log.exception("a task of the gateway's own failed: %s", _name(func))
+        log.exception("a background task of the gateway failed: %s", _name(func))
 
 
-class _Noticing:
-    """A task's status that remembers whether it was told."""
+class _RecordedStatus:
+    """A task status that remembers whether the task has reported its start."""
 
     def __init__(self, status: Any) -> None:
-        self._status, self.started_ = status, False
+        self._status = status
+        self.has_started = False
 
     def started(self, value: Any = None) -> None:
         self._status.started(value)
-        self.started_ = True
+        self.has_started = True
 
 
-def _name(func: Work) -> str:
+def _name(func: TaskFunction) -> str:
     return getattr(func, "__qualname__", None) or repr(func)

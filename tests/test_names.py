@@ -14,19 +14,25 @@ GERUNDS = frozenset(("framing", "logging", "ordering", "pricing", "routing", "st
 """Gerunds that are nouns of the field."""
 
 NAMES = frozenset(
-    "anew book books door doors foliage heed heeds house lane lanes leash letter letters omps pulse roster shelf shelves "
-    "told warden wish wished wishes word words".split()
+    (
+        *("anew", "book", "books", "door", "doors", "foliage", "heed", "heeds", "house", "lane", "lanes", "leash"),
+        *("letter", "letters", "omps", "pulse", "roster", "shelf", "shelves", "told", "warden", "wish", "wished"),
+        *("wishes", "word", "words"),
+    )
 )
 """Parts of identifiers: each is a metaphor, or a participle that stood for anything."""
 
 SENTENCES = re.compile(
-    r"\b(?:anew|heed(?:s|ed)?|lanes?|nobody|roster|shel(?:f|ves)|somebody|the house|told|warden|whoever|wish(?:es|ed)?)\b",
+    r"\b(?:anew|heed(?:s|ed)?|lanes?|nobody|roster|shel(?:f|ves)|somebody|the house|told|warden|whoever|wish(?:es|ed)?)"
+    r"\b",
     re.IGNORECASE,
 )
 """Words that hide who acts. The protocols name the actors: client, user, agent, operator, gateway."""
 
 GENERATED = Path("gateway/encode/protobuf/pb")
-MODULES = [path for path in files() if path.suffix == ".py" and path.parts[0] == "gateway" and GENERATED not in path.parents]
+MODULES = [
+    path for path in files() if path.suffix == ".py" and path.parts[0] == "gateway" and GENERATED not in path.parents
+]
 PROSE = [
     path
     for path in files()

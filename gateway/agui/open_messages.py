@@ -1,4 +1,4 @@
-"""The open text and reasoning message of the agent, or of one subagent: to these belong the events of an agent that name no message.
+"""The open text and reasoning message of the agent, or of one subagent. Events that name no message belong to them.
 
 In: what the agent does next. Out: the AG-UI events that close and open messages around it.
 """

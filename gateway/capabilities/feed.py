@@ -47,9 +47,9 @@ class SnapshotSource(Protocol):
     async def render(self, key: Key) -> RenderedSnapshot:
         """Raises `GatewayError` if there is no such snapshot any more."""
 
-    async def keep_fresh(self, agent: str, on_first: Callable[[], None]) -> None:
-        """Keeps those facts of a watched agent fresh that take time to read. Runs until cancelled. `on_first` is called
-        when all have been read for the first time."""
+    async def keep_fresh(self, agent: str, on_fresh: Callable[[], None]) -> None:
+        """Keeps those facts of a watched agent fresh that take time to read. Runs until cancelled. `on_fresh` is called
+        whenever all have been read."""
 
 
 class ChangeSignal:

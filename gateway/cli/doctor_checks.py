@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver, make_driver
-from gateway.drivers.probe import Availability, answers, find
+from gateway.drivers.probe import Availability, check_version_command, find
 from gateway.errors import ConfigError, GatewayError
 
 MARGIN = 10.0
@@ -151,13 +151,13 @@ async def start(definition: AgentDefinition, checks: Sequence[Check], tasks: Tas
 
 async def _started(definition: AgentDefinition, driver: Driver) -> str:
     began, place = time.monotonic(), find(definition, os.environ)
-    if not driver.probed:
+    if not driver.is_probed:
         await driver.probe()
         said = "it answered"
     elif place is None or not place.command.version:
         return "nothing has to be started before it is asked"
     else:  # a process for every turn: there is none to keep, but its program can be called
-        said = await answers(place)
+        said = await check_version_command(place)
     return f"{said} in {time.monotonic() - began:.1f} s"
 
 

@@ -1,12 +1,12 @@
-// The shell: the bar, the theme, the token, and which page is shown.
+// Entry point: draws the top bar, applies the theme, asks for a token, and routes to the pages.
 
-import { alive, refused, Unreachable } from "./lib/api.js";
+import { isGatewayUp, tokenRequired, Unreachable } from "./lib/api.js";
 import { fill, h, icon } from "./lib/dom.js";
 import { route } from "./lib/router.js";
 import { askForToken } from "./lib/token.js";
 
-const THEME = "agui-gateway-theme";
-const lazily = (path, name) => async (...given) => (await load(path))[name](...given);
+const THEME_KEY = "agui-gateway-theme";
+const lazily = (path, name) => async (...args) => (await loadModule(path))[name](...args);
 
 const PAGES = [
   ["/", lazily("./pages/agents.js", "agentsPage")],
@@ -18,39 +18,40 @@ const PAGES = [
 ];
 const LINKS = [["#/", "Agents", /^\/(agents.*)?$/], ["#/matrix", "Matrix", /^\/matrix/], ["#/compare", "Compare", /^\/compare/]];
 
-/** A module that could not be had may stay so until the page is loaded anew (`stale`). */
-function load(path) {
+/** A browser may remember a failed import until the page reloads. `stale` marks that case for the router. */
+function loadModule(path) {
   return import(path).catch(async (problem) => {
-    throw (await alive()) ? problem : Object.assign(new Unreachable(), { stale: true });
+    throw (await isGatewayUp()) ? problem : Object.assign(new Unreachable(), { stale: true });
   });
 }
 
-/** Made once: a picture that is there need not be had again from a gateway that is away. */
-const brand = h("a", { class: "brand", href: "#/", "aria-label": "agui-gateway" }, h("img", { src: "console/icon.svg", alt: "" }), h("span", {}, "agui-gateway"));
+/** Built once, so that the icon is not requested again while the gateway is down. */
+const brand = h("a", { class: "brand", href: "#/", "aria-label": "agui-gateway" }, h("img", { src: "console/icon.svg", alt: "" }),
+  h("span", {}, "agui-gateway"));
 
-function bar(path) {
-  const links = LINKS.map(([href, name, here]) => h("a", { href, "aria-current": here.test(path) ? "page" : undefined }, name));
+function drawBar(path) {
+  const links = LINKS.map(([href, name, pattern]) => h("a", { href, "aria-current": pattern.test(path) ? "page" : undefined }, name));
   fill(document.getElementById("bar"),
     brand, h("nav", { "aria-label": "Pages" }, links), h("span", { class: "grow" }), themeButton());
 }
 
 function themeButton() {
-  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const button = h("button", { class: "btn quiet only", on: { click: turn } });
-  const show = () => { fill(button, icon(dark() ? "sun" : "moon")); button.setAttribute("aria-label", dark() ? "Light colours" : "Dark colours"); };
-  function turn() {
-    document.documentElement.dataset.theme = dark() ? "light" : "dark";
-    localStorage.setItem(THEME, document.documentElement.dataset.theme);
-    show();
+  const isDark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = h("button", { class: "btn quiet only", on: { click: toggleTheme } });
+  const draw = () => { fill(button, icon(isDark() ? "sun" : "moon")); button.setAttribute("aria-label", isDark() ? "Light theme" : "Dark theme"); };
+  function toggleTheme() {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    localStorage.setItem(THEME_KEY, document.documentElement.dataset.theme);
+    draw();
   }
-  show();
+  draw();
   return button;
 }
 
-const chosen = localStorage.getItem(THEME);
-if (chosen) document.documentElement.dataset.theme = chosen;
-refused.follow((wanted) => wanted && askForToken());
+const savedTheme = localStorage.getItem(THEME_KEY);
+if (savedTheme) document.documentElement.dataset.theme = savedTheme;
+tokenRequired.subscribe((isRequired) => isRequired && askForToken());
 route(document.getElementById("page"), PAGES, (path) => {
-  refused.value = false; // whoever declined may be asked once more by another page
-  bar(path);
+  tokenRequired.value = false; // another page may ask again after the user closed the dialog
+  drawBar(path);
 });

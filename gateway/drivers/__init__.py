@@ -1,4 +1,11 @@
-"""Ways of reaching an agent: one file each, one line here."""
+"""Drivers: how agents are reached. All IO towards agents is in this package.
+
+In: an agent's definition. Out: a `Driver`, which opens `Session`s; a session starts `LiveTurn`s, whose events a run
+reads. `base` is the manual of this seam. One package for each kind of agent: `acp`, `cli`, `python`, `remote`;
+`fallback` joins several of them. Shared: `process` (owning a process), `probe` (is it installed, signed in),
+`prompt_builder`, `client_tools` (client tools as an MCP server), `mcp_client` (tools of a session's MCP servers),
+`address_policy` (which addresses may be connected to).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from gateway.drivers.base import Controls, Driver, LiveTurn, Opening, Session
 __all__ = ["DRIVERS", "Controls", "Driver", "LiveTurn", "Opening", "Session", "make_driver"]
 
 
-# Each is imported when an agent needs it: whoever only looks which agents are installed needs none of them.
+# Each driver is imported when an agent needs it: a command that only lists the installed agents needs none of them.
 
 
 def _acp(definition: AgentDefinition, tasks: Tasks) -> Driver:
@@ -27,7 +34,7 @@ def _cli(definition: AgentDefinition, tasks: Tasks) -> Driver:
 
 
 def _python(definition: AgentDefinition, tasks: Tasks) -> Driver:
-    from gateway.drivers.python.driver import PythonDriver
+    from gateway.drivers.python import PythonDriver
 
     return PythonDriver(definition, tasks)
 
@@ -47,6 +54,7 @@ DRIVERS: dict[str, Callable[[AgentDefinition, Tasks], Driver]] = {
 
 
 def make_driver(definition: AgentDefinition, tasks: Tasks) -> Driver:
+    """The agent's driver. Raises `ConfigError` where the definition cannot be used on this machine."""
     if definition.fallback:
         from gateway.drivers.fallback import FallbackDriver
 

@@ -1,46 +1,62 @@
-"""Which addresses may be connected to, and a transport that holds every request to it.
+"""Which addresses the gateway may connect to, and the one HTTP transport that holds every request to it.
 
-In: a definition's URL, whatever it names. Out: a connection to an address that was looked up and checked here. A name
-is resolved once for each request and the connection goes to the very address that was checked: a name that means
-another address a moment later (DNS rebinding) gains nothing. Proxies of the environment are not used, for they would
-look names up themselves.
+In: a URL from a definition or from a client. Out: a connection to an address that was resolved and checked here. A host
+name is resolved once for each request and the connection goes to the very address that was checked, so a name that
+means another address a moment later (DNS rebinding) gains nothing. Never: a proxy of the environment, which would
+resolve names itself; a redirect, which `pinned_client` does not follow, because it would take the token of the request
+along to a host that the redirect names.
+
+Everything that talks HTTP from here uses `httpx2`, because the MCP SDK's transports take a client of that library.
 """
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import anyio
-import httpx
+import httpx2
 
 LINK_LOCAL = tuple(map(ip_network, ("169.254.0.0/16", "fe80::/10")))
 METADATA = tuple(map(ip_network, ("fd00:ec2::254/128", "100.100.100.200/32", "192.0.0.192/32")))
-"""Where clouds tell a machine its own secrets, beside 169.254.169.254."""
+"""Metadata services of clouds, which give a machine its own secrets, beside 169.254.169.254."""
 NAT64 = ip_network("64:ff9b::/96")
 
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=3.0)
-"""A run has its connection at once: how many there may be is bounded elsewhere. One that is kept is given up before
-the other side does that, at five seconds or later: to find out only by a request is to lose the request."""
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=3.0)
+"""No bound on connections: a run never waits for one, and the number of runs is bounded elsewhere. An idle connection
+is closed before the other side closes it, at five seconds or later: a request on a closed connection is lost."""
 
 Address = IPv4Address | IPv6Address
 
+for library in ("httpx2", "httpcore2"):  # they log URLs, which may hold secrets
+    logging.getLogger(library).setLevel(logging.CRITICAL)
 
-def refusal(text: str, *, private: bool) -> str | None:
-    """Why this address must not be connected to; None: it may. `private`: the operator's own file names it."""
-    for address in meant(ip_address(text.partition("%")[0])):
+
+class AddressRefused(httpx2.TransportError):
+    """The policy forbids this address; the text has the reason."""
+
+
+class HostNotFound(httpx2.ConnectError):
+    """The host name cannot be resolved."""
+
+
+def refusal_reason(text: str, *, private: bool) -> str | None:
+    """Why the gateway must not connect to this address; None: it may. `private`: private addresses are allowed, because
+    the operator's own file names the URL or the operator allows them."""
+    for address in _embedded_addresses(ip_address(text.partition("%")[0])):
         if any(address in network for network in (*LINK_LOCAL, *METADATA) if network.version == address.version):
             return "it is a link-local or metadata address, which no agent has"
         if not private and (not address.is_global or address.is_multicast):
-            return "it is a private address (allow_private_addresses lets registered agents have one)"
+            return "it is a private address (allow_private_addresses permits them for registered agents)"
     return None
 
 
-def meant(address: Address) -> Iterable[Address]:
-    """The address, and the IPv4 one inside it where it is a form of one."""
+def _embedded_addresses(address: Address) -> Iterable[Address]:
+    """The address, and the IPv4 address inside it where it is another form of one."""
     yield address
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
@@ -52,62 +68,65 @@ def meant(address: Address) -> Iterable[Address]:
             yield inner
 
 
-class Refused(Exception):
-    """By the policy; the text says why."""
+def pinned_client(
+    *,
+    private: bool,
+    timeout: httpx2.Timeout,
+    headers: Mapping[str, str] | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> httpx2.AsyncClient:
+    """A client that connects only to addresses the policy allows. `transport`: one that wraps a `PinnedTransport`."""
+    return httpx2.AsyncClient(
+        transport=transport or PinnedTransport(private=private),
+        timeout=timeout,
+        headers=dict(headers or {}),
+        trust_env=False,
+        follow_redirects=False,
+    )
 
 
-async def allowed(host: str, *, private: bool) -> list[str]:
-    """The host's addresses, if every one of them may be connected to. Raises `Refused`, or `OSError` where nobody
-    knows the name."""
-    addresses = [host] if _is_address(host) else await _looked_up(host)
-    for address in addresses:
-        if (why := refusal(address, private=private)) is not None:
-            raise Refused(f"{host} ({address}) is not connected to: {why}")
-    return addresses
+class PinnedTransport(httpx2.AsyncHTTPTransport):
+    """Connects only to addresses that `refusal_reason` lets pass. Raises `AddressRefused` and `HostNotFound`."""
+
+    def __init__(self, *, private: bool) -> None:
+        super().__init__(verify=_ssl_context(), trust_env=False, limits=LIMITS)
+        self._private = private
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        *others, last = await self._resolve(request)
+        for address in others:
+            try:
+                return await super().handle_async_request(_pin(request, address))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                continue  # nothing was sent; another address of the host may have a listener
+        return await super().handle_async_request(_pin(request, last))
+
+    async def _resolve(self, request: httpx2.Request) -> list[str]:
+        """The host's addresses, if the policy allows every one of them."""
+        host = request.url.host
+        try:
+            addresses = [host] if _is_address(host) else await _resolve_name(host)
+        except OSError as exc:
+            raise HostNotFound(f"{host} cannot be resolved: {exc.strerror or exc}", request=request) from exc
+        for address in addresses:
+            if (reason := refusal_reason(address, private=self._private)) is not None:
+                raise AddressRefused(f"{host} ({address}) is not connected to: {reason}", request=request)
+        return addresses
 
 
-async def _looked_up(host: str) -> list[str]:
-    found = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+async def _resolve_name(host: str) -> list[str]:
+    entries = await anyio.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @cache
-def certificates() -> ssl.SSLContext:
-    """Whom to believe. One for all: to read them takes 50 ms, and a mounted gateway may have a hundred agents."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
-class NotConnected(httpx.TransportError):
-    """By the policy."""
-
-
-class PinnedTransport(httpx.AsyncHTTPTransport):
-    """Connects to nothing but what `refusal` lets pass."""
-
-    def __init__(self, *, private: bool) -> None:
-        super().__init__(verify=certificates(), trust_env=False, limits=LIMITS)
-        self._private = private
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        *others, last = await self._addresses(request)
-        for address in others:
-            try:
-                return await super().handle_async_request(_pinned(request, address))
-            except (httpx.ConnectError, httpx.ConnectTimeout):
-                continue  # nothing was sent: a name may have an address that nobody listens at
-        return await super().handle_async_request(_pinned(request, last))
-
-    async def _addresses(self, request: httpx.Request) -> list[str]:
-        try:
-            return await allowed(request.url.host, private=self._private)
-        except Refused as exc:
-            raise NotConnected(str(exc), request=request) from exc
-        except OSError as exc:
-            raise httpx.ConnectError(f"{request.url.host} cannot be looked up: {exc}", request=request) from exc
+def _ssl_context() -> ssl.SSLContext:
+    """One for all transports: reading the certificates takes 50 ms, and a mounted gateway may have a hundred agents."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _is_address(host: str) -> bool:
-    """Then there is nothing to look up, which would take a thread."""
+    """Then there is nothing to resolve, which would take a thread."""
     try:
         ip_address(host)
     except ValueError:
@@ -115,9 +134,9 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _pinned(request: httpx.Request, address: str) -> httpx.Request:
-    """The name stays in the Host header and in the check of the certificate."""
-    return httpx.Request(
+def _pin(request: httpx2.Request, address: str) -> httpx2.Request:
+    """The same request to this address. The host name stays in the Host header and in the check of the certificate."""
+    return httpx2.Request(
         request.method,
         request.url.copy_with(host=address),
         headers=request.headers,

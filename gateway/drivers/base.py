@@ -1,7 +1,13 @@
-"""The seam between runs and agents. One small protocol; everything an agent does comes as batches of events.
+"""The seam between runs and agents: `Driver`, `Session`, `LiveTurn`, `Controls`.
 
-A **turn** is the agent's own unit of work, from prompt to end. An AG-UI **run** is what a client sees of it: a turn
-that asks a question outlives its run, parked, and goes on in the run that answers.
+A **driver** stands for one agent, however it is reached. It opens **sessions**: one per thread. A session starts
+**turns**: a turn is the agent's own unit of work, from prompt to end, and everything the agent does in it comes as
+batches of `gateway.events`. An AG-UI **run** is what a client sees of a turn. A turn that requests an interrupt
+outlives its run: it is parked, and goes on in the run that resumes it.
+
+A new kind of agent is a new package here with these four classes, and a line in `drivers.DRIVERS`. An ability that an
+agent may lack is an object or None (`Session.controls`, `Driver.remote_proxy`), so an ability and the capability that
+announces it cannot disagree. What fails because of the agent is an `AgentFault`; no other exception leaves a driver.
 """
 
 from __future__ import annotations
@@ -18,50 +24,53 @@ from gateway.turn import Answer, Options, Turn
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a thread's session is opened with."""
+    """The parameters of a thread's session."""
 
     thread_id: str
     cwd: Path = Path()
     additional_directories: tuple[Path, ...] = ()
     mcp_servers: tuple[Mapping[str, Any], ...] = ()
     session_id: str | None = None
-    """The agent's own id of the session to come back to."""
+    """The agent's own id of the session to resume."""
     fork: bool = False
-    """Come back to a copy of it."""
+    """Resume a copy of that session, and leave the session itself as it is."""
     known: frozenset[str] = frozenset()
-    """Messages, and tool calls, that that session has seen."""
+    """Ids of the messages and tool calls that the resumed session has seen."""
     options: Options = field(default_factory=Options)
-    """The wishes of the run that it is opened for."""
+    """The options of the run that the session is opened for."""
     tools: tuple[Mapping[str, Any], ...] = ()
-    """The client's own that this run offers, as AG-UI writes them."""
+    """The client tools that the run offers, as AG-UI writes them."""
 
 
 class LiveTurn(Protocol):
-    """One turn under way. Calls come from one task at a time, but for `steer` and `cancel`."""
+    """One turn under way. All calls come from one task at a time, except `steer` and `cancel`, which may come from
+    another."""
 
     async def next(self) -> list[Event]:
-        """What has come since the last call, at least one event; an empty list when the turn is over.
-        Raises `AgentFault` when the agent failed. Bounded inside: an agent that is not read is made to wait."""
+        """The events since the last call, at least one; an empty list when the turn is over. Raises `AgentFault` when
+        the agent failed. The queue behind it is bounded: an agent whose turn is not read has to wait."""
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        """The answers to all that was asked (`Asked`), and what the client's own tools gave back (`ClientToolsCalled`):
-        under the call's id, with AG-UI's `tool` message as the payload; `cancelled` where there is none."""
+        """The answers to the turn's pending interrupts (`InterruptRequested`), by interrupt id, and the results of its
+        pending client tool calls (`ClientToolsCalled`), by tool call id. The payload of a result is AG-UI's `tool`
+        message; a call without a result has the status `cancelled`."""
 
     async def steer(self, message_id: str, text: str) -> bool:
-        """One more message of the user's while the turn is under way: for the agent's next step, after the tools that
-        run now. `UserMessageAccepted` comes by `next` when the agent has taken it up; a turn that ends without it has
-        not, and will not. False: the agent has no way for it, or this turn is past it; then nothing was said. Only
-        where the handshake layer has `custom.gateway.steering`."""
+        """Give the agent another user message during the turn. The agent reads it at its next step, after the tool
+        calls that run now. `UserMessageAccepted` comes by `next` when the agent has read it; a turn that ends without
+        this event has not read the message, and will not. False: the agent cannot take it, or the turn is too far
+        gone; then nothing was sent. Only where the handshake layer has `custom.gateway.steering`."""
 
     async def cancel(self) -> None:
-        """Ask the agent to stop; what it still says comes by `next`, then the end."""
+        """Ask the agent to stop. Its remaining events come by `next`, then the end."""
 
     async def aclose(self) -> None:
-        """Stop at once, bounded, and let go of everything. May be called twice."""
+        """Stop at once, in bounded time, and release everything. May be called twice."""
 
 
 class Controls(Protocol):
-    """What can be set on a session, and done with it, between turns. `NotCapable` for what the agent does not offer."""
+    """The settings of a session and the operations on it, for use between turns. What the agent does not offer raises
+    `NotCapable`."""
 
     async def set_mode(self, mode: str) -> None: ...
 
@@ -70,13 +79,13 @@ class Controls(Protocol):
     async def set_config(self, option: str, value: str | bool) -> None: ...
 
     async def fork(self) -> str:
-        """A copy of the conversation so far: its id."""
+        """Copy the conversation so far. The copy's session id."""
 
     async def delete(self) -> None:
-        """At the agent, for good."""
+        """Delete the session at the agent. It cannot be resumed any more."""
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Any further method of the agent's own protocol."""
+        """Call another method of the agent's own protocol. Its result."""
 
 
 class Session(Protocol):
@@ -84,66 +93,73 @@ class Session(Protocol):
 
     @property
     def id(self) -> str | None:
-        """The agent's own id of it, to come back to; None: there is no coming back."""
+        """The agent's own id of the session, by which it is resumed. None: it cannot be resumed."""
 
     @property
-    def kept(self) -> bool:
-        """Worth keeping between turns."""
+    def reusable(self) -> bool:
+        """Worth keeping open between turns."""
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """It can take another turn."""
 
     @property
     def session_layer(self) -> Layer:
-        """The session layer: what this session has and is set to, now."""
+        """The session's layer of the capabilities: what it offers and is set to now."""
 
     @property
     def controls(self) -> Controls | None:
-        """None: there is nothing to set."""
+        """None: nothing can be set."""
 
-    async def start(self, turn: Turn) -> LiveTurn: ...
+    async def start(self, turn: Turn) -> LiveTurn:
+        """Prompt the agent. Raises `AgentFault`, or `BadInput` when the input holds nothing new for the agent."""
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Free the session at the agent. A session with an `id` can be resumed later."""
 
 
 class RemoteProxy(Protocol):
-    """Another gateway, as one of its agents is asked about there."""
+    """The gateway that serves a mounted agent, for what this gateway has to fetch from there."""
 
-    async def asked(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
-        """What it answers below the agent's own address: status, content type, body. `path`: its steps, as they are
-        meant; none leads out of there. Raises `AgentFault`."""
+    async def fetch(self, path: Sequence[str], query: str, method: str) -> tuple[int, str, bytes]:
+        """Request a resource below the agent's own URL: (status, content type, body). `path` holds unescaped segments;
+        none of them, `..` included, can lead out of the agent's URL. Raises `AgentFault`."""
 
 
 class Driver(Protocol):
     """One agent, however it is reached."""
 
     question_window: float
-    """Seconds in which the questions of parallel calls follow each other; 0: all come as one `Asked`."""
-    local: bool
-    """It works in this machine's folders, so they are held against the workspace; else they are the far side's."""
+    """Seconds in which the interrupts of parallel tool calls follow each other: a run waits so long for further ones
+    before it ends. 0: the agent requests all of them in one `InterruptRequested`."""
+    is_local: bool
+    """The agent works in directories of this machine, so they are checked against the workspace. False: directories
+    belong to the remote side, which checks them."""
 
     @property
     def remote_proxy(self) -> RemoteProxy | None:
-        """Who knows more of this agent than can be told here; None: nobody."""
+        """The gateway that this agent is mounted from; None for every other agent."""
 
     async def handshake_layer(self) -> Mapping[str, Any]:
-        """The handshake layer: what the agent itself says now, as AG-UI's object. Must be quick: it is asked for every
-        snapshot."""
+        """The agent's own statement of its capabilities, as AG-UI's object. It is read for every snapshot, so it must
+        be quick: it returns what is known now and waits for nothing."""
 
     @property
-    def probed(self) -> bool:
-        """The agent has said what it can do."""
+    def is_probed(self) -> bool:
+        """The agent has stated its capabilities."""
 
     async def probe(self) -> None:
-        """Makes it say so. Raises `AgentFault` when it cannot be started."""
+        """Make the agent state its capabilities, where it has not yet. Raises `AgentFault` when it cannot be
+        started."""
 
-    async def availability(self) -> Availability: ...
+    async def availability(self) -> Availability:
+        """Whether the agent can run: installed, signed in, reachable."""
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        """What the agent lists now, each with its `id` at least; None: it has no way to tell."""
+        """The models that the agent lists now, each with at least its `id`. None: it cannot list any."""
 
     async def open(self, opening: Opening) -> Session:
-        """Raises `AgentFault` when the agent cannot be started or will not."""
+        """Open a session. Raises `AgentFault` when the agent cannot be started or refuses."""
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """End every process and connection of the agent."""

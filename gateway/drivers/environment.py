@@ -1,7 +1,8 @@
-"""What an agent sees of the gateway's environment.
+"""The environment of an agent's process.
 
-In: names from the agent's file, values it sets itself, the gateway's own environment. Out: the agent's, and which of
-its values are secrets. Pure: nothing here reads `os.environ`. Never: a setting of the gateway's, whoever asks for it.
+In: variable names from the agent's file, values that the file sets, the gateway's own environment. Out: the agent's
+environment, and which of its values are secrets. Pure: nothing here reads `os.environ`. Never: a setting of the
+gateway, even if the agent's file lists it.
 """
 
 from __future__ import annotations
@@ -9,42 +10,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-OWN = "AGUI_GATEWAY_"
+GATEWAY_PREFIX = "AGUI_GATEWAY_"
 """The gateway's settings, tokens among them."""
 
-BASE = (
-    # who and where
+BASE_NAMES = (
+    # user and directories
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "XDG_*"),
     # language and time
     *("LANG", "LC_*", "TZ"),
-    # the way out of a company's network; curl and Go read the small names, most others both
+    # proxies of a company network; curl and Go read the lower-case names, most other programs both
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
     *("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""Passed to every agent. A trailing `*` stands for any rest of the name."""
+"""Passed to every agent. A trailing `*` matches any rest of the name."""
 
-SHORTEST_SECRET = 6
-"""A shorter value is a number or a word that stands in many lines; to mask it would hide the lines, not a secret."""
+MIN_SECRET_CHARS = 6
+"""A shorter value is a number or a common word; masking it would hide ordinary text, not a secret."""
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
-def trimmed(inherit: Sequence[str], extra: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+def agent_environment(inherit: Sequence[str], extra: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The base list and `inherit` out of `environ`, then `extra` over it."""
-    passed = select_variables((*BASE, *inherit), environ)
-    return {name: value for name, value in {**passed, **extra}.items() if not name.startswith(OWN)}
+    inherited = select_variables((*BASE_NAMES, *inherit), environ)
+    return {name: value for name, value in {**inherited, **extra}.items() if not name.startswith(GATEWAY_PREFIX)}
 
 
-def select_variables(wanted: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """These variables; a trailing `*` stands for any rest of the name."""
-    names = {name for name in wanted if not name.endswith("*")}
-    prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
+def select_variables(patterns: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """These variables; a trailing `*` matches any rest of the name."""
+    names = {pattern for pattern in patterns if not pattern.endswith("*")}
+    prefixes = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("*"))
     return {name: value for name, value in environ.items() if name in names or name.startswith(prefixes)}
 
 
-def secrets(environ: Mapping[str, str]) -> list[str]:
-    """The values to mask where an agent's words are shown, the longest first: one may begin with another."""
-    select_variables = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
-    return sorted(
-        (value for value in select_variables if len(value) >= SHORTEST_SECRET), key=lambda value: (-len(value), value)
-    )
+def secret_values(environ: Mapping[str, str]) -> list[str]:
+    """The values to mask where an agent's output is shown, the longest first: one may begin with another."""
+    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
+    return sorted((value for value in values if len(value) >= MIN_SECRET_CHARS), key=lambda value: (-len(value), value))

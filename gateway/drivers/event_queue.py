@@ -1,7 +1,8 @@
-"""Where an in-process agent's events wait to be taken, as batches.
+"""The bounded queue between an agent and the run that reads its events, in batches.
 
-The agent's side never waits for the reader while there is room, so everything it says before it next pauses is one
-batch; the reader's side never sees an event later than the agent's next pause. Bounded: a full inbox makes it wait.
+In: events of one producer. Out: lists of them. The producer does not wait while there is room, so everything it sends
+before its next pause is one batch; the reader gets an event no later than the producer's next pause. A full queue makes
+the producer wait.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ from gateway.events import (
 )
 
 BATCH_EVENTS = 512
-"""Past this the agent gives way to the reader: large enough that the hand-over costs nothing per event."""
+"""After so many events the producer waits for the reader: so many that the change of tasks costs nothing per event."""
 BATCH_SECONDS = 0.005
-"""…or past this, so that an agent that computes without a pause is still seen to stream."""
-LARGE = 16 * 1024
-"""…or past an event with more text than this, so that a batch of long ones is not hundreds of megabytes."""
+"""…or after this time, so that an agent that computes without a pause still streams."""
+MAX_SHORT_CHARS = 16 * 1024
+"""…or after an event with more text than this, so that a batch of long ones is not hundreds of megabytes."""
 
-SMALL = frozenset(
+ALWAYS_SHORT = frozenset(
     (TextMessageEnd, ReasoningMessageEnd, ToolCallStart, ToolCallEnd, StepStarted, StepFinished, TokenUsage)
 )
-"""Events that are never long."""
+"""Event types that hold no long text."""
 
 
 def is_long(event: Event) -> bool:
-    """Open data is taken for long without looking: it is rare."""
-    text: object = "" if type(event) in SMALL else None
+    """Open data (a snapshot, a custom value) counts as long without a look at it: such events are rare."""
+    text: object = "" if type(event) in ALWAYS_SHORT else None
     if type(event) is AguiEvent:
         text = event.event.get("delta") if type(event.event) is dict else getattr(event.event, "delta", None)
     elif isinstance(event, TextMessageContent | ReasoningMessageContent):
         text = event.text
     elif type(event) is ToolCallArgs:
         text = event.delta
-    return type(text) is not str or len(text) > LARGE
+    return type(text) is not str or len(text) > MAX_SHORT_CHARS
 
 
 class EventQueue:
@@ -62,7 +63,7 @@ class EventQueue:
         self._full_at = 0.0
 
     def put(self, event: Event) -> bool:
-        """True when the producer should call `room` before it goes on. Closed, it takes nothing any more."""
+        """Add an event. True: the producer must await `wait_until_empty` before the next. A closed queue drops it."""
         if self._closed:
             return True
         events = self._events
@@ -73,27 +74,29 @@ class EventQueue:
         if type(event) is not TextMessageContent:
             if is_long(event):
                 return True
-        elif type(event.text) is str and len(event.text) > LARGE:  # nearly every event: not worth a call
+        elif (
+            type(event.text) is str and len(event.text) > MAX_SHORT_CHARS
+        ):  # nearly every event: a call would cost too much
             return True
-        # The clock is read once in sixteen events: it costs as much as all the rest here.
+        # The clock is read once in sixteen events: one reading costs as much as the rest of this method.
         return len(events) >= BATCH_EVENTS or (len(events) & 15 == 0 and monotonic() > self._full_at)
 
     def extend(self, events: list[Event]) -> None:
-        """Many at once, for a producer that looks after the bound itself."""
+        """Add many events, for a producer that keeps the bound itself."""
         if events:
             self._wake_reader()
             self._events.extend(events)
 
-    async def room(self) -> None:
-        """Until the reader has taken what there is."""
+    async def wait_until_empty(self) -> None:
+        """Until the reader has taken all events."""
         if self._closed:
-            await asyncio.sleep(0)  # a producer that goes on without a pause must not hold up everybody else
+            await asyncio.sleep(0)  # a producer that does not pause must still let other tasks run
         while self._events and not self._closed:
             self._writer = asyncio.get_running_loop().create_future()
             await self._writer
 
     async def take(self) -> list[Event]:
-        """At least one event, or [] once the producer has closed; raises what the producer failed with."""
+        """At least one event; [] once the queue is closed and empty, or the error that it was closed with is raised."""
         while not self._events and not self._closed:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
@@ -105,9 +108,10 @@ class EventQueue:
         return events
 
     def close(self, error: BaseException | None = None) -> None:
-        """No more will come. What is there is still taken, then the error is raised."""
+        """No further events. The reader still takes those that are there, then gets the error."""
         if not self._closed:
-            self._closed, self._error = True, error
+            self._closed = True
+            self._error = error
             self._wake_reader()
             self._wake_writer()
 
@@ -115,7 +119,7 @@ class EventQueue:
         return len(self._events)
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self._closed
 
     def _wake_reader(self) -> None:
@@ -128,30 +132,32 @@ class EventQueue:
 
 
 class ThreadProducer:
-    """The producer's side of an inbox for a producer in a thread."""
+    """The producer's side of a queue, for a producer in a thread of its own."""
 
     def __init__(self, queue: EventQueue) -> None:
         self._queue = queue
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Event] = deque()
-        self._called = self._full = False
+        self._is_scheduled = False
+        self._is_full = False
 
     def put(self, event: Event) -> None:
-        """From the thread. Returns when there is room for more."""
+        """Called in the thread. Returns when there is room for another event."""
         self._waiting.append(event)
-        if not self._called:
-            self._called = True
-            self._loop.call_soon_threadsafe(self.carry)
-        if self._full or len(self._waiting) >= BATCH_EVENTS or is_long(event):
-            asyncio.run_coroutine_threadsafe(self._room(), self._loop).result()
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon_threadsafe(self.transfer)
+        if self._is_full or len(self._waiting) >= BATCH_EVENTS or is_long(event):
+            asyncio.run_coroutine_threadsafe(self._wait_for_room(), self._loop).result()
 
-    def carry(self) -> None:
-        """On the loop. The flag falls before the queue is looked at: an event put meanwhile calls again."""
-        self._called = False
+    def transfer(self) -> None:
+        """Called on the event loop. The flag is cleared before the events are read: an event put meanwhile sets it
+        again."""
+        self._is_scheduled = False
         while self._waiting:
-            self._full |= self._queue.put(self._waiting.popleft())
+            self._is_full |= self._queue.put(self._waiting.popleft())
 
-    async def _room(self) -> None:
-        self.carry()
-        await self._queue.room()
-        self._full = False
+    async def _wait_for_room(self) -> None:
+        self.transfer()
+        await self._queue.wait_until_empty()
+        self._is_full = False

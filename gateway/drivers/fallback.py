@@ -1,7 +1,7 @@
-"""An agent with several ways in: the first that works is used, and the snapshot says which.
+"""An agent with several transports (`[[fallback]]`): the first that works is used, and the snapshot names it.
 
-A way that cannot be had (its program does not start, does not understand its flags, never becomes ready) is passed
-over for some minutes. An agent that wants a sign-in works: that is not passed over.
+A transport that does not work (its program does not start, does not understand its flags, never becomes ready) is
+skipped for some minutes. An agent that requires a sign-in works: it is not skipped.
 """
 
 from __future__ import annotations
@@ -20,100 +20,102 @@ from gateway.errors import AgentFault
 
 log = logging.getLogger(__name__)
 
-PASSED_OVER = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_PROTOCOL_ERROR", "AGENT_NOT_FOUND"))
-"""Of an agent that could not be started; anything else is an answer."""
+START_FAILURES = frozenset(("AGENT_DIED", "AGENT_STALLED", "AGENT_PROTOCOL_ERROR", "AGENT_NOT_FOUND"))
+"""Error codes of an agent that could not be started; with any other the agent itself has answered."""
 
-LONG_AGO = 300.0
-"""Seconds after which a way that was passed over is tried again."""
+SKIP_SECONDS = 300.0
+"""After this a skipped transport is tried again: a slow start on a busy machine must not rule it out for good."""
 
-Make = Callable[[AgentDefinition, Tasks], Driver]
+DriverFactory = Callable[[AgentDefinition, Tasks], Driver]
 
 
-def through(definition: AgentDefinition, fallback: Fallback) -> AgentDefinition:
-    """The agent as it is through this fallback, and through no other."""
-    changed = {
+def apply_fallback(definition: AgentDefinition, fallback: Fallback) -> AgentDefinition:
+    """The agent as it is through this transport alone."""
+    changes = {
         "driver": fallback.driver,
         "command": fallback.command,
         "acp": fallback.acp,
         "cli": fallback.cli,
         "fallback": (),
         "options": definition.options if fallback.options is None else fallback.options,
-        "capabilities": _over(definition.capabilities, fallback.capabilities),
+        "capabilities": _merge(definition.capabilities, fallback.capabilities),
     }
-    return definition.model_copy(update=changed)
+    return definition.model_copy(update=changes)
 
 
 class FallbackDriver:
-    def __init__(self, definition: AgentDefinition, tasks: Tasks, makers: Mapping[str, Make]) -> None:
+    is_local = True
+    remote_proxy = None
+
+    def __init__(self, definition: AgentDefinition, tasks: Tasks, factories: Mapping[str, DriverFactory]) -> None:
         first = definition.model_copy(update={"fallback": ()})
         self._names = [definition.cli.dialect if definition.cli else definition.driver]
         self._names += [fallback.name for fallback in definition.fallback]
-        told = [first, *(through(definition, fallback) for fallback in definition.fallback)]
         self._layers: list[Mapping[str, Any]] = [{}, *(fallback.capabilities for fallback in definition.fallback)]
-        self._drivers = [makers[each.driver](each, tasks) for each in told]
-        self._passed_over: dict[int, float] = {}
-        """Way → when."""
-        self.local, self.remote_proxy = True, None
+        definitions = [first, *(apply_fallback(definition, fallback) for fallback in definition.fallback)]
+        self._drivers = [factories[each.driver](each, tasks) for each in definitions]
+        self._failed_at: dict[int, float] = {}
+        """Index of a skipped driver → when it failed."""
         self.question_window = max(driver.question_window for driver in self._drivers)
 
     @property
-    def _at(self) -> int:
-        """The first that was not passed over, or long ago: a slow start on a busy machine is no reason for ever."""
-        old = time.monotonic() - LONG_AGO
-        fresh = (at for at in range(len(self._drivers)) if self._passed_over.get(at, old) <= old)
-        return next(fresh, len(self._drivers) - 1)
+    def _index(self) -> int:
+        """The first driver that is not skipped; the last, if all are."""
+        limit = time.monotonic() - SKIP_SECONDS
+        usable = (index for index in range(len(self._drivers)) if self._failed_at.get(index, limit) <= limit)
+        return next(usable, len(self._drivers) - 1)
 
     @property
-    def _now(self) -> Driver:
-        return self._drivers[self._at]
+    def _current(self) -> Driver:
+        return self._drivers[self._index]
 
     async def handshake_layer(self) -> Mapping[str, Any]:
-        """What differs through the way that is used, under what the agent itself says."""
-        told = _over(self._layers[self._at], await self._now.handshake_layer())
-        return _over(told, {"custom": {"gateway": {"way": self._names[self._at]}}})
+        """The capabilities that the transport's section states, then the agent's own, then the transport's name."""
+        tree = _merge(self._layers[self._index], await self._current.handshake_layer())
+        return _merge(tree, {"custom": {"gateway": {"transport": self._names[self._index]}}})
 
     @property
-    def probed(self) -> bool:
-        return self._now.probed
+    def is_probed(self) -> bool:
+        return self._current.is_probed
 
     async def probe(self) -> None:
-        await self._first_that_works(lambda driver: driver.probe())
+        await self._use_first_working(lambda driver: driver.probe())
 
     async def availability(self) -> Availability:
-        """Of the one that is nearest to being ready; of several, the first."""
-        found = [await driver.availability() for driver in self._drivers[self._at :]]
-        return min(found, key=lambda each: BEST_FIRST.index(each.status))
+        """Of the transport that is nearest to being ready; among equals, the first."""
+        results = [await driver.availability() for driver in self._drivers[self._index :]]
+        return min(results, key=lambda each: BEST_FIRST.index(each.status))
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        return await self._now.models()
+        return await self._current.models()
 
     async def open(self, opening: Opening) -> Session:
-        session: Session = await self._first_that_works(lambda driver: driver.open(opening))
+        session: Session = await self._use_first_working(lambda driver: driver.open(opening))
         return session
 
-    async def _first_that_works(self, use: Callable[[Driver], Any]) -> Any:
-        for at in range(self._at, len(self._drivers)):
+    async def _use_first_working(self, use: Callable[[Driver], Any]) -> Any:
+        for index in range(self._index, len(self._drivers)):
             try:
-                found = await use(self._drivers[at])
+                result = await use(self._drivers[index])
             except AgentFault as exc:
-                if exc.code not in PASSED_OVER or at + 1 >= len(self._drivers):
+                if exc.code not in START_FAILURES or index + 1 >= len(self._drivers):
                     raise
-                log.warning("%s cannot be had (%s): %s is tried", self._names[at], exc.detail, self._names[at + 1])
-                self._passed_over[at] = time.monotonic()
+                log.warning("%s does not work (%s): trying %s", self._names[index], exc.detail, self._names[index + 1])
+                self._failed_at[index] = time.monotonic()
             else:
-                self._passed_over.pop(at, None)
-                return found
-        raise AssertionError("the last way returns or raises")
+                self._failed_at.pop(index, None)
+                return result
+        raise AssertionError("the last driver returns or raises")
 
     async def aclose(self) -> None:
         for driver in self._drivers:
             await driver.aclose()
 
 
-def _over(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Key by key."""
-    tree = dict(under)
-    for key, value in over.items():
-        held = tree.get(key)
-        tree[key] = _over(held, value) if isinstance(held, Mapping) and isinstance(value, Mapping) else value
+def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Key by key; where both have a value that is no object, the upper one's."""
+    tree = dict(lower)
+    for key, value in upper.items():
+        current = tree.get(key)
+        tree[key] = _merge(current, value) if isinstance(current, Mapping) and isinstance(value, Mapping) else value
     return tree

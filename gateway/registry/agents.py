@@ -1,131 +1,232 @@
-"""The agents there are: each definition with its driver, or the reason why it has none. They change while they run.
+"""The running agents: each definition with its driver, or the reason why it has none. Agents change while others run.
 
-An agent that is replaced or removed is not torn: whoever uses it goes on with it to the end, everybody else has the new
-one from now on, and its driver is closed when the last has left.
+In: definitions to add, replace or remove. Out: `Agent` objects by id. A replaced or removed agent is not cut off: runs
+that use it go on with it to their end, new requests get the new one, and its driver is closed when the last user has
+left.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
+import orjson
+from anyio import to_thread
 
 from gateway.background import Tasks
+from gateway.capability_paths import flatten
+from gateway.catalog.capability_table import capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.drivers import Driver, make_driver
-from gateway.drivers.probe import Availability
+from gateway.drivers.probe import Availability, find
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
+from gateway.events import Layer
 from gateway.registry.probes import Probes
 
 log = logging.getLogger(__name__)
 
-GONE = "it was replaced or removed meanwhile; ask again"
+REPLACED = "it was replaced or removed meanwhile; send the request again"
 
-WORDS = ("identity", "verified", "sources")
-"""Of a definition: what people are told, and no driver works by."""
+DESCRIPTIVE_FIELDS = ("identity", "verified", "sources")
+"""Fields of a definition that are shown to people and that no driver depends on."""
 
-LetGo = Callable[[Driver], Awaitable[None]]
-Touch = Callable[[str], None]
+CloseSessions = Callable[[Driver], Awaitable[None]]
+OnChange = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is wrong with the newest word on an agent; the last good one is kept."""
+    """What is wrong with the newest definition of an agent. The last good definition stays in use."""
 
     error: str
     since: float
     """Seconds since the epoch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """What an agent announces of itself, flattened."""
+
+    layer: Layer
+    fingerprint: bytes | str
+    """Changes whenever the announcement changes."""
+
+
 @dataclass(slots=True)
 class Agent:
     definition: AgentDefinition
     driver: Driver | None
-    broken: str | None = None
+    broken_reason: str | None = None
     """Why there is no driver."""
-    seen: Availability | None = None
-    """What the last look found; None: nobody has looked yet."""
-    trouble: Failure | None = None
-    """Its file is newer than this, and cannot be read."""
-    lost: str | None = None
-    """Why the gateway that has it cannot be reached."""
+    availability: Availability | None = None
+    """What the last probe found; None: the agent was not probed yet."""
+    failure: Failure | None = None
+    """The agent's file is newer than this definition, and invalid."""
+    unreachable_reason: str | None = None
+    """Why the gateway that has this agent cannot be reached."""
     models: ModelRegistry = field(init=False, repr=False, compare=False)
-    _looks: int = field(default=0, init=False, repr=False, compare=False)
-    _seen_by: int = field(default=0, init=False, repr=False, compare=False)
+    _probes_begun: int = field(default=0, init=False, repr=False, compare=False)
+    _newest_probe: int = field(default=0, init=False, repr=False, compare=False)
+    """Number of the probe that `availability` is from."""
+    _has_program: bool = field(default=False, init=False, repr=False, compare=False)
+    """The program of its command was found, by a run or by the newest probe."""
+    _handshake: Handshake | None = field(default=None, init=False, repr=False, compare=False)
+    _last_complaint: str | None = field(default=None, init=False, repr=False, compare=False)
     _users: int = field(default=0, init=False, repr=False, compare=False)
     _runs: list[anyio.Event] = field(default_factory=list, init=False, repr=False, compare=False)
-    _left: anyio.Event | None = field(default=None, init=False, repr=False, compare=False)
+    _user_left: anyio.Event | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.models = ModelRegistry(self.definition)
 
     @property
-    def ready(self) -> Driver:
+    def usable_driver(self) -> Driver:
+        """Raises `Refused` where there is none."""
         if self.driver is None:
-            raise Refused(f"the agent {self.definition.id!r} cannot run: {self.broken}", code="AGENT_BROKEN")
+            raise Refused(f"the agent {self.definition.id!r} cannot run: {self.broken_reason}", code="AGENT_BROKEN")
         return self.driver
 
-    def redescribed(self, definition: AgentDefinition) -> bool:
-        """It is only told of in other words, and goes on with its driver and sessions. False: it is another."""
-        words = {name: getattr(definition, name) for name in WORDS}
+    def update_description(self, definition: AgentDefinition) -> bool:
+        """Takes a definition that differs only in what is shown to people; driver and sessions stay. False: it differs
+        in more, or not at all."""
         if self.driver is None or self.definition == definition:
             return False
-        if self.definition.model_copy(update=words) != definition:
+        described = {name: getattr(definition, name) for name in DESCRIPTIVE_FIELDS}
+        if self.definition.model_copy(update=described) != definition:
             return False
         self.definition = definition
         return True
 
-    async def look(self) -> Availability:
-        """Whether it can run, now. Of looks that overlap the one that began last counts: a command may take long."""
-        self._looks += 1
-        mine = self._looks
-        found = Availability("broken", self.broken, "mend the agent's definition")
-        if self.lost is not None:
-            found = Availability("broken", self.lost, "it is tried again soon")
+    def set_failure(self, failure: Failure | None) -> bool:
+        """True: it has changed."""
+        is_new = self.failure != failure
+        self.failure = failure
+        return is_new
+
+    def set_unreachable(self, reason: str | None) -> bool:
+        """True: it has changed."""
+        is_new = self.unreachable_reason != reason
+        self.unreachable_reason = reason
+        return is_new
+
+    def detach_driver(self, reason: str) -> None:
+        """From now on the agent refuses runs with this reason."""
+        self.driver = None
+        self.broken_reason = reason
+
+    # -- can it run?
+
+    async def probe(self) -> Availability:
+        """Whether the agent can run now. Of probes that overlap, the one that began last counts: a probe may wait for
+        a slow command."""
+        self._probes_begun += 1
+        number = self._probes_begun
+        found = Availability("broken", self.broken_reason, "correct the agent's definition")
+        if self.unreachable_reason is not None:
+            found = Availability("broken", self.unreachable_reason, "the gateway tries again soon")
         elif self.driver is not None:
             found = await self.driver.availability()
-        if self.seen is None or mine > self._seen_by:
-            self.seen, self._seen_by = found, mine
-        return self.seen
+        if self.availability is None or number > self._newest_probe:
+            self.availability = found
+            self._newest_probe = number
+            self._has_program = found.status != "not-installed"
+        return self.availability
+
+    async def require_program(self) -> None:
+        """Raises `Refused`, with the way to install it, where the program of the agent's command is missing. A program
+        that was found once is not searched for again, until a probe misses it."""
+        definition = self.definition
+        if definition.command is None or self._has_program:
+            return
+        if await to_thread.run_sync(find, definition, os.environ) is not None:
+            self._has_program = True
+            return
+        found = await self.probe()
+        if found.status != "not-installed":
+            return
+        advice = f"Install it: {found.hint}" if found.hint else "Install it, or correct its definition"
+        detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {advice}"
+        raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
+
+    # -- what does it announce?
+
+    async def read_handshake(self) -> Handshake:
+        """What the agent announces now. An announcement that fails or is invalid counts as none: the rest of the
+        snapshot stands, and the operator reads why in the log."""
+        announced = await self._read_announcement()
+        fingerprint = fingerprint_of(announced)
+        if self._handshake is None or self._handshake.fingerprint != fingerprint:
+            self._handshake = Handshake(self._flatten(announced), fingerprint)
+        return self._handshake
+
+    async def _read_announcement(self) -> Mapping[str, Any] | None:
+        if self.driver is None:
+            return None
+        try:
+            return await self.driver.handshake_layer()
+        except Exception as exc:  # an author's function may raise anything
+            self._complain(f"its capabilities cannot be read: {type(exc).__name__}: {exc}")
+            return None
+
+    def _flatten(self, announced: Mapping[str, Any] | None) -> Layer:
+        try:
+            return flatten(capability_tree(announced)) if announced else {}
+        except ValueError as exc:
+            self._complain(f"it announces what is not a capability: {exc}")
+            return {}
+
+    def _complain(self, reason: str) -> None:
+        """Logs each reason once: announcements are read often."""
+        if self._last_complaint != reason:
+            self._last_complaint = reason
+            log.warning("agent %s: %s", self.definition.id, reason)
+
+    # -- who uses it?
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """For whoever is about to start a run: its driver stays open meanwhile."""
+    def in_use(self) -> Iterator[None]:
+        """Keeps the driver open for a request that is about to start a run or to open a session."""
         self._users += 1
         try:
             yield
         finally:
             self._users -= 1
-            if self._left is not None:
-                self._left.set()
+            if self._user_left is not None:
+                self._user_left.set()
 
-    def busy_until(self, over: anyio.Event) -> None:
+    def add_run(self, over: anyio.Event) -> None:
+        """The agent is in use until `over` is set."""
         self._runs = [*(run for run in self._runs if not run.is_set()), over]
 
-    async def unused(self) -> None:
-        """Until nobody holds it and its runs are over."""
+    async def wait_until_unused(self) -> None:
         while self._users or any(not run.is_set() for run in self._runs):
             for run in self._runs:
                 await run.wait()
             if self._users:
-                self._left = anyio.Event()
-                await self._left.wait()
+                self._user_left = anyio.Event()
+                await self._user_left.wait()
 
 
 class Agents:
-    """By id. A definition that cannot be started is listed as broken; it does not keep the others from working."""
+    """The agents by id. One that cannot be started is listed as broken and does not affect the others."""
 
-    def __init__(self, tasks: Tasks, close_driver_sessions: LetGo, touch: Touch = lambda agent_id: None) -> None:
-        """`close_driver_sessions`: closes a driver's sessions, each when its turn is over. `touch`: is told of every
-        change."""
-        self._tasks, self._let_go, self._touch = tasks, close_driver_sessions, touch
+    def __init__(
+        self, tasks: Tasks, close_sessions: CloseSessions, on_change: OnChange = lambda agent_id: None
+    ) -> None:
+        """`close_sessions`: closes a driver's sessions, each when its turn is over. `on_change`: called with the id of
+        every agent that has changed."""
+        self._tasks = tasks
+        self._close_sessions = close_sessions
+        self._on_change = on_change
         self._probes = Probes(tasks)
         self._probing: set[tuple[Driver, bool]] = set()
-        self._leaving: list[Driver] = []
+        self._retired: list[Driver] = []
         self._agents: dict[str, Agent] = {}
 
     def __getitem__(self, agent_id: str) -> Agent:
@@ -136,92 +237,91 @@ class Agents:
             raise NotFound(f"there is no agent {agent_id!r}. Known: {known}.", code="UNKNOWN_AGENT") from None
 
     def __iter__(self) -> Iterator[Agent]:
-        """Over those that there are now, whatever changes meanwhile."""
+        """Over the agents of this moment, whatever changes meanwhile."""
         return iter(list(self._agents.values()))
 
     def __contains__(self, agent_id: object) -> bool:
         return agent_id in self._agents
 
-    def put(self, definition: AgentDefinition, broken: str | None = None) -> None:
-        """Adds it, or replaces the one that has the id; nothing happens where nothing differs. `broken`: it is listed
-        with this reason, and cannot run."""
+    def put(self, definition: AgentDefinition, broken_reason: str | None = None) -> None:
+        """Adds the agent, or replaces the one that has its id; does nothing where nothing differs. `broken_reason`:
+        the agent is listed with this reason and cannot run."""
         old = self._agents.get(definition.id)
-        if old is not None and broken is None and old.redescribed(definition):
-            self._touch(definition.id)
+        if old is not None and broken_reason is None and old.update_description(definition):
+            self._on_change(definition.id)
             return
-        same = old is not None and old.definition == definition
-        if old is not None and same and broken is None and old.driver is not None:
+        is_same = old is not None and old.definition == definition
+        if old is not None and is_same and broken_reason is None and old.driver is not None:
             return
         # One that could not be started is tried again: what it lacked may be there now.
-        new = _start(definition, self._tasks) if broken is None else Agent(definition, None, broken)
-        if old is not None and same and new.driver is None and new.broken == old.broken:
+        new = _start(definition, self._tasks) if broken_reason is None else Agent(definition, None, broken_reason)
+        if old is not None and is_same and new.driver is None and new.broken_reason == old.broken_reason:
             return
-        if new.broken is not None:
-            log.warning("agent %s: %s", definition.id, new.broken)
+        if new.broken_reason is not None:
+            log.warning("agent %s: %s", definition.id, new.broken_reason)
         self._agents[definition.id] = new
         self._retire(old)
-        self._touch(definition.id)
+        self._on_change(definition.id)
 
     def remove(self, agent_id: str) -> None:
         self._retire(self._agents.pop(agent_id, None))
-        self._touch(agent_id)
+        self._on_change(agent_id)
 
-    def report(self, agent_id: str, trouble: Failure | None) -> None:
+    def report_failure(self, agent_id: str, failure: Failure | None) -> None:
+        """What is wrong with the newest definition; None: nothing any more."""
         agent = self._agents.get(agent_id)
-        if agent is not None and agent.trouble != trouble:
-            agent.trouble = trouble
-            self._touch(agent_id)
+        if agent is not None and agent.set_failure(failure):
+            self._on_change(agent_id)
 
-    def lose(self, agent_id: str, why: str | None) -> None:
-        """`why`: the gateway that has it cannot be reached; None: it can."""
+    def report_unreachable(self, agent_id: str, reason: str | None) -> None:
+        """Why the gateway that has the agent cannot be reached; None: it can."""
         agent = self._agents.get(agent_id)
-        if agent is not None and agent.lost != why:
-            agent.lost = why
-            self._touch(agent_id)
+        if agent is not None and agent.set_unreachable(reason):
+            self._on_change(agent_id)
 
     def _retire(self, agent: Agent | None) -> None:
         if agent is not None and agent.driver is not None:
-            self._leaving.append(agent.driver)
-            self._tasks.start_soon(self._see_out, agent, agent.driver)
+            self._retired.append(agent.driver)
+            self._tasks.start_soon(self._close_retired, agent, agent.driver)
 
-    async def _see_out(self, agent: Agent, driver: Driver) -> None:
-        await agent.unused()
-        # At once, so that nobody who found it before can begin with it after this.
-        agent.driver, agent.broken = None, GONE
+    async def _close_retired(self, agent: Agent, driver: Driver) -> None:
+        await agent.wait_until_unused()
+        # Without awaiting in between, so that no request that found the agent before can begin a run after this.
+        agent.detach_driver(REPLACED)
         try:
-            await self._let_go(driver)
+            await self._close_sessions(driver)
             await driver.aclose()
-        except Exception:  # it is leaving anyway, and must not take the gateway along
+        except Exception:  # the driver is retired in any case, and its failure must not end the gateway
             log.exception("agent %s: its old driver could not be closed cleanly", agent.definition.id)
-        self._leaving.remove(driver)
+        self._retired.remove(driver)
 
-    def probe_soon(self, agent: Agent, *, ready: bool = False) -> None:
-        """In the background: whoever asks what an agent can do should not wait for it to start. `ready`: that it can
-        run is known already, and need not be asked of a command that may take long."""
-        if agent.driver is not None and not agent.driver.probed and (agent.driver, ready) not in self._probing:
-            self._probing.add((agent.driver, ready))
-            self._tasks.start_soon(self._probe, agent, agent.driver, ready)
+    def probe_soon(self, agent: Agent, *, is_ready: bool = False) -> None:
+        """Probes in the background: a client that reads capabilities does not wait for the agent to start. `is_ready`:
+        the agent is known to be able to run, so that no slow command is needed to find out."""
+        if agent.driver is not None and not agent.driver.is_probed and (agent.driver, is_ready) not in self._probing:
+            self._probing.add((agent.driver, is_ready))
+            self._tasks.start_soon(self._probe, agent, agent.driver, is_ready)
 
     async def wait_until_probed(self, agent: Agent) -> None:
-        """Until the agent itself has told what it can do. Raises `AgentFault` when it cannot."""
+        """Until the agent itself has announced what it can do. Raises `AgentFault` when it cannot."""
         if agent.driver is not None:
-            with agent.held():
+            with agent.in_use():
                 await self._probes.wait_until_probed(agent.driver)
 
-    async def _probe(self, agent: Agent, driver: Driver, ready: bool) -> None:
+    async def _probe(self, agent: Agent, driver: Driver, is_ready: bool) -> None:
         try:
-            with agent.held():
-                if ready or (await agent.look()).status == "ready":
+            with agent.in_use():
+                if is_ready or (await agent.probe()).status == "ready":
                     await self._probes.wait_until_probed(driver)
         except GatewayError as exc:
             log.info("agent %s could not be probed: %s", agent.definition.id, exc.detail)
         finally:
-            self._probing.discard((driver, ready))
-            self._touch(agent.definition.id)
+            self._probing.discard((driver, is_ready))
+            self._on_change(agent.definition.id)
 
     async def aclose(self) -> None:
         drivers = [agent.driver for agent in self if agent.driver is not None]
-        for driver in [*drivers, *self._leaving]:
+        for driver in [*drivers, *self._retired]:
             await driver.aclose()
 
 
@@ -230,3 +330,11 @@ def _start(definition: AgentDefinition, tasks: Tasks) -> Agent:
         return Agent(definition, make_driver(definition, tasks))
     except ConfigError as exc:
         return Agent(definition, None, exc.detail)
+
+
+def fingerprint_of(value: Mapping[str, Any] | None) -> bytes | str:
+    """Not the object itself: its author may return the same object again after changing it."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return repr(value)

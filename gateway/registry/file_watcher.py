@@ -1,8 +1,8 @@
-"""Folders of agent files, watched: an edit is applied without a restart.
+"""Folders of agent files, watched: an edit applies without a restart.
 
-In: the folders as they were read at the start. Out: their layers in the roster, anew after every change. A file that
-cannot be read is reported and its last good definition kept; a file that is removed takes its agent along. Where the
-system cannot tell of changes they are found by looking; a failure of that, too, never ends the gateway.
+In: the folders as they were read at the start. Out: their overlays, read again after every change, and a call of
+`on_change`. An invalid file is reported and its last good definition stays in use; a removed file removes its agent.
+Where the system does not report changes, the folders are polled. A failure of the watch never ends the gateway.
 """
 
 from __future__ import annotations
@@ -26,154 +26,158 @@ from gateway.registry.overlays import Overlay
 
 log = logging.getLogger(__name__)
 
-QUIET = 25
-"""Milliseconds without a further change before the files are read: editors write in several steps."""
-TOGETHER = 100
-"""Milliseconds that changes are waited for at most."""
-POLL = 100
-"""Milliseconds between two looks where the system tells of no changes."""
-ANYWAY = 2000
-"""Milliseconds after which the folders are looked at though nothing was told: what happened before the watch began."""
-AGAIN = 2.0
-"""Seconds until a watch that failed is tried again."""
+QUIET_MILLISECONDS = 25
+"""Without a further change before the files are read: editors write in several steps."""
+DEBOUNCE_MILLISECONDS = 100
+"""How long changes are collected at most."""
+POLL_MILLISECONDS = 100
+"""Between two polls where the system does not report changes."""
+IDLE_READ_MILLISECONDS = 2000
+"""After this time the folders are read though no change was reported: one may have come before the watch began."""
+RETRY_SECONDS = 2.0
+"""Until a watch that failed is started again."""
 
 Stamp: TypeAlias = tuple[int, int, int]
+"""Modification time, size and inode."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """One file."""
+class AgentFile:
+    """One file, as it was last read."""
 
     stamp: Stamp | None
-    """By what one sees that it was written; None: it must be read again."""
+    """Changes when the file is written; None: it must be read again."""
     definition: AgentDefinition | None
     """The last good one."""
-    trouble: Failure | None = None
+    failure: Failure | None = None
 
 
 class AgentFolder(Overlay):
-    """The layer of one folder."""
+    """The overlay of one folder."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `ConfigError` for whatever is wrong: at the start everything must be right."""
+        """Raises `ConfigError` for the first problem: at the start every file must be valid."""
         self.path = path.resolve()
-        # Before they are read: what is written while that happens is new.
-        stamps = {file.resolve(): _stamp(file) for file in self.path.glob("*.toml")}
+        # Before the files are read: one that is written meanwhile counts as changed.
+        stamps = {file.resolve(): _read_stamp(file) for file in self.path.glob("*.toml")}
         super().__init__(str(path), load_folder(path))
-        self._files = {told.source: Kept(stamps.get(told.source), told) for told in self.catalog.values()}
-        self._missing = False
+        self._files = {each.source: AgentFile(stamps.get(each.source), each) for each in self.catalog.values()}
+        self._is_missing = False
 
     def read(self) -> Callable[[], bool]:
-        """What is in it now; blocks. The result puts it on the shelf, and says whether anything is new."""
+        """Reads what is in the folder now; blocks. The result is to be called on the event loop: it updates the overlay
+        and says whether anything has changed."""
         if not self.path.is_dir():
             return self._keep_all
-        found: dict[Path, Kept] = {}
-        for path in sorted(self.path.glob("*.toml")):
-            found[path] = _read(path, self._files.get(path))
-        return lambda: self._take(found)
+        files = {path: _read_file(path, self._files.get(path)) for path in sorted(self.path.glob("*.toml"))}
+        return lambda: self._update(files)
 
     def _keep_all(self) -> bool:
-        """A folder that is gone, or not to be read, is no reason to end what runs."""
-        if not self._missing:
-            self._missing = True
-            log.warning("%s: the folder is gone; its agents stay as they are until it is back", self.path)
+        """Keeps the agents of a folder that was removed or cannot be read: their runs go on."""
+        if not self._is_missing:
+            self._is_missing = True
+            log.warning("%s: the folder is missing; its agents stay as they are until it is back", self.path)
         return False
 
-    def _take(self, found: dict[Path, Kept]) -> bool:
-        self._missing = False
-        if found == self._files:
+    def _update(self, files: dict[Path, AgentFile]) -> bool:
+        self._is_missing = False
+        if files == self._files:
             return False
-        self._complain(found)
-        self._files = found
+        self._log_problems(files)
+        self._files = files
         catalog: Catalog = {}
-        troubles: dict[str, Failure] = {}
-        for kept in found.values():
-            if kept.definition is not None and kept.definition.id not in catalog:
-                catalog[kept.definition.id] = kept.definition
-                if kept.trouble is not None:
-                    troubles[kept.definition.id] = kept.trouble
-        self.catalog, self.troubles = catalog, troubles
+        failures: dict[str, Failure] = {}
+        for file in files.values():
+            if file.definition is not None and file.definition.id not in catalog:
+                catalog[file.definition.id] = file.definition
+                if file.failure is not None:
+                    failures[file.definition.id] = file.failure
+        self.catalog = catalog
+        self.failures = failures
         return True
 
-    def _complain(self, found: dict[Path, Kept]) -> None:
-        """Once of each mistake."""
+    def _log_problems(self, files: dict[Path, AgentFile]) -> None:
+        """Logs each problem once."""
         owners: dict[str, Path] = {}
-        for path, kept in found.items():
-            before = self._files.get(path)
-            if kept == before:
+        for path, file in files.items():
+            if file == self._files.get(path):
                 pass
-            elif kept.trouble is not None:
-                last = "" if kept.definition is None else " (its last good definition is kept)"
-                log.warning("%s%s", kept.trouble.error, last)
-            elif kept.definition is not None and kept.definition.id in owners:
-                log.warning("%s: id: %r is taken by %s", path, kept.definition.id, owners[kept.definition.id])
-            if kept.definition is not None:
-                owners.setdefault(kept.definition.id, path)
+            elif file.failure is not None:
+                suffix = "" if file.definition is None else " (its last good definition is kept)"
+                log.warning("%s%s", file.failure.error, suffix)
+            elif file.definition is not None and file.definition.id in owners:
+                log.warning("%s: id: %r is taken by %s", path, file.definition.id, owners[file.definition.id])
+            if file.definition is not None:
+                owners.setdefault(file.definition.id, path)
 
 
-def _read(path: Path, before: Kept | None) -> Kept:
-    stamp = _stamp(path)
-    if before is not None and stamp is not None and before.stamp == stamp:
-        return before
+def _read_file(path: Path, known: AgentFile | None) -> AgentFile:
+    stamp = _read_stamp(path)
+    if known is not None and stamp is not None and known.stamp == stamp:
+        return known
     try:
-        return Kept(stamp, load_file(path))
+        return AgentFile(stamp, load_file(path))
     except ConfigError as exc:
-        since = before.trouble.since if before is not None and before.trouble is not None else time.time()
-        return Kept(stamp, before.definition if before is not None else None, Failure(exc.detail, since))
+        since = known.failure.since if known is not None and known.failure is not None else time.time()
+        return AgentFile(stamp, known.definition if known is not None else None, Failure(exc.detail, since))
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _read_stamp(path: Path) -> Stamp | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class FileWatcher:
-    def __init__(self, folders: Sequence[AgentFolder], changed: Callable[[], None]) -> None:
-        """`changed`: some shelf is another now."""
-        self._folders, self._changed = folders, changed
+    def __init__(self, folders: Sequence[AgentFolder], on_change: Callable[[], None]) -> None:
+        """`on_change`: called when the overlay of a folder has changed."""
+        self._folders = folders
+        self._on_change = on_change
         self._stop = anyio.Event()
-        self._complained = False
+        self._has_complained = False
 
     async def run(self) -> None:
         """Until `stop`."""
         while not self._stop.is_set():
             try:
                 await self._follow()
-            except Exception as exc:  # a library and a file system: whatever they raise, the agents stay
-                if not self._complained:
-                    self._complained = True
-                    log.warning("changes of agent files are looked for every %g s only: %s", AGAIN, exc)
-                with anyio.move_on_after(AGAIN):
+            except Exception as exc:  # the watching library and the file system may raise anything; the agents stay
+                if not self._has_complained:
+                    self._has_complained = True
+                    log.warning("agent files are read every %g s only, the watch failed: %s", RETRY_SECONDS, exc)
+                with anyio.move_on_after(RETRY_SECONDS):
                     await self._stop.wait()
-                await self._look()
+                await self._read_folders()
 
     async def _follow(self) -> None:
-        there = [folder.path for folder in self._folders if folder.path.is_dir()]
+        watched = self._existing_paths()
         async for _ in awatch(
-            *there,
+            *watched,
             watch_filter=None,
-            debounce=TOGETHER,
-            step=QUIET,
+            debounce=DEBOUNCE_MILLISECONDS,
+            step=QUIET_MILLISECONDS,
             stop_event=self._stop,
-            rust_timeout=ANYWAY,
+            rust_timeout=IDLE_READ_MILLISECONDS,
             yield_on_timeout=True,
-            poll_delay_ms=POLL,
+            poll_delay_ms=POLL_MILLISECONDS,
             recursive=False,
         ):
-            await self._look()
-            if there != [folder.path for folder in self._folders if folder.path.is_dir()]:
-                return  # one has come or gone: the watch begins anew
+            await self._read_folders()
+            if watched != self._existing_paths():
+                return  # a folder was created or removed: the watch starts again
 
-    async def _look(self) -> None:
-        news = False
+    def _existing_paths(self) -> list[Path]:
+        return [folder.path for folder in self._folders if folder.path.is_dir()]
+
+    async def _read_folders(self) -> None:
+        has_changed = False
         for folder in self._folders:
-            put = await anyio.to_thread.run_sync(folder.read)
-            news = put() or news
-        if news:
-            self._changed()
+            update = await anyio.to_thread.run_sync(folder.read)
+            has_changed = update() or has_changed
+        if has_changed:
+            self._on_change()
 
     def stop(self) -> None:
         self._stop.set()

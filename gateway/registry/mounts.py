@@ -1,7 +1,7 @@
-"""Other gateways that are mounted here: each is asked for its agents, again and again.
+"""Mounted gateways: each is asked for its agents, again and again.
 
-In: the definitions that mount one. Out: their agents' definitions, and `changed` whenever they are others. One that
-cannot be reached keeps the last list it gave.
+In: the definitions that mount another gateway. Out: the definitions of its agents, and a call of `on_change` whenever
+they change. A gateway that cannot be reached keeps the last list it sent.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gateway.errors import ConfigError, GatewayError
 
 log = logging.getLogger(__name__)
 
-SOON = 2.0
-"""Seconds until one that has never answered is asked again."""
+FIRST_RETRY_SECONDS = 2.0
+"""Until a gateway that has never answered is asked again."""
 
 
 @dataclass(slots=True)
@@ -29,22 +29,27 @@ class Mount:
     definition: AgentDefinition
     scope: CancelScope = field(default_factory=CancelScope)
     agents: list[AgentDefinition] | None = None
-    """None: it has never answered."""
+    """None: the gateway has never answered."""
     error: str = "it has not answered yet"
 
 
-def mounts(definition: AgentDefinition) -> bool:
+def is_mount(definition: AgentDefinition) -> bool:
     return definition.remote is not None and definition.remote.agents is not None
 
 
 class Mounts:
-    def __init__(self, tasks: Tasks, own_id: str) -> None:
-        self._tasks, self._own_id = tasks, own_id
+    def __init__(self, tasks: Tasks, own_id: str, on_change: Callable[[], None]) -> None:
+        """`own_id`: of this gateway, so that its own agents are not mounted back. `on_change`: a list is new."""
+        self._tasks = tasks
+        self._own_id = own_id
+        self._on_change = on_change
         self._mounts: dict[str, Mount] = {}
-        self.changed: Callable[[], None] = lambda: None
 
-    def keep(self, definitions: Iterable[AgentDefinition]) -> None:
-        """These, and no others."""
+    def __getitem__(self, name: str) -> Mount:
+        return self._mounts[name]
+
+    def set_definitions(self, definitions: Iterable[AgentDefinition]) -> None:
+        """Follows these, and no others."""
         wanted = {definition.id: definition for definition in definitions}
         for name in [name for name, mount in self._mounts.items() if wanted.get(name) != mount.definition]:
             self._mounts.pop(name).scope.cancel()
@@ -52,42 +57,40 @@ class Mounts:
             mount = self._mounts[name] = Mount(wanted[name])
             self._tasks.start_soon(self._follow, mount)
 
-    def of(self, name: str) -> Mount:
-        return self._mounts[name]
-
     async def _follow(self, mount: Mount) -> None:
         assert mount.definition.remote is not None  # else it mounts nothing
         with mount.scope:
             try:
-                far = MountedGateway(mount.definition, self._own_id)
+                gateway = MountedGateway(mount.definition, self._own_id)
             except ConfigError as exc:
-                return self._failed(mount, exc)
+                return self._report_error(mount, exc)
             try:
                 while True:
-                    await self._ask(mount, far)
+                    await self._refresh(mount, gateway)
                     refresh = mount.definition.remote.refresh
-                    await anyio.sleep(refresh if mount.agents is not None else min(SOON, refresh))
+                    await anyio.sleep(refresh if mount.agents is not None else min(FIRST_RETRY_SECONDS, refresh))
             finally:
                 with CancelScope(shield=True):
-                    await far.aclose()
+                    await gateway.aclose()
         return None
 
-    async def _ask(self, mount: Mount, far: MountedGateway) -> None:
+    async def _refresh(self, mount: Mount, gateway: MountedGateway) -> None:
         try:
-            found = await far.agents()
+            agents = await gateway.agents()
         except GatewayError as exc:
-            return self._failed(mount, exc)
-        except Exception:  # what another server sends must not end the gateway
-            log.exception("agent %s: the other gateway's list cannot be read", mount.definition.id)
+            return self._report_error(mount, exc)
+        except Exception:  # what another server sends must not end this gateway
+            log.exception("agent %s: the list of the mounted gateway cannot be read", mount.definition.id)
             return None
-        news = found != mount.agents or mount.error != ""
-        mount.agents, mount.error = found, ""
-        if news:
-            self.changed()
+        is_new = agents != mount.agents or mount.error != ""
+        mount.agents = agents
+        mount.error = ""
+        if is_new:
+            self._on_change()
         return None
 
-    def _failed(self, mount: Mount, exc: GatewayError) -> None:
+    def _report_error(self, mount: Mount, exc: GatewayError) -> None:
         if mount.error != exc.detail:
             mount.error = exc.detail
             log.warning("agent %s: %s", mount.definition.id, exc.detail)
-            self.changed()
+            self._on_change()

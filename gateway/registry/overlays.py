@@ -1,7 +1,7 @@
-"""Who says what about which agent: layers of definitions, later ones over earlier ones → the agents that there are.
+"""Layers of definitions, later ones over earlier ones, become the agents that are shown.
 
-In: a layer for each place that definitions come from. Out: calls of `Agents` for what differs from before. A layer that
-goes uncovers what lies below it.
+In: an overlay for each place that definitions come from. Out: calls of `Agents` for what differs from before. An
+overlay that loses a definition uncovers the one below it.
 """
 
 from __future__ import annotations
@@ -9,40 +9,43 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog
 from gateway.registry.agents import Agents, Failure
-from gateway.registry.mounts import Mounts, mounts
+from gateway.registry.mounts import Mounts, is_mount
 
 REGISTERED = "registered by HTTP"
-"""The layer on top."""
+"""The name of the topmost overlay."""
 
 
 @dataclass(slots=True)
 class Overlay:
-    """One layer."""
-
     name: str
     catalog: Catalog
-    troubles: Mapping[str, Failure] = field(default_factory=dict)
-    """Agents whose newest definition here is wrong."""
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    """Agents whose newest definition in this overlay is invalid."""
 
 
 class Overlays:
-    def __init__(self, shelves: Sequence[Overlay], registered: Catalog, agents: Agents, far: Mounts) -> None:
-        self._shelves = [*shelves, Overlay(REGISTERED, registered)]
-        self._agents, self._mounts = agents, far
-        far.changed = self.apply
-        self._shown: set[str] = set()
+    def __init__(
+        self, overlays: Sequence[Overlay], registered: Catalog, agents: Agents, tasks: Tasks, own_id: str
+    ) -> None:
+        """`own_id`: of this gateway, among those that are mounted in each other."""
+        self._registered = Overlay(REGISTERED, registered)
+        self._files = list(overlays)
+        self._agents = agents
+        self._mounts = Mounts(tasks, own_id, self.apply)
+        self._shown_ids: set[str] = set()
         self.apply()
 
     @property
     def registered(self) -> Catalog:
-        return self._shelves[-1].catalog
+        return self._registered.catalog
 
-    def below(self, agent_id: str) -> str | None:
-        """Which layer has it, beside those that are registered."""
-        return next((overlay.name for overlay in reversed(self._shelves[:-1]) if agent_id in overlay.catalog), None)
+    def find_unregistered(self, agent_id: str) -> str | None:
+        """The name of the overlay that defines the agent, beside the one of registrations."""
+        return next((overlay.name for overlay in reversed(self._files) if agent_id in overlay.catalog), None)
 
     def register(self, definition: AgentDefinition) -> None:
         self.registered[definition.id] = definition
@@ -53,33 +56,34 @@ class Overlays:
         self.apply()
 
     def apply(self) -> None:
+        """Brings the agents in line with the overlays."""
         wanted: dict[str, tuple[AgentDefinition, Failure | None]] = {}
-        for overlay in self._shelves:
-            wanted |= {name: (told, overlay.troubles.get(name)) for name, told in overlay.catalog.items()}
-        self._mounts.keep([definition for definition, _ in wanted.values() if mounts(definition)])
-        shown: set[str] = set()
-        for definition, trouble in list(wanted.values()):
-            for each, broken in self._meant(definition, wanted):
-                shown.add(each.id)
-                self._agents.put(each, broken)
-                self._agents.report(each.id, trouble)
-                self._agents.lose(each.id, self._lost(definition))
-        for name in self._shown - shown:
-            self._agents.remove(name)
-        self._shown = shown
+        for overlay in (*self._files, self._registered):
+            wanted |= {name: (each, overlay.failures.get(name)) for name, each in overlay.catalog.items()}
+        self._mounts.set_definitions([definition for definition, _ in wanted.values() if is_mount(definition)])
+        shown_ids: set[str] = set()
+        for definition, failure in list(wanted.values()):
+            for agent, broken_reason in self._expand(definition, wanted):
+                shown_ids.add(agent.id)
+                self._agents.put(agent, broken_reason)
+                self._agents.report_failure(agent.id, failure)
+                self._agents.report_unreachable(agent.id, self._mount_error(definition))
+        for agent_id in self._shown_ids - shown_ids:
+            self._agents.remove(agent_id)
+        self._shown_ids = shown_ids
 
-    def _lost(self, definition: AgentDefinition) -> str | None:
-        """Why what a mount has told before cannot be had now."""
-        return self._mounts.of(definition.id).error or None if mounts(definition) else None
+    def _mount_error(self, definition: AgentDefinition) -> str | None:
+        return self._mounts[definition.id].error or None if is_mount(definition) else None
 
-    def _meant(
+    def _expand(
         self, definition: AgentDefinition, wanted: Container[str]
     ) -> Iterator[tuple[AgentDefinition, str | None]]:
-        """An agent is itself; a mount is the agents of another gateway, but for those that are defined here. Until it
-        has told them it stands for itself, broken, so that somebody sees why there are none."""
-        if not mounts(definition):
+        """The agents that a definition stands for, each with the reason why it is broken. A mount stands for the agents
+        of the other gateway, except those that are defined here. Until that gateway has answered, the mount itself is
+        listed as broken, so that users see why its agents are missing."""
+        if not is_mount(definition):
             yield definition, None
-        elif (agents := self._mounts.of(definition.id).agents) is None:
-            yield definition, self._mounts.of(definition.id).error
+        elif (agents := self._mounts[definition.id].agents) is None:
+            yield definition, self._mounts[definition.id].error
         else:
             yield from ((agent, None) for agent in agents if agent.id not in wanted)

@@ -1,8 +1,8 @@
-"""Agents that are registered while the gateway runs: checked, kept in the store, written into its audit log.
+"""Agents that are registered while the gateway runs: checked, kept in the store, written to its audit log.
 
-In: a definition as JSON or TOML had it, and who sends it. Out: an agent, from now on and after a restart. A definition
-starts programs with the gateway's rights: whoever may send one is decided by `web`, and an entry point, which would run
-inside the gateway itself, is refused whoever sends it.
+In: a definition, parsed from JSON or TOML, and the principal that sends it. Out: an agent, from now on and after a
+restart. A definition starts programs with the gateway's rights: who may send one is decided by `web`. An entry point,
+which would run inside the gateway itself, is refused from every principal.
 """
 
 from __future__ import annotations
@@ -25,29 +25,32 @@ from gateway.store.base import AgentRecord, Store
 
 log = logging.getLogger(__name__)
 
-INSIDE = ("entry", "capabilities_entry")
+IN_PROCESS_KEYS = ("entry", "capabilities_entry")
 """Keys that name code which would run in the gateway's own process."""
+IN_PROCESS_SOURCES = "comes from a file (--agents) or an installed package only"
 
 
 class Registrations:
     def __init__(self, overlays: Overlays, store: Store, settings: Settings) -> None:
-        self._overlays, self._store, self._settings = overlays, store, settings
+        self._overlays = overlays
+        self._store = store
+        self._settings = settings
 
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
-        """True: there was none of this id. Raises `BadInput` with everything that is wrong."""
-        definition = _checked(agent_id, table, self._settings)
-        told = orjson.dumps({**table, "id": agent_id}, default=str)
-        new = agent_id not in self._overlays.registered and self._overlays.below(agent_id) is None
-        await self._store.save_agent(AgentRecord(agent_id, told, principal, time.time()))
+        """True: no agent had this id. Raises `BadInput` with everything that is wrong."""
+        definition = _check_definition(agent_id, table, self._settings)
+        serialized = orjson.dumps({**table, "id": agent_id}, default=str)
+        is_new = agent_id not in self._overlays.registered and self._overlays.find_unregistered(agent_id) is None
+        await self._store.save_agent(AgentRecord(agent_id, serialized, principal, time.time()))
         log.warning("agent %s: registered by %s (%s)", agent_id, principal, definition.driver)
         self._overlays.register(definition)
-        return new
+        return is_new
 
     async def delete(self, agent_id: str, principal: str) -> None:
-        """What a file says of the same id is uncovered."""
+        """A definition of the same id in a file is uncovered."""
         if agent_id not in self._overlays.registered:
-            if (layer := self._overlays.below(agent_id)) is not None:
-                detail = f"{agent_id!r} is not registered by HTTP, it comes from {layer}: remove it there"
+            if (overlay := self._overlays.find_unregistered(agent_id)) is not None:
+                detail = f"{agent_id!r} is not registered by HTTP, it comes from {overlay}: remove it there"
                 raise Conflict(detail, code="AGENT_FROM_FILE")
             raise NotFound(f"there is no agent {agent_id!r}", code="UNKNOWN_AGENT")
         await self._store.delete_agent(agent_id, principal, time.time())
@@ -55,32 +58,31 @@ class Registrations:
         self._overlays.unregister(agent_id)
 
 
-async def registered(store: Store, settings: Settings) -> Catalog:
-    """Those of the store. One that this version does not take any more is logged, and stays in the store."""
-    found: Catalog = {}
+async def load_registered(store: Store, settings: Settings) -> Catalog:
+    """The registered definitions of the store. One that this version refuses is logged, and stays in the store."""
+    catalog: Catalog = {}
     for record in await store.agents():
         try:
-            found[record.id] = _checked(record.id, orjson.loads(record.definition), settings)
+            catalog[record.id] = _check_definition(record.id, orjson.loads(record.definition), settings)
         except BadInput as exc:
             log.warning("agent %s, registered by %s, is left out: %s", record.id, record.by, exc.detail)
-    return found
+    return catalog
 
 
-def _checked(agent_id: str, table: Mapping[str, Any], settings: Settings) -> AgentDefinition:
-    wrongs = [Problem((key,), f"code inside the gateway {WHY}") for key in INSIDE if key in table]
+def _check_definition(agent_id: str, table: Mapping[str, Any], settings: Settings) -> AgentDefinition:
+    problems = [
+        Problem((key,), f"code inside the gateway {IN_PROCESS_SOURCES}") for key in IN_PROCESS_KEYS if key in table
+    ]
     if table.get("driver") == "python":
-        wrongs.append(Problem(("driver",), f"an agent of the gateway's own process {WHY}"))
+        problems.append(Problem(("driver",), f"an agent of the gateway's own process {IN_PROCESS_SOURCES}"))
     if table.get("id", agent_id) != agent_id:
-        wrongs.append(Problem(("id",), f"is not the one of the address, {agent_id!r}"))
+        problems.append(Problem(("id",), f"is not the one of the address, {agent_id!r}"))
     try:
         definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private_addresses)
     except InvalidDefinition as exc:
-        wrongs += exc.wrongs
-    if not wrongs:
+        problems += exc.wrongs
+    if not problems:
         return definition
-    errors = [{"pointer": wrong.pointer, "message": wrong.message} for wrong in wrongs]
-    detail = f"the definition is wrong: {'; '.join(wrong.text for wrong in wrongs)}"
-    raise BadInput(detail, code="INVALID_DEFINITION", pointer=wrongs[0].pointer, errors=errors)
-
-
-WHY = "comes from a file (--agents) or an installed package only"
+    errors = [{"pointer": problem.pointer, "message": problem.message} for problem in problems]
+    detail = f"the definition is wrong: {'; '.join(problem.text for problem in problems)}"
+    raise BadInput(detail, code="INVALID_DEFINITION", pointer=problems[0].pointer, errors=errors)

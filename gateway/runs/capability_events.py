@@ -1,8 +1,8 @@
-"""A turn that says so itself when its thread's snapshot has become another: `CUSTOM` `capabilities.changed`.
+"""A turn that announces when its thread's snapshot has changed: `CUSTOM` `capabilities.changed`.
 
-In: a live turn, and the same sight that the feed has. Out: the turn's own batches, and before one of them now and then
-an event with the new version and a JSON Patch from the last one that was told, the first time from what was so before
-the turn. Text is not looked at: a batch costs a look at its types and at the clock.
+In: a live turn, and the snapshot that its run was checked against. Out: the turn's own batches, and before some of them
+an event with the new version and a JSON Patch from the last one that was announced; the first patch starts from what
+held before the turn. Text costs nothing here: a batch costs a look at its types and at the clock.
 """
 
 from __future__ import annotations
@@ -10,99 +10,132 @@ from __future__ import annotations
 import logging
 import re
 from time import monotonic
-from typing import Any
+from typing import Protocol
 
 import anyio
 
-from gateway.capabilities.feed import SnapshotSource
-from gateway.capabilities.versions import Key, RenderedSnapshot
+from gateway.capabilities.agent_facts import CurrentSnapshot, SnapshotBasis
+from gateway.capabilities.versions import RenderedSnapshot
+from gateway.capabilities.views import render
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
-from gateway.events import ClientToolsCalled, Custom, Event, InterruptRequested, TurnEnded, TurnFailed
-from gateway.runs.thread_state import ThreadKey
+from gateway.events import ClientToolsCalled, Custom, Event, InterruptRequested, Layer, TurnEnded, TurnFailed
+from gateway.identity import ThreadKey
+from gateway.registry.agents import Agent
+from gateway.runs.facts_cache import FactsCache
+from gateway.runs.session_pool import SessionPool
 from gateway.runs.turn_wrapper import TurnWrapper
 
 log = logging.getLogger(__name__)
 
 NAME = "capabilities.changed"
-LOOK_EVERY = 0.25
-"""For what changes without a word. What an agent tells of its session comes as `Custom`, and is looked at then."""
-LIMIT = 0.05
-"""An agent whose own word on what it can do takes longer is not asked in its runs."""
-LAST = (TurnEnded, TurnFailed, InterruptRequested, ClientToolsCalled)
-QUIET = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\.")
-"""Facts of a session that change all the time, have events of their own, and are no abilities."""
+CHECK_INTERVAL_SECONDS = 0.25
+"""For changes that no event reports. What an agent reports of its session comes as `Custom`, and is checked then."""
+READ_TIMEOUT_SECONDS = 0.05
+"""An agent whose announcement takes longer is not read during its runs."""
+LAST_EVENTS = (TurnEnded, TurnFailed, InterruptRequested, ClientToolsCalled)
+VOLATILE_PATHS = re.compile(r"custom\.session\.(?:usage|info)\.|custom\.gateway\.tools\.")
+"""Values of a session that change all the time, have events of their own, and are no abilities."""
+
+
+class SnapshotReader(Protocol):
+    """The snapshot of one thread, as its run sees it."""
+
+    async def read_basis(self) -> SnapshotBasis:
+        """What the snapshot depends on now. Raises `GatewayError` where the agent cannot be read any more."""
+
+    def render(self, basis: SnapshotBasis) -> RenderedSnapshot: ...
+
+
+class ThreadSnapshotReader:
+    def __init__(
+        self, agent: Agent, thread: ThreadKey, facts: FactsCache, sessions: SessionPool, checked: CurrentSnapshot
+    ) -> None:
+        """`checked`: the snapshot that the run was checked against; it is not computed again while it holds."""
+        self._agent = agent
+        self._thread = thread
+        self._facts = facts
+        self._sessions = sessions
+        self._checked = checked
+
+    async def read_basis(self) -> SnapshotBasis:
+        facts = await self._facts.read(self._agent)
+        session = self._sessions.get(self._thread)
+        if session is None:  # not open yet: what was known of it when the run was checked
+            return SnapshotBasis(facts, self._checked.basis.session_layer)
+        return SnapshotBasis(facts, dict(session.session_layer))  # a copy: the session goes on writing into its own
+
+    def render(self, basis: SnapshotBasis) -> RenderedSnapshot:
+        entry = self._checked.entry if basis == self._checked.basis else basis.compute()
+        return render("agui", entry, basis.facts.definition)
 
 
 class CapabilityChanges:
-    """What is known before a turn begins."""
+    """Compares the snapshot now with the one that was announced last."""
 
-    def __init__(self, capability_source: SnapshotSource, key: Key, facts: Any, shown: RenderedSnapshot) -> None:
-        self._capability_source, self._key, self._facts, self._shown = capability_source, key, facts, shown
+    def __init__(self, reader: SnapshotReader, basis: SnapshotBasis) -> None:
+        self._reader = reader
+        self._basis = basis
+        self._announced: RenderedSnapshot | None = None
+        """None: nothing was announced yet, and what held before the turn was not needed."""
 
-    async def news(self) -> list[Event]:
-        facts = await _facts(self._capability_source, self._key)
-        if facts == self._facts:
+    async def read_events(self) -> list[Event]:
+        basis = await self._reader.read_basis()
+        if basis.facts == self._basis.facts and _stable(basis.session_layer) == _stable(self._basis.session_layer):
             return []
-        shown = await self._capability_source.render(self._key)
-        known, self._facts, self._shown = self._shown, facts, shown
-        if shown.version == known.version:
+        before = self._announced or self._reader.render(self._basis)
+        after = self._reader.render(basis)
+        self._basis = basis
+        self._announced = after
+        if after.version == before.version:
             return []
-        return [Custom(NAME, {"version": shown.version, "patch": shown.patch_from(known)})]
+        return [Custom(NAME, {"version": after.version, "patch": after.patch_from(before)})]
 
 
-async def notice(capability_source: SnapshotSource | None, thread: ThreadKey) -> CapabilityChanges | None:
-    """None: nobody looks, or it takes too long."""
-    if capability_source is None:
+def _stable(session_layer: Layer | None) -> Layer:
+    return {path: value for path, value in (session_layer or {}).items() if not VOLATILE_PATHS.match(path)}
+
+
+async def read_before_turn(reader: SnapshotReader | None) -> CapabilityChanges | None:
+    """None: there is no reader, or the agent's announcement takes too long."""
+    if reader is None:
         return None
-    key = Key(thread.agent, thread.thread_id, thread.principal)
-    with anyio.move_on_after(LIMIT):
-        return CapabilityChanges(
-            capability_source, key, await _facts(capability_source, key), await capability_source.render(key)
-        )
+    with anyio.move_on_after(READ_TIMEOUT_SECONDS):
+        return CapabilityChanges(reader, await reader.read_basis())
     return None
 
 
-async def _facts(capability_source: SnapshotSource, key: Key) -> Any:
-    own = capability_source.read_key_facts(key) or {}
-    return await capability_source.read_agent_facts(key.agent), {
-        path: value for path, value in own.items() if not QUIET.match(path)
-    }
-
-
-def telling(live: LiveTurn, before: CapabilityChanges | None) -> LiveTurn:
-    return live if before is None else CapabilityAnnouncer(live, before)
+def with_announcements(live: LiveTurn, changes: CapabilityChanges | None) -> LiveTurn:
+    return live if changes is None else CapabilityAnnouncer(live, changes)
 
 
 class CapabilityAnnouncer(TurnWrapper):
-    """The turn, as its run has it."""
-
-    def __init__(self, live: LiveTurn, noticing: CapabilityChanges) -> None:
+    def __init__(self, live: LiveTurn, changes: CapabilityChanges) -> None:
         super().__init__(live)
-        self._noticing: CapabilityChanges | None = noticing
-        self._again = 0.0
+        self._changes: CapabilityChanges | None = changes
+        self._next_check = 0.0
         self._batch: list[Event] = []
-        """Taken from the turn and not handed on yet: whoever waits may be cancelled, and come again."""
+        """Taken from the turn and not returned yet: the caller may be cancelled, and call again."""
 
     async def next(self) -> list[Event]:
         self._batch = self._batch or await self._live.next()
-        news = await self._news() if self._due() else []
+        announcements = await self._read_changes() if self._is_check_due() else []
         batch, self._batch = self._batch, []
-        return [*news, *batch] if news else batch
+        return [*announcements, *batch] if announcements else batch
 
-    def _due(self) -> bool:
+    def _is_check_due(self) -> bool:
         batch = self._batch
-        if not batch or self._noticing is None:
+        if not batch or self._changes is None:
             return False
-        return monotonic() > self._again or isinstance(batch[-1], LAST) or Custom in map(type, batch)
+        return monotonic() > self._next_check or isinstance(batch[-1], LAST_EVENTS) or Custom in map(type, batch)
 
-    async def _news(self) -> list[Event]:
-        assert self._noticing is not None
-        self._again = monotonic() + LOOK_EVERY
+    async def _read_changes(self) -> list[Event]:
+        assert self._changes is not None
+        self._next_check = monotonic() + CHECK_INTERVAL_SECONDS
         try:
-            with anyio.move_on_after(LIMIT):
-                return await self._noticing.news()
+            with anyio.move_on_after(READ_TIMEOUT_SECONDS):
+                return await self._changes.read_events()
         except GatewayError as exc:
-            log.info("the agent of a live run cannot be looked at any more: %s", exc.detail)
-        self._noticing = None  # it takes too long, or the agent was removed
+            log.info("the agent of a live run cannot be read any more: %s", exc.detail)
+        self._changes = None  # reading takes too long, or the agent was removed
         return []

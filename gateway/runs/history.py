@@ -1,4 +1,4 @@
-"""A thread's conversation, folded from the logs of its runs: what a page that was just opened needs to see."""
+"""A thread's conversation, folded from the logs of its runs: what a page that was just opened shows."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from gateway.runs.log import READ_BYTES
 from gateway.runs.run import Run
 from gateway.store.base import RunRecord, Store
 
-RUNS_READ = 50
+MAX_RUNS_READ = 50
 """Every run's input carries the conversation up to it, so older runs than these add nothing but their own state."""
 
 
-Seen = Callable[[RunRecord, list[dict[str, Any]]], None]
-"""A run, and the messages that it was given."""
+OnRun = Callable[[RunRecord, list[dict[str, Any]]], None]
+"""Called with a run and the messages of its input."""
 
 
 async def read_history(
-    store: Store, agent: str, thread_id: str, principal: str, *, but: str | None = None, seen: Seen | None = None
+    store: Store, agent: str, thread_id: str, principal: str, *, without: str | None = None, on_run: OnRun | None = None
 ) -> History:
-    """The conversation up to the newest run that is over, without the run `but`. `seen` is told of each that is in it,
-    oldest first: their inputs are long, and are read only once."""
+    """The conversation up to the newest run that is over. `without`: the key of a run to leave out. `on_run`: called
+    for each run in it, oldest first: inputs are long, and are read only once."""
     history = History()
-    for record in await store.thread_runs(agent, thread_id, principal, RUNS_READ):
-        if record.status != "live" and record.key != but:
-            given = orjson.loads(record.input).get("messages", [])
-            history.add_input(given)
+    for record in await store.thread_runs(agent, thread_id, principal, MAX_RUNS_READ):
+        if record.status != "live" and record.key != without:
+            messages = orjson.loads(record.input).get("messages", [])
+            history.add_input(messages)
             await _feed(history, store, record)
-            if seen is not None:
-                seen(record, given)
+            if on_run is not None:
+                on_run(record, messages)
     return history
 
 
-async def has_news(store: Store, thread: tuple[str, str, str], run: Run) -> bool:
-    """Does the input end in a user message that no earlier run of the thread was given?"""
+async def has_new_message(store: Store, thread: tuple[str, str, str], run: Run) -> bool:
+    """Whether the input ends in a user message that no earlier run of the thread was given."""
     messages = run.turn.messages
     if not messages or messages[-1]["role"] != "user":
         return False

@@ -1,8 +1,9 @@
-"""The questions of one thread: which are open, which were answered and how, and what a `resume` means for them.
+"""The interrupts of one thread: which are open, which were answered and how, and what a `resume` means for them.
 
-Pure: `Interrupts` is read from and written to the store by others; the clock is an argument. The contract is AG-UI's: a
-resume covers every open question; the same answer twice is one answer; a resume that cannot be honoured fails *once*
-and is accepted when the client, which can only repeat itself, sends it again. So no thread is ever locked.
+Pure: the clock is an argument, and `Interrupts` is read from and written to the store by `runs.thread_state`. The rules
+are AG-UI's (https://docs.ag-ui.com): a resume covers every open interrupt, and the same answer
+twice is one answer. A resume that cannot be honoured fails *once*. It is accepted when the client, which can only
+repeat itself, sends it again, so that no thread is ever locked.
 """
 
 from __future__ import annotations
@@ -24,45 +25,49 @@ log = logging.getLogger(__name__)
 
 State = Literal["open", "answered", "expired", "lost", "unknown"]
 
-KNOWN = validators.SPECIFICATIONS  # type: ignore[attr-defined] # the stubs leave it out
-"""What a schema may refer to beside itself. The registry that is the default would fetch it from the network."""
+SCHEMA_REGISTRY = validators.SPECIFICATIONS  # type: ignore[attr-defined] # the stubs leave it out
+"""What a schema may refer to beside itself. The default registry would fetch references from the network."""
 
-LONGEST = 10 * 365 * 86400.0
-"""No question waits longer, whatever the settings say: a date has to come of it."""
+MAX_WAIT_SECONDS = 10 * 365 * 86400.0
+"""No interrupt stays open longer, whatever the settings say: its expiry must be a valid date."""
 
-CLOSED_KEPT = 200
-"""Closed questions remembered per thread, so that a late retry is still understood."""
+MAX_CLOSED_ENTRIES = 200
+"""Closed interrupts remembered per thread, so that a late retry of the client is still understood."""
 
 
 @dataclass(slots=True)
 class InterruptEntry:
-    """One question. `interrupt` is AG-UI's object, as the client was shown it."""
+    """One interrupt. The store keeps it under these field names."""
 
     id: str
     state: State
     interrupt: dict[str, Any] = field(default_factory=dict)
+    """AG-UI's object, as the client received it."""
     run_id: str = ""
     expires: float | None = None
     parked: bool = True
-    """The turn waits for the answer; False: the agent wants it as a new turn."""
+    """The agent's turn waits for the answer; False: the agent takes the answer as a new turn."""
     answer: dict[str, Any] | None = None
     complained: bool = False
-    """The client was told once that its answer cannot be used."""
+    """The client was answered once that its answer cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeResult:
-    """What a run may do. Exactly one of: `error` is set; `answers` are to be given; `again` (all was answered before);
-    `waits` (for results of the client's own tools); `given_up`; or none of these, an ordinary run."""
+    """What a run may do. At most one of `error`, `answers`, `is_repeat`, `missing_calls` without `abandons_turn`, and
+    `abandons_turn` applies; without any of them it is an ordinary run."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
-    parked: bool = False
-    again: bool = False
+    """To be passed to the agent."""
+    continues_turn: bool = False
+    """The answers are for the parked turn, which goes on in this run."""
+    is_repeat: bool = False
+    """Everything was answered before."""
     error: tuple[str, str] | None = None
-    """(code, sentence)"""
-    waits: tuple[ClientToolCall, ...] = ()
+    """Code and message."""
+    missing_calls: tuple[ClientToolCall, ...] = ()
     """Calls of the client's own tools that have no result yet."""
-    given_up: bool = False
+    abandons_turn: bool = False
     """An ordinary run, but the turn that waited for such calls ends first: the user goes on without them."""
 
 
@@ -71,22 +76,35 @@ class Interrupts:
         self, entries: Iterable[InterruptEntry] = (), session: str | None = None, title: str | None = None
     ) -> None:
         self.session = session
-        """The agent's own id of the session that asks, to come back to."""
+        """The agent's own id of the thread's session, to resume it by."""
         self.title = title
-        """What the conversation began with: so nobody reads all of it to name it in a list."""
+        """The beginning of the conversation: a list of threads shows it without reading the logs."""
         self._entries = {entry.id: entry for entry in entries}
 
     @classmethod
     def loads(cls, data: bytes, session: str | None = None) -> Interrupts:
-        kept = loads(data)
-        return cls((InterruptEntry(**entry) for entry in kept["entries"]), session, kept.get("title"))
+        stored = loads(data)
+        return cls((InterruptEntry(**entry) for entry in stored["entries"]), session, stored.get("title"))
 
     def dumps(self) -> bytes:
-        closed = [entry for entry in self._entries.values() if entry.state != "open"][-CLOSED_KEPT:]
-        keep = {entry.id for entry in closed} | {entry.id for entry in self.open()}
-        entries = [entry for entry in self._entries.values() if entry.id in keep]
-        told = [{name: getattr(entry, name) for name in InterruptEntry.__slots__} for entry in entries]
-        return dumps({"entries": told} if self.title is None else {"entries": told, "title": self.title})
+        closed = [entry for entry in self._entries.values() if entry.state != "open"][-MAX_CLOSED_ENTRIES:]
+        kept_ids = {entry.id for entry in closed} | {entry.id for entry in self.open()}
+        entries = [
+            {name: getattr(entry, name) for name in InterruptEntry.__slots__}
+            for entry in self._entries.values()
+            if entry.id in kept_ids
+        ]
+        return dumps({"entries": entries} if self.title is None else {"entries": entries, "title": self.title})
+
+    def set_session(self, session_id: str | None) -> bool:
+        """True: the thread's session has another id now."""
+        is_new = self.session != session_id
+        self.session = session_id
+        return is_new
+
+    def set_title(self, title: str | None) -> None:
+        """The first title stays."""
+        self.title = self.title or title
 
     def open(self) -> list[InterruptEntry]:
         return [entry for entry in self._entries.values() if entry.state == "open"]
@@ -94,54 +112,55 @@ class Interrupts:
     def next_expiry(self) -> float | None:
         return min((entry.expires for entry in self.open() if entry.expires is not None), default=None)
 
-    def ask(self, interrupts: Sequence[dict[str, Any]], run_id: str, *, parked: bool) -> None:
+    def add(self, interrupts: Sequence[dict[str, Any]], run_id: str, *, parked: bool) -> None:
         for interrupt in interrupts:
             expires = parse_time(interrupt.get("expiresAt"))
             self._entries.pop(interrupt["id"], None)
             self._entries[interrupt["id"]] = InterruptEntry(interrupt["id"], "open", interrupt, run_id, expires, parked)
 
     def expire_open(self) -> list[str]:
-        """The turn that asked cannot go on with half of its answers: one late question ends them all. Their names."""
-        late = self.open()
-        for entry in late:
+        """The parked turn cannot go on with half of its answers: one expired interrupt expires them all. Returns their
+        ids."""
+        entries = self.open()
+        for entry in entries:
             entry.state = "expired"
-        return [entry.id for entry in late]
+        return [entry.id for entry in entries]
 
     def cancel_open(self) -> list[str]:
-        """Somebody stopped the turn that asked. The names of its questions."""
-        given_up = [entry.id for entry in self.open()]
-        self._note([Answer(name, "cancelled") for name in given_up])
-        return given_up
+        """The parked turn was stopped. Returns the ids of its interrupts."""
+        ids = [entry.id for entry in self.open()]
+        self._record_answers([Answer(interrupt_id, "cancelled") for interrupt_id in ids])
+        return ids
 
     def expire(self, now: float) -> bool:
-        """Closes what is over time, and what a turn asked with it; True if anything was."""
-        late = [entry for entry in self.open() if entry.expires is not None and entry.expires <= now]
-        turns = {entry.run_id for entry in late if entry.parked}
-        late += [entry for entry in self.open() if entry.parked and entry.run_id in turns]
-        for entry in late:
+        """Closes what has expired, together with the other interrupts of the same turn. True: something was closed."""
+        expired = [entry for entry in self.open() if entry.expires is not None and entry.expires <= now]
+        turns = {entry.run_id for entry in expired if entry.parked}
+        expired += [entry for entry in self.open() if entry.parked and entry.run_id in turns]
+        for entry in expired:
             entry.state = "expired"
-        return bool(late)
+        return bool(expired)
 
-    def settle(self, answers: Sequence[Answer], now: float, *, turn_waits: bool) -> ResumeResult:
-        """Holds a resume against the book and notes the outcome in it. `turn_waits`: the parked turn is still there."""
+    def apply_resume(self, answers: Sequence[Answer], now: float, *, has_parked_turn: bool) -> ResumeResult:
+        """Checks a resume against the interrupts and records the outcome."""
         self.expire(now)
         if not answers:
             return self._without_resume()
-        if not turn_waits:
-            self._lose_turns()  # first, so that whatever is wrong with a resume is told at once, and only once
-        if late := self._complaint(answers):
-            return ResumeResult(error=late)
-        still_open = {entry.id for entry in self.open()}
-        given = {answer.interrupt_id: answer for answer in answers if answer.interrupt_id in still_open}
-        if not given:
-            return ResumeResult(again=True)
-        if missing := still_open - given.keys():
-            return ResumeResult(error=("RESUME_INCOMPLETE", f"open interrupts without an answer: {_names(missing)}"))
-        for answer in given.values():
-            if wrong := self._against_schema(answer):
-                return ResumeResult(error=("RESUME_INVALID", wrong))
-        self._note(given.values())
-        return ResumeResult(answers=given, parked=any(self._entries[name].parked for name in given))
+        if not has_parked_turn:
+            self._lose_turns()  # first, so that everything wrong with a resume is reported at once, and only once
+        if error := self._find_error(answers):
+            return ResumeResult(error=error)
+        open_ids = {entry.id for entry in self.open()}
+        usable = {answer.interrupt_id: answer for answer in answers if answer.interrupt_id in open_ids}
+        if not usable:
+            return ResumeResult(is_repeat=True)
+        if missing := open_ids - usable.keys():
+            return ResumeResult(error=("RESUME_INCOMPLETE", f"open interrupts without an answer: {_join_ids(missing)}"))
+        for answer in usable.values():
+            if problem := self._check_schema(answer):
+                return ResumeResult(error=("RESUME_INVALID", problem))
+        self._record_answers(usable.values())
+        return ResumeResult(answers=usable, continues_turn=any(self._entries[name].parked for name in usable))
 
     def _lose_turns(self) -> None:
         for entry in self.open():
@@ -149,50 +168,52 @@ class Interrupts:
                 entry.state = "lost"
 
     def _without_resume(self) -> ResumeResult:
-        if waiting := self.open():
-            names, run = _names(entry.id for entry in waiting), waiting[0].run_id
-            way_out = f"send it as `resume`, or give up the question with POST /runs/{run}/cancel"
-            return ResumeResult(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {names}: {way_out}"))
+        if entries := self.open():
+            ids = _join_ids(entry.id for entry in entries)
+            advice = f"send it as `resume`, or cancel the interrupt with POST /runs/{entries[0].run_id}/cancel"
+            return ResumeResult(error=("INTERRUPT_OPEN", f"the thread waits for an answer to {ids}: {advice}"))
         return ResumeResult()
 
-    def _complaint(self, answers: Sequence[Answer]) -> tuple[str, str] | None:
-        """The first answer that cannot be used and was not complained of before; all of them are noted."""
-        found: list[tuple[str, str]] = []
+    def _find_error(self, answers: Sequence[Answer]) -> tuple[str, str] | None:
+        """The first answer that cannot be used and was not reported before. All of them count as reported now."""
+        errors: list[tuple[str, str]] = []
         for answer in answers:
             entry = self._entries.get(answer.interrupt_id)
             if entry is None:
                 entry = self._entries[answer.interrupt_id] = InterruptEntry(answer.interrupt_id, "unknown")
-            if entry.state != "open" and not entry.complained and (reason := _useless(entry, answer)):
+            if entry.state != "open" and not entry.complained and (error := _answer_error(entry, answer)):
                 entry.complained = True
-                found.append(reason)
-        return found[0] if found else None
+                errors.append(error)
+        return errors[0] if errors else None
 
-    def _against_schema(self, answer: Answer) -> str | None:
+    def _check_schema(self, answer: Answer) -> str | None:
         schema = self._entries[answer.interrupt_id].interrupt.get("responseSchema")
         if answer.status != "resolved" or schema is None:
             return None
         try:
-            Draft202012Validator(schema, registry=KNOWN).validate(answer.payload)
+            Draft202012Validator(schema, registry=SCHEMA_REGISTRY).validate(answer.payload)
         except ValidationError as exc:
-            where = "".join(f"/{part}" for part in exc.absolute_path)
-            return f"the answer to {answer.interrupt_id!r} breaks its responseSchema: payload{where}: {exc.message}"
-        except Exception as exc:  # of whatever kind: a schema that is none must not lock the thread
-            log.warning("the responseSchema of %r is none: %s: %s", answer.interrupt_id, type(exc).__name__, exc)
+            path = "".join(f"/{part}" for part in exc.absolute_path)
+            return f"the answer to {answer.interrupt_id!r} breaks its responseSchema: payload{path}: {exc.message}"
+        except Exception as exc:  # of any kind: an invalid schema must not lock the thread
+            log.warning("the responseSchema of %r is invalid: %s: %s", answer.interrupt_id, type(exc).__name__, exc)
         return None
 
-    def _note(self, answers: Iterable[Answer]) -> None:
+    def _record_answers(self, answers: Iterable[Answer]) -> None:
         for answer in answers:
             entry = self._entries[answer.interrupt_id]
-            entry.state, entry.answer, entry.complained = "answered", _record(answer), False
+            entry.state = "answered"
+            entry.answer = _to_record(answer)
+            entry.complained = False
 
 
-def _record(answer: Answer) -> dict[str, Any]:
+def _to_record(answer: Answer) -> dict[str, Any]:
     return {"status": answer.status, "payload": answer.payload}
 
 
-def _useless(entry: InterruptEntry, answer: Answer) -> tuple[str, str] | None:
+def _answer_error(entry: InterruptEntry, answer: Answer) -> tuple[str, str] | None:
     match entry.state:
-        case "answered" if entry.answer == _record(answer):
+        case "answered" if entry.answer == _to_record(answer):
             return None
         case "answered":
             return "INTERRUPT_ANSWERED", f"{entry.id!r} was answered before, with another answer; that one stands"
@@ -201,17 +222,17 @@ def _useless(entry: InterruptEntry, answer: Answer) -> tuple[str, str] | None:
         case "expired":
             return "INTERRUPT_EXPIRED", f"{entry.id!r} expired at {entry.interrupt.get('expiresAt')}"
         case "lost":
-            return "TURN_LOST", f"the turn that asked {entry.id!r} is over (the gateway was restarted); ask anew"
+            return "TURN_LOST", f"the turn that asked {entry.id!r} is over (the gateway was restarted); ask again"
         case _:
             return "INTERRUPT_UNKNOWN", f"there is no interrupt {entry.id!r} on this thread"
 
 
-def _names(ids: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in sorted(ids))
+def _join_ids(ids: Iterable[str]) -> str:
+    return ", ".join(repr(interrupt_id) for interrupt_id in sorted(ids))
 
 
 def parse_time(text: str | None) -> float | None:
-    """ISO 8601 → seconds since the epoch; None for what is not a time."""
+    """ISO 8601 → seconds since the epoch; None for text that is not a time."""
     if not text:
         return None
     try:
@@ -221,19 +242,20 @@ def parse_time(text: str | None) -> float | None:
         return None
 
 
-def to_interrupt(question: Interrupt, now: float, ttl: float) -> dict[str, Any]:
-    """AG-UI's object for a question."""
-    # In this order, for an agent may say NaN, and no comparison with that holds.
-    seconds = max(0.0, min(ttl, LONGEST, LONGEST if question.expires_in is None else question.expires_in))
+def to_interrupt(interrupt: Interrupt, now: float, ttl: float) -> dict[str, Any]:
+    """AG-UI's object for an agent's interrupt."""
+    # In this order: an agent may send NaN, and every comparison with NaN is false.
+    bound = MAX_WAIT_SECONDS if interrupt.expires_in is None else interrupt.expires_in
+    seconds = max(0.0, min(ttl, MAX_WAIT_SECONDS, bound))
     expires = datetime.fromtimestamp(now + seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     fields = {
-        "id": question.id,
-        "reason": question.reason,
-        "message": question.message,
-        "toolCallId": question.tool_call_id,
-        "responseSchema": question.response_schema,
+        "id": interrupt.id,
+        "reason": interrupt.reason,
+        "message": interrupt.message,
+        "toolCallId": interrupt.tool_call_id,
+        "responseSchema": interrupt.response_schema,
         "expiresAt": expires,
-        "metadata": question.metadata,
-        "subagentRunId": question.subagent,
+        "metadata": interrupt.metadata,
+        "subagentRunId": interrupt.subagent,
     }
     return {key: value for key, value in fields.items() if value is not None}

@@ -1,7 +1,7 @@
 """A run's log: numbered once, serialised once, stored, then shown to any number of readers.
 
 Readers follow the log, never the agent: a slow one is served from the store when it falls behind what is kept in
-memory, a second one costs a lookup, a reconnecting one gives the last number it saw.
+memory, a second one costs a lookup, a reconnecting one names the last number it has.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gateway.jsonio import dumps
 from gateway.store.base import Piece, RunRecord, Status, Store
 
 READ_BYTES = 1024 * 1024
-"""How much one look into the store brings for a reader that is behind."""
-OBJECTS_KEPT = 16
+"""How much one read of the store brings for a reader that is behind."""
+MAX_OBJECT_CHUNKS = 16
 """How many of the newest chunks keep their events as objects: these weigh several times their JSON."""
 
 log = logging.getLogger(__name__)
@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Chunk:
-    """Consecutive events, as every reader gets them."""
+    """Consecutive events, as every reader receives them."""
 
     first: int
     lines: list[bytes]
     events: list[Wire] | None = None
-    """The same as objects, where they are still at hand; an encoder that needs them reads `lines` otherwise."""
+    """The same as objects, while they are in memory; an encoder that needs them parses `lines` otherwise."""
     encoded: dict[str, bytes] = field(default_factory=dict)
-    """Wire format → bytes; filled by the first reader who needs it, used by the rest."""
+    """Wire format → bytes; filled by the first reader that needs it, used by the others."""
 
     @property
     def last(self) -> int:
@@ -54,14 +54,17 @@ class Chunk:
 
 
 class Log:
-    """Of one live run. When it is over, readers may still finish; new ones read from the store."""
+    """The log of one live run. When the run is over, readers may still finish; new ones read from the store."""
 
     def __init__(self, key: str, store: Store, log_tail_bytes: int, max_run_log_bytes: int) -> None:
-        self._key, self._store = key, store
-        self._tail_bytes, self._run_bytes = log_tail_bytes, max_run_log_bytes
+        self._key = key
+        self._store = store
+        self._max_tail_bytes = log_tail_bytes
+        self._max_run_bytes = max_run_log_bytes
         self._tail: deque[Chunk] = deque()
         self._sizes: deque[int] = deque()
-        self._kept = self._written = 0
+        self._tail_bytes = 0
+        self._written_bytes = 0
         self._last = 0
         self._grown = asyncio.Event()
         self.over = False
@@ -72,23 +75,23 @@ class Log:
 
     async def append(self, events: list[Wire]) -> None:
         """Serialises, shows, stores. Raises before anything is shown when an event is not JSON, and afterwards when the
-        log has grown too large."""
+        log has become too large."""
         if events:
             await self._keep(self._number(events))
 
     async def append_lines(self, lines: list[bytes]) -> None:
-        """Events that are written already, at least one."""
+        """At least one event, serialised already."""
         await self._keep(Chunk(self._last + 1, lines))
 
     async def seal(self, events: list[Wire], status: Status) -> Callable[[], None]:
-        """The terminal events. They are durable before any reader sees them: what a client knows to be over stays so.
-        Returns what shows them, so that the caller can first let go of whatever the next run needs."""
+        """The terminal events. They are durable before any reader sees them, so that a run that a client has seen end
+        stays ended. Returns a function that shows them: the caller first frees what the next run needs."""
         chunk = self._number(events)
         try:
             await self._store.append(self._key, Piece(chunk.first, chunk.lines))
             await self._store.end(self._key, status, time.time())
         except StoreError as exc:
-            # Readers are still told; only a restart would find the run without its end.
+            # Readers still see the end; only a restart would find the run without it.
             log.error("run %s: its end could not be stored: %s", self._key, exc)
         return lambda: self._show(chunk, last=True)
 
@@ -96,12 +99,13 @@ class Log:
         return Chunk(self._last + 1, [dumps(event) for event in events], events)
 
     async def _keep(self, chunk: Chunk) -> None:
-        self._written += sum(map(len, chunk.lines))
+        self._written_bytes += sum(map(len, chunk.lines))
         self._show(chunk)
-        with anyio.CancelScope(shield=True):  # what was shown is stored, or every later piece would be refused
+        with anyio.CancelScope(shield=True):  # what was shown must be stored, or the store refuses every later piece
             await self._store.append(self._key, Piece(chunk.first, chunk.lines))
-        if self._written > self._run_bytes:  # only now: what is kept back here would be missed by what closes it
-            raise GatewayError(f"the run's log passed max_run_log_bytes ({self._run_bytes})", code="RUN_TOO_LARGE")
+        # Only now: the events that close the run refer to those that were appended.
+        if self._written_bytes > self._max_run_bytes:
+            raise GatewayError(f"the run's log passed max_run_log_bytes ({self._max_run_bytes})", code="RUN_TOO_LARGE")
 
     def _show(self, chunk: Chunk, *, last: bool = False) -> None:
         self.over = last
@@ -109,12 +113,12 @@ class Log:
         self._last = chunk.last
         self._tail.append(chunk)
         self._sizes.append(size)
-        self._kept += size
-        if len(self._tail) > OBJECTS_KEPT:
-            self._tail[-OBJECTS_KEPT - 1].events = None
-        while self._kept > self._tail_bytes and len(self._tail) > 1:
+        self._tail_bytes += size
+        if len(self._tail) > MAX_OBJECT_CHUNKS:
+            self._tail[-MAX_OBJECT_CHUNKS - 1].events = None
+        while self._tail_bytes > self._max_tail_bytes and len(self._tail) > 1:
             self._tail.popleft()
-            self._kept -= self._sizes.popleft()
+            self._tail_bytes -= self._sizes.popleft()
         grown, self._grown = self._grown, asyncio.Event()
         grown.set()
 
@@ -122,7 +126,7 @@ class Log:
         return Follower(self, after)
 
     async def newer(self, after: int) -> list[Chunk]:
-        """What there is above `after`: from memory if it reaches back so far, else from the store."""
+        """The events above `after`: from memory if it reaches back so far, else from the store."""
         if after >= self._last:
             return []
         if self._tail and self._tail[0].first <= after + 1:
@@ -133,14 +137,15 @@ class Log:
         return [Chunk(piece.first, piece.lines) for piece in pieces]
 
     def _from_tail(self, after: int) -> list[Chunk]:
-        """No more than a look into the store would bring: a slow reader keeps it until it is written."""
+        """No more than one read of the store would bring: a slow reader holds it until it is written."""
         pairs = zip(reversed(self._tail), reversed(self._sizes), strict=True)
-        found = list(takewhile(lambda pair: pair[0].last > after, pairs))[::-1]
-        count, size = 1, found[0][1]
-        while count < len(found) and size + found[count][1] <= READ_BYTES:
-            size += found[count][1]
+        newer = list(takewhile(lambda pair: pair[0].last > after, pairs))[::-1]
+        count = 1
+        size = newer[0][1]
+        while count < len(newer) and size + newer[count][1] <= READ_BYTES:
+            size += newer[count][1]
             count += 1
-        return [chunk.after(after) for chunk, _ in found[:count]]
+        return [chunk.after(after) for chunk, _ in newer[:count]]
 
     async def wait(self) -> None:
         """Until there is more, or the end."""
@@ -152,14 +157,15 @@ class Reader(Protocol):
     """One reader's place in a run's log."""
 
     async def next(self) -> list[Chunk]:
-        """What comes next, at least one chunk; [] at the end. May be cancelled and called again: nothing is lost."""
+        """The next chunks, at least one; [] at the end. May be cancelled and called again: nothing is lost."""
 
 
 class Follower:
-    """Of a live run: everything above `after`, then what comes, until the end."""
+    """Reads a live run: everything above `after`, then what comes, until the end."""
 
     def __init__(self, log: Log, after: int) -> None:
-        self._log, self._after = log, after
+        self._log = log
+        self._after = after
 
     async def next(self) -> list[Chunk]:
         while True:
@@ -172,16 +178,18 @@ class Follower:
 
 
 class Replay:
-    """Of a run that is over, from the store."""
+    """Reads a run that is over from the store."""
 
     def __init__(self, record: RunRecord, store: Store, after: int) -> None:
-        self._record, self._store, self._after = record, store, after
-        # The reader saw events that died unwritten with their gateway; it must still learn of the end.
-        self._beyond = record.status == "lost" and after >= record.events
+        self._record = record
+        self._store = store
+        self._after = after
+        # The reader has events that the gateway lost when it died; it must still read the end.
+        self._is_beyond_end = record.status == "lost" and after >= record.events
 
     async def next(self) -> list[Chunk]:
-        if self._beyond:
-            self._beyond = False
+        if self._is_beyond_end:
+            self._is_beyond_end = False
             pieces = await self._store.read(self._record.key, self._record.events - 1, READ_BYTES)
             return [Chunk(self._after + 1, pieces[-1].lines[-1:])] if pieces else []
         pieces = await self._store.read(self._record.key, self._after, READ_BYTES)

@@ -1,7 +1,8 @@
-"""How threads were left: what their newest run ended in, or that they were released, as far as a status tells of it.
+"""How the last run of each thread ended, or that the thread was released, as far as its status depends on it.
 
-In: a run's last event; that a session was released, or opened again. Out: a status of Agent Relay's. Kept here alone:
-it outlives no gateway, for the next one begins all sessions afresh. Only what is not `idle` takes a place.
+In: a run's last event; that a session was released or opened again. Out: one of Agent Relay's statuses. Kept in memory
+only: it does not outlive the gateway, because the next one opens all sessions again. Only threads that are not `idle`
+take memory.
 """
 
 from __future__ import annotations
@@ -9,51 +10,51 @@ from __future__ import annotations
 from typing import Literal
 
 from gateway.events import Wire
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 
-Left = Literal["idle", "failed", "waiting", "released"]
+Outcome = Literal["idle", "failed", "waiting", "released"]
 
-BROKEN = ("AGENT_DIED", "AGENT_STALLED")
-"""Codes of a run whose agent went away under it. After any other the session is there, and takes more work."""
-KEPT = 4096
-"""Threads; of more, the one that was left first is idle again."""
+LOST_AGENT_CODES = ("AGENT_DIED", "AGENT_STALLED")
+"""Error codes of a run whose agent is gone. After any other error the session is still there and takes more work."""
+MAX_THREADS = 4096
+"""Of more threads, the one whose outcome is the oldest counts as idle again."""
 
 
 class LastOutcomes:
     def __init__(self) -> None:
-        self._left: dict[ThreadKey, Left] = {}
+        self._outcomes: dict[ThreadKey, Outcome] = {}
 
-    def of(self, thread: ThreadKey) -> Left:
-        return self._left.get(thread, "idle")
+    def get(self, thread: ThreadKey) -> Outcome:
+        return self._outcomes.get(thread, "idle")
 
-    def ended(self, thread: ThreadKey, last: Wire, *, parked: bool) -> None:
-        """`parked`: the turn itself waits, and says so as long as it does."""
-        self._leave(thread, "idle" if parked else _left_by(last))
+    def run_ended(self, thread: ThreadKey, last_event: Wire, *, is_parked: bool) -> None:
+        """`is_parked`: the turn itself waits, and its thread's status is known from that."""
+        self._set(thread, "idle" if is_parked else _outcome_of(last_event))
 
-    def released(self, thread: ThreadKey) -> None:
-        self._leave(thread, "released")
+    def session_released(self, thread: ThreadKey) -> None:
+        self._set(thread, "released")
 
-    def opened(self, thread: ThreadKey) -> bool:
-        """Between two runs. True: it was released until now."""
-        if self.of(thread) != "released":
+    def session_opened(self, thread: ThreadKey) -> bool:
+        """Between two runs. True: the thread was released until now."""
+        if self.get(thread) != "released":
             return False
-        self._leave(thread, "idle")
+        self._set(thread, "idle")
         return True
 
     def forget(self, thread: ThreadKey) -> None:
-        self._left.pop(thread, None)
+        self._outcomes.pop(thread, None)
 
-    def _leave(self, thread: ThreadKey, left: Left) -> None:
-        self._left.pop(thread, None)
-        if left != "idle":
-            self._left[thread] = left
-        if len(self._left) > KEPT:
-            del self._left[next(iter(self._left))]
+    def _set(self, thread: ThreadKey, outcome: Outcome) -> None:
+        self._outcomes.pop(thread, None)
+        if outcome != "idle":
+            self._outcomes[thread] = outcome
+        if len(self._outcomes) > MAX_THREADS:
+            del self._outcomes[next(iter(self._outcomes))]
 
 
-def _left_by(last: Wire) -> Left:
-    match last:
-        case {"type": "RUN_ERROR", "code": code} if code in BROKEN:
+def _outcome_of(last_event: Wire) -> Outcome:
+    match last_event:
+        case {"type": "RUN_ERROR", "code": code} if code in LOST_AGENT_CODES:
             return "failed"
         case {"type": "RUN_FINISHED", "outcome": {"pendingToolCallIds": [_, *_]}}:
             return "waiting"

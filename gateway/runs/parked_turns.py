@@ -1,15 +1,15 @@
 """Turns that wait between two runs, and whether the next run brings what they wait for.
 
-Pure: a turn is parked, unparked and ended by `runs.thread_state`. A turn may wait for answers to questions, for
-results of the client's own tools, or for both; it goes on when all of it is there. Results come as `tool` messages,
-wherever they stand in the input. A run that brings some of them is told which are still missing, and what it brought
-is kept. One that brings a new message of the user's instead goes on without: the turn that waited is ended, and a new
-one begins.
+Pure, but for the cancel scope of the task that expires a turn: turns are parked, resumed and ended by
+`runs.thread_state`. A turn may wait for answers to its interrupts, for results of the client's own tools, or for both;
+it goes on when all of it is there. Results come as `tool` messages, anywhere in the input. A run that brings some of
+them is answered which are still missing, and what it brought is kept. A run that brings a new user message instead goes
+on without them: the parked turn is ended, and a new one begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,84 +18,119 @@ from anyio import CancelScope
 from gateway.agui.outbound import Suspended
 from gateway.drivers import LiveTurn
 from gateway.events import ClientToolCall, Event, ToolCallResult
-from gateway.runs.interrupts import LONGEST, Interrupts, ResumeResult, to_interrupt
+from gateway.identity import ThreadKey
+from gateway.runs.interrupts import MAX_WAIT_SECONDS, Interrupts, ResumeResult, to_interrupt
 from gateway.runs.run import Run
 from gateway.turn import NO_RESULT, Answer, Turn
 
 
 @dataclass(slots=True)
-class Parked:
-    """A turn that waits for answers, between two runs."""
-
+class ParkedTurn:
     live: LiveTurn
     run_id: str
     suspended: Suspended
-    book: Interrupts
-    """With what the turn asks, as it is in the store: no run is live on the thread, so nobody else writes it."""
+    interrupts: Interrupts
+    """As they are in the store. No run is live on the thread, so nothing else writes them."""
     calls: tuple[ClientToolCall, ...] = ()
-    """Of the client's own tools, whose results it waits for."""
-    expires: float | None = None
-    """When it waits for these no longer."""
-    told: frozenset[str] = frozenset()
-    """Messages that its run was given."""
-    given: dict[str, Answer] = field(default_factory=dict)
-    """What has come of that it waits for, while the rest is missing."""
+    """Calls of the client's own tools whose results the turn waits for."""
+    calls_expire: float | None = None
+    """When the turn stops waiting for these calls."""
+    known_messages: frozenset[str] = frozenset()
+    """Ids of the messages that its run was given."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """What has arrived while the rest is missing."""
     expiry: CancelScope | None = None
-    """Of the task that ends it then."""
+    """Of the task that ends the turn when it expires."""
+
+    def renew_expiry(self) -> CancelScope:
+        """A scope for the task that ends the turn when it expires; the last one may be cancelled already."""
+        self.expiry = CancelScope()
+        return self.expiry
+
+    def keep(self, answers: dict[str, Answer], interrupts: Interrupts) -> None:
+        """Some of what the turn waits for has arrived."""
+        self.answers = answers
+        self.interrupts = interrupts
 
     @property
-    def until(self) -> float | None:
-        both = (self.book.next_expiry(), self.expires)
-        return min((moment for moment in both if moment is not None), default=None)
+    def expires(self) -> float | None:
+        moments = (self.interrupts.next_expiry(), self.calls_expire)
+        return min((moment for moment in moments if moment is not None), default=None)
 
 
-def parked_by(
-    run: Run, live: LiveTurn, book: Interrupts, now: float, ttl: float
-) -> tuple[list[dict[str, Any]], Parked]:
-    """The run's questions as AG-UI's interrupts, and its turn, waiting. To be asked before the run is finished."""
-    asked = [to_interrupt(question, now, ttl) for question in run.asked]
-    interrupts = run.outbound.check_interrupts(asked) if asked else []
-    calls, told = tuple(run.called), frozenset(message["id"] for message in run.turn.messages)
+class ParkedTurns:
+    """The parked turns of this gateway, one per thread at most."""
+
+    def __init__(self) -> None:
+        self._turns: dict[ThreadKey, ParkedTurn] = {}
+
+    def __iter__(self) -> Iterator[ThreadKey]:
+        return iter(list(self._turns))
+
+    def get(self, thread: ThreadKey) -> ParkedTurn | None:
+        return self._turns.get(thread)
+
+    def put(self, thread: ThreadKey, parked: ParkedTurn) -> None:
+        self._turns[thread] = parked
+
+    def pop(self, thread: ThreadKey) -> ParkedTurn | None:
+        return self._turns.pop(thread, None)
+
+    def run_id(self, thread: ThreadKey) -> str | None:
+        """The run that left a turn parked."""
+        parked = self._turns.get(thread)
+        return None if parked is None else parked.run_id
+
+
+def park_turn(
+    run: Run, live: LiveTurn, interrupts: Interrupts, now: float, ttl: float
+) -> tuple[list[dict[str, Any]], ParkedTurn]:
+    """The run's interrupts as AG-UI's objects, and its turn, parked. To be called before the run is finished."""
+    requested = [to_interrupt(interrupt, now, ttl) for interrupt in run.pending_interrupts]
+    objects = run.outbound.check_interrupts(requested) if requested else []
+    calls = tuple(run.pending_calls)
+    known = frozenset(message["id"] for message in run.turn.messages)
     suspended = run.outbound.suspended()
-    return interrupts, Parked(live, run.record.run_id, suspended, book, calls, _expires(calls, now, ttl), told)
+    expires = calls_expiry(calls, now, ttl)
+    return objects, ParkedTurn(live, run.record.run_id, suspended, interrupts, calls, expires, known)
 
 
-def _expires(calls: Sequence[ClientToolCall], now: float, ttl: float) -> float | None:
-    """When the first of them does."""
-    bound = min(ttl, LONGEST)
-    # In this order, for an agent may say NaN, and no comparison with that holds.
+def calls_expiry(calls: Sequence[ClientToolCall], now: float, ttl: float) -> float | None:
+    """When the first of the calls expires."""
+    bound = min(ttl, MAX_WAIT_SECONDS)
+    # In this order: an agent may send NaN, and every comparison with NaN is false.
     seconds = [max(0.0, min(bound, bound if call.expires_in is None else call.expires_in)) for call in calls]
     return now + min(seconds) if seconds else None
 
 
-def settle(book: Interrupts, parked: Parked | None, turn: Turn, now: float) -> ResumeResult:
-    """What the run may do. What it brings is noted: of questions in the book, of calls with the turn that waits."""
-    settled = book.settle(turn.resume, now, turn_waits=parked is not None)
-    if parked is None or not parked.calls or settled.error is not None:
-        return settled
-    given = parked.given | settled.answers | results(turn.messages, parked.calls)
-    missing = tuple(call for call in parked.calls if call.id not in given)
+def apply_resume(interrupts: Interrupts, parked: ParkedTurn, turn: Turn, now: float) -> ResumeResult:
+    """What the next run may do. Records what it brings: answers with the interrupts, results with the parked turn."""
+    resumed = interrupts.apply_resume(turn.resume, now, has_parked_turn=True)
+    if not parked.calls or resumed.error is not None:
+        return resumed
+    answers = parked.answers | resumed.answers | find_results(turn.messages, parked.calls)
+    missing = tuple(call for call in parked.calls if call.id not in answers)
     if not missing:
-        return ResumeResult(answers=given, parked=True)
-    if not turn.resume and _news(turn, parked):
-        return ResumeResult(given_up=True, waits=missing)
-    parked.given, parked.book = given, book
-    return ResumeResult(waits=missing)
+        return ResumeResult(answers=answers, continues_turn=True)
+    if not turn.resume and _has_new_user_message(turn, parked):
+        return ResumeResult(abandons_turn=True, missing_calls=missing)
+    parked.keep(answers, interrupts)
+    return ResumeResult(missing_calls=missing)
 
 
-def results(messages: Sequence[dict[str, Any]], calls: Sequence[ClientToolCall]) -> dict[str, Answer]:
+def find_results(messages: Sequence[dict[str, Any]], calls: Sequence[ClientToolCall]) -> dict[str, Answer]:
     """The `tool` messages that answer these calls, each as the answer to its call."""
     wanted = {call.id for call in calls}
-    told = {message["toolCallId"]: message for message in messages if message["role"] == "tool"}
-    return {name: Answer(name, "resolved", message) for name, message in told.items() if name in wanted}
+    results = {message["toolCallId"]: message for message in messages if message["role"] == "tool"}
+    return {call_id: Answer(call_id, "resolved", message) for call_id, message in results.items() if call_id in wanted}
 
 
 def without_result(calls: Sequence[ClientToolCall]) -> list[Event]:
-    """What is told of calls that nobody answered."""
+    """The results that are reported for calls that the client did not answer."""
     return [ToolCallResult(call.id, NO_RESULT, subagent=call.subagent) for call in calls]
 
 
-def _news(turn: Turn, parked: Parked) -> bool:
-    """The input ends in words of the user's that the run which waits was not given."""
+def _has_new_user_message(turn: Turn, parked: ParkedTurn) -> bool:
+    """The input ends in a user message that the parked run was not given."""
     last = turn.messages[-1] if turn.messages else None
-    return last is not None and last["role"] == "user" and last["id"] not in parked.told
+    return last is not None and last["role"] == "user" and last["id"] not in parked.known_messages

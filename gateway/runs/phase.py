@@ -1,4 +1,4 @@
-"""The phases of an agent's turn, as a table. Nothing here waits or sends; `runs.run` asks before it moves."""
+"""The phases of an agent's turn, as a table. Never waits or sends: `runs.run` looks up each move before it acts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class Phase(Enum):
     """Admitted, not yet given to the agent."""
     RUNNING = "running"
     PARKED = "parked"
-    """AG-UI's run has ended with an interrupt, or with calls of the client's own tools pending; the agent's turn is
+    """The AG-UI run has ended with an interrupt, or with pending calls of the client's own tools. The agent's turn is
     still open and waits for the answer."""
     CANCELLING = "cancelling"
-    """Asked to stop; what it still says is sent on, within the grace."""
+    """Asked to stop; what the agent still sends within the grace is passed on."""
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -36,9 +36,9 @@ MOVES: dict[Phase, dict[Signal, Phase]] = {
         Signal.CANCEL: Phase.CANCELLING,
         Signal.BREAK: Phase.FAILED,
     },
-    # An answer opens the next run: there is a client again. A cancel or a failure here has no stream to speak on.
+    # An answer opens the next run, and a client reads again. A cancel or a failure here has no stream to be sent on.
     Phase.PARKED: {Signal.ANSWER: Phase.RUNNING, Signal.CANCEL: Phase.CANCELLING, Signal.BREAK: Phase.FAILED},
-    # Whatever a turn that was asked to stop does next, it was stopped; a question it still asks is not put to anyone.
+    # A turn that was asked to stop counts as stopped whatever it does next; an interrupt it still requests is not sent.
     Phase.CANCELLING: {
         Signal.ASK: Phase.CANCELLING,
         Signal.END: Phase.CANCELLED,
@@ -54,7 +54,7 @@ FINAL = frozenset(phase for phase, moves in MOVES.items() if not moves)
 
 
 class NoSuchMove(RuntimeError):
-    """A defect of the gateway, never of an agent or a client."""
+    """A defect of the gateway, never the fault of an agent or a client."""
 
 
 def move(phase: Phase, signal: Signal) -> Phase:

@@ -1,4 +1,4 @@
-"""What is done about runs that nobody plays any more: those a dead gateway left behind, and those that are old."""
+"""Runs of the past: those that a gateway left live when it died are ended, and old ones are pruned."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was 
 
 
 async def recover(store: Store) -> int:
-    """Ends the runs that a gateway left behind when it died, so that whoever attaches learns of it."""
-    left = await store.live()
-    for record in left:
-        last = await _last_words(record, store)
-        await store.append(record.key, Piece(record.events + 1, [dumps(event) for event in last]))
+    """Ends the runs that a gateway left live when it died, so that a client that attaches reads the end. Returns how
+    many there were."""
+    records = await store.live()
+    for record in records:
+        events = await _final_events(record, store)
+        await store.append(record.key, Piece(record.events + 1, [dumps(event) for event in events]))
         await store.end(record.key, "lost", time.time())
-    return len(left)
+    return len(records)
 
 
-async def _last_words(record: RunRecord, store: Store) -> list[Wire]:
-    order, number = Order(), 0
+async def _final_events(record: RunRecord, store: Store) -> list[Wire]:
+    order = Order()
+    number = 0
     while pieces := await store.read(record.key, number, READ_BYTES):
         for piece in pieces:
             for line in piece.lines:
-                with suppress(OutOfOrder):  # whatever an older gateway may have written, this one must start
+                with suppress(OutOfOrder):  # an older gateway may have written anything; this one must start
                     order.accept(orjson.loads(line))
             number = piece.last
     return [*order.close_events(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]

@@ -1,4 +1,4 @@
-"""Threads' sessions with their agents: kept between runs where that is worth it, closed when idle, brought back."""
+"""The threads' sessions with their agents: kept between runs where that pays, closed when idle, resumed later."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
-from gateway.drivers.mcp_client import McpServers
+from gateway.drivers.mcp_client import McpServers, SessionServers
 from gateway.errors import GatewayError
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.1
-"""Of the idle bound: how late a session may be closed."""
+IDLE_CHECK_SHARE = 0.1
+"""Idle sessions are looked for each time this share of the idle timeout has passed."""
 
 
 @dataclass(slots=True)
@@ -31,122 +31,136 @@ class PooledSession:
     session: ObservedSession
     driver: Driver
     opening: Opening
-    used: float
+    last_used: float
     users: int = 1
 
-    def idle(self, since: float) -> bool:
-        return not self.users and (self.used < since or not self.session.alive)
+    def add_user(self) -> None:
+        self.users += 1
 
-    def fits(self, wanted: Opening) -> bool:
-        """It is as this run wants it. What a run does not say stays as it is."""
-        asked, mine = wanted.options, self.opening
+    def remove_user(self) -> None:
+        self.users = max(0, self.users - 1)
+        self.last_used = time.monotonic()
+
+    def is_idle(self, since: float) -> bool:
+        return not self.users and (self.last_used < since or not self.session.is_alive)
+
+    def fits(self, opening: Opening) -> bool:
+        """The session is open as this run wants it. An option that the run leaves out may have any value."""
+        options = opening.options
+        current = self.opening
         return (
-            (asked.cwd is None or wanted.cwd == mine.cwd)
-            and (asked.additional_directories is None or wanted.additional_directories == mine.additional_directories)
-            and (asked.mcp_servers is None or wanted.mcp_servers == mine.mcp_servers)
-            and asked.session_id in (None, self.session.id)
-            and (asked.fork_session_id is None or asked.fork_session_id == mine.options.fork_session_id)
+            (options.cwd is None or opening.cwd == current.cwd)
+            and (
+                options.additional_directories is None
+                or opening.additional_directories == current.additional_directories
+            )
+            and (options.mcp_servers is None or opening.mcp_servers == current.mcp_servers)
+            and options.session_id in (None, self.session.id)
+            and (options.fork_session_id is None or options.fork_session_id == current.options.fork_session_id)
         )
-
-    def at(self, driver: Driver) -> bool:
-        """With this one; else the agent was replaced since."""
-        return self.driver is driver
 
 
 class SessionPool:
-    def __init__(self, settings: Settings, touch: Callable[[str], None], tasks: Tasks) -> None:
-        """`touch`: is told of every agent with whom a session is another now."""
-        self._settings, self._touch = settings, touch
+    def __init__(self, settings: Settings, tasks: Tasks, on_change: Callable[[str], None] = lambda agent: None) -> None:
+        """`on_change`: called with the agent's id whenever one of its sessions changes."""
+        self._settings = settings
+        self._on_change = on_change
         self._servers = McpServers(tasks, private=settings.allow_private_addresses, stdio=settings.probe_mcp_stdio)
-        self._held: dict[ThreadKey, PooledSession] = {}
+        self._pooled: dict[ThreadKey, PooledSession] = {}
         self._changing: dict[ThreadKey, anyio.Event] = {}
-        """Threads whose session is being opened or closed: whoever comes meanwhile waits for that."""
-        self._leaving: dict[Driver, anyio.Event] = {}
-        """Drivers that are to be closed → one of their sessions was given back."""
+        """Threads whose session is being opened or closed; other callers wait for that."""
+        self._closing_drivers: dict[Driver, anyio.Event] = {}
+        """Drivers that are to be closed; the event is set when one of their sessions was released."""
 
     def get(self, thread: ThreadKey) -> Session | None:
-        held = self._held.get(thread)
-        return held.session if held is not None and held.session.alive else None
+        pooled = self._pooled.get(thread)
+        return pooled.session if pooled is not None and pooled.session.is_alive else None
 
     def was_resumed(self, thread: ThreadKey) -> bool:
-        """It is the one that its opening asked for, and no new one in its place."""
-        held = self._held.get(thread)
-        return held is not None and held.session.id is not None and held.opening.session_id == held.session.id
-
-    def fits(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
-        """One is open that a run with these wishes can have; or somebody has it, and must not lose it."""
-        held = self._held.get(thread)
-        if held is None or not held.session.alive:
+        """The agent resumed the session that was requested, rather than beginning a new one."""
+        pooled = self._pooled.get(thread)
+        if pooled is None or pooled.session.id is None:
             return False
-        return held.users > 0 or (held.at(driver) and held.fits(opening))
+        return pooled.opening.session_id == pooled.session.id
 
-    async def take(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
-        """The thread's session: the one that is open, or one that is opened now. One that was opened elsewhere, or with
-        other servers, than this run wants is closed, and its conversation brought back where it is wanted."""
+    def has_fitting(self, thread: ThreadKey, driver: Driver, opening: Opening) -> bool:
+        """A session is open that a run with these options can use; or one is in use, and must not be closed."""
+        pooled = self._pooled.get(thread)
+        if pooled is None or not pooled.session.is_alive:
+            return False
+        return pooled.users > 0 or (pooled.driver is driver and pooled.fits(opening))
+
+    async def acquire(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
+        """The thread's session: the open one, or one that is opened now. A session with another folder, or with other
+        MCP servers, than this run wants is closed, and its conversation resumed in a new one."""
         async with self._alone(thread):
-            if self.fits(thread, driver, opening):
-                held = self._held[thread]
-                held.users += 1
-                return held.session
-            if (old := self._held.pop(thread, None)) is not None:
-                old.session.leave()
-                if old.session.alive:
-                    await self._end(old)
+            if self.has_fitting(thread, driver, opening):
+                pooled = self._pooled[thread]
+                pooled.add_user()
+                return pooled.session
+            if (old := self._pooled.pop(thread, None)) is not None:
+                old.session.leave_servers()
+                if old.session.is_alive:
+                    await self._close_session(old)
             session = await driver.open(opening)
-            # After that, for the agent starts its own: what there can be only one of must be the agent's.
-            servers = self._servers.use(opening.mcp_servers, opening.cwd, partial(self._touch, thread.agent))
-            held = self._held[thread] = PooledSession(
-                ObservedSession(session, servers), driver, opening, time.monotonic()
-            )
-            return held.session
+            observed = ObservedSession(session, self._use_servers(thread, opening))
+            self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
+            return observed
 
-    async def give_back(self, thread: ThreadKey) -> None:
-        """After a turn. A session that costs nothing to open is not kept."""
-        held = self._held.get(thread)
-        if held is None:
+    def _use_servers(self, thread: ThreadKey, opening: Opening) -> SessionServers | None:
+        """After the session is open, because the agent starts the same servers: of a server that can run only once, the
+        agent's instance must be the one."""
+        if not opening.mcp_servers:
+            return None
+        return self._servers.use(opening.mcp_servers, opening.cwd, partial(self._on_change, thread.agent))
+
+    async def release(self, thread: ThreadKey) -> None:
+        """After a turn. A session that costs nothing to open is closed."""
+        pooled = self._pooled.get(thread)
+        if pooled is None:
             return
-        held.users, held.used = max(0, held.users - 1), time.monotonic()
-        self._touch(thread.agent)
-        if (leaving := self._leaving.get(held.driver)) is not None:
-            leaving.set()
-        if not held.session.kept or not held.session.alive:
+        pooled.remove_user()
+        self._on_change(thread.agent)
+        if (released := self._closing_drivers.get(pooled.driver)) is not None:
+            released.set()
+        if not pooled.session.reusable or not pooled.session.is_alive:
             await self.close(thread)
 
     async def close_driver_sessions(self, driver: Driver) -> None:
-        """Closes all sessions that the driver has, each when its turn is over: one that waits for an answer too."""
-        while mine := [thread for thread, held in self._held.items() if held.at(driver)]:
-            given_back = self._leaving[driver] = anyio.Event()
-            for thread in mine:
+        """Closes all sessions of the driver, each when its turn is over; also of a turn that waits for an answer."""
+        while threads := [thread for thread, pooled in self._pooled.items() if pooled.driver is driver]:
+            released = self._closing_drivers[driver] = anyio.Event()
+            for thread in threads:
                 await self.close(thread, math.inf)
-            if any(held.at(driver) for held in self._held.values()):
-                await given_back.wait()
-        self._leaving.pop(driver, None)
+            if any(pooled.driver is driver for pooled in self._pooled.values()):
+                await released.wait()
+        self._closing_drivers.pop(driver, None)
 
     async def close(self, thread: ThreadKey, unused_since: float | None = None) -> bool:
-        """`unused_since`: only if nobody has used it after that."""
+        """`unused_since`: only if the session was not used after that. False: no session was closed."""
         async with self._alone(thread):
-            held = self._held.get(thread)
-            if held is None or (unused_since is not None and not held.idle(unused_since)):
+            pooled = self._pooled.get(thread)
+            if pooled is None or (unused_since is not None and not pooled.is_idle(unused_since)):
                 return False
-            del self._held[thread]
-            await self._end(held)
+            del self._pooled[thread]
+            await self._close_session(pooled)
             return True
 
-    async def _end(self, held: PooledSession) -> None:
-        held.session.leave()
+    async def _close_session(self, pooled: PooledSession) -> None:
+        pooled.session.leave_servers()
         try:
-            await held.session.aclose()
+            await pooled.session.aclose()
         except GatewayError as exc:
             log.info("a session could not be closed: %s", exc.detail)
 
     async def close_idle_for_ever(self) -> None:
-        bound = self._settings.session_idle_timeout
+        timeout = self._settings.session_idle_timeout
         while True:
-            await anyio.sleep(bound * LOOK_EVERY)
-            old = time.monotonic() - bound
-            async with anyio.create_task_group() as tasks:  # one that is slow to close must not keep the others
-                for thread in [key for key, held in self._held.items() if held.idle(old)]:
-                    tasks.start_soon(self.close, thread, old)
+            await anyio.sleep(timeout * IDLE_CHECK_SHARE)
+            unused_since = time.monotonic() - timeout
+            async with anyio.create_task_group() as tasks:  # a session that closes slowly must not delay the others
+                for thread in [key for key, pooled in self._pooled.items() if pooled.is_idle(unused_since)]:
+                    tasks.start_soon(self.close, thread, unused_since)
 
     @asynccontextmanager
     async def _alone(self, thread: ThreadKey) -> AsyncIterator[None]:
@@ -158,9 +172,9 @@ class SessionPool:
         finally:
             del self._changing[thread]
             done.set()
-            self._touch(thread.agent)
+            self._on_change(thread.agent)
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
-            for thread in list(self._held):
+            for thread in list(self._pooled):
                 tasks.start_soon(self.close, thread)

@@ -1,131 +1,128 @@
-"""What a thread keeps between its runs: its questions, in the store, and the turn that waits for them, here.
+"""What a thread keeps between its runs: its interrupts, in the store, and the turn that waits for them, in memory.
 
-That a turn waits for the client's own tools is kept here alone: it outlives no gateway, and a result that comes too
-late is told to the agent as a message.
+That a turn waits for the client's own tools is kept in memory only: it does not outlive the gateway, and a result that
+comes too late is given to the agent as a message.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import anyio
 from anyio import CancelScope
 
 from gateway.background import Tasks
 from gateway.errors import GatewayError
+from gateway.identity import ThreadKey
 from gateway.runs.interrupts import Interrupts, ResumeResult
-from gateway.runs.parked_turns import Parked, settle
+from gateway.runs.parked_turns import ParkedTurn, ParkedTurns, apply_resume
+from gateway.runs.session_pool import SessionPool
+from gateway.runs.thread_activity import ThreadActivities
 from gateway.settings import Settings
 from gateway.store.base import Store, ThreadRecord
 from gateway.turn import Answer, Turn
 
 log = logging.getLogger(__name__)
 
-LOCAL = "local"
-"""The principal of whoever has no token where none is needed."""
-
-
-class ThreadKey(NamedTuple):
-    agent: str
-    thread_id: str
-    principal: str
-
-    @property
-    def abroad(self) -> str:
-        """Its id at another endpoint, to whom all clients of this gateway are one: what two of them call the same must
-        not be the same conversation there."""
-        if self.principal == LOCAL:
-            return self.thread_id
-        return f"{self.thread_id}~{hashlib.sha256(self.principal.encode()).hexdigest()[:12]}"
-
-
-GiveBack = Callable[[ThreadKey], Awaitable[None]]
-
 
 class ThreadStates:
-    def __init__(self, settings: Settings, store: Store, tasks: Tasks, give_back: GiveBack) -> None:
-        """`give_back`: for the session of a turn that ends here, and not in a run."""
-        self._settings, self._store, self._tasks, self._give_back = settings, store, tasks, give_back
-        self._parked: dict[ThreadKey, Parked] = {}
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        tasks: Tasks,
+        parked: ParkedTurns,
+        sessions: SessionPool,
+        activities: ThreadActivities,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._tasks = tasks
+        self._parked = parked
+        self._sessions = sessions
+        self._activities = activities
 
-    async def book(self, thread: ThreadKey) -> Interrupts:
+    async def load(self, thread: ThreadKey) -> Interrupts:
         record = await self._store.thread(*thread)
         return Interrupts() if record is None else Interrupts.loads(record.interrupts, record.session)
 
-    async def save(self, thread: ThreadKey, book: Interrupts) -> None:
-        record = ThreadRecord(*thread, updated=time.time(), session=book.session, interrupts=book.dumps())
+    async def save(self, thread: ThreadKey, interrupts: Interrupts) -> None:
+        record = ThreadRecord(*thread, updated=time.time(), session=interrupts.session, interrupts=interrupts.dumps())
         await self._store.save_thread(record)
 
-    def settle(self, thread: ThreadKey, book: Interrupts, turn: Turn) -> ResumeResult:
-        return settle(book, self._parked.get(thread), turn, time.time())
+    def apply_resume(self, thread: ThreadKey, interrupts: Interrupts, turn: Turn) -> ResumeResult:
+        """What the run may do, by what its input brings."""
+        now = time.time()
+        if (parked := self._parked.get(thread)) is None:
+            return interrupts.apply_resume(turn.resume, now, has_parked_turn=False)
+        return apply_resume(interrupts, parked, turn, now)
 
     def parked_run(self, thread: ThreadKey) -> str | None:
-        parked = self._parked.get(thread)
-        return None if parked is None else parked.run_id
+        return self._parked.run_id(thread)
 
-    def park(self, thread: ThreadKey, parked: Parked) -> None:
-        parked.expiry = CancelScope()
-        self._parked[thread] = parked
-        if (until := parked.until) is not None:
-            self._tasks.start_soon(self._expire, thread, parked, until, parked.expiry)
+    def park(self, thread: ThreadKey, parked: ParkedTurn) -> None:
+        expiry = parked.renew_expiry()
+        self._parked.put(thread, parked)
+        if (expires := parked.expires) is not None:
+            self._tasks.start_soon(self._expire, thread, parked, expires, expiry)
 
-    def unpark(self, thread: ThreadKey) -> Parked | None:
-        parked = self._parked.pop(thread, None)
+    def unpark(self, thread: ThreadKey) -> ParkedTurn | None:
+        parked = self._parked.pop(thread)
         if parked is not None and parked.expiry is not None:
             parked.expiry.cancel()
         return parked
 
     async def cancel(self, thread: ThreadKey, run_id: str) -> bool:
-        """Gives up the questions that a run left open, and the turn that waits. False if there are none."""
+        """Cancels the interrupts that a run left open, and its parked turn. False: there are none."""
         waiting = self._parked.get(thread)
-        book = waiting.book if waiting else await self.book(thread)
+        interrupts = waiting.interrupts if waiting else await self.load(thread)
         calls = waiting.calls if waiting is not None and waiting.run_id == run_id else ()
-        if not calls and run_id not in {entry.run_id for entry in book.open()}:
+        if not calls and run_id not in {entry.run_id for entry in interrupts.open()}:
             return False
-        parked, asked = self.unpark(thread), [*book.cancel_open(), *(call.id for call in calls)]
-        await self.save(thread, book)
+        parked = self.unpark(thread)
+        ids = [*interrupts.cancel_open(), *(call.id for call in calls)]
+        await self.save(thread, interrupts)
         if parked is not None:
-            await self._dismiss(thread, parked, asked, stop=True)
+            await self._dismiss(thread, parked, ids, cancel=True)
         return True
 
     async def aclose(self) -> None:
-        """At shutdown the turns end; their questions stay in the store, and whoever answers is told."""
-        async with anyio.create_task_group() as tasks:  # each may take its time
-            for thread in list(self._parked):
+        """At shutdown the turns end. Their interrupts stay in the store, and a client that answers one is refused."""
+        async with anyio.create_task_group() as tasks:  # each turn may take its time
+            for thread in self._parked:
                 if parked := self.unpark(thread):
                     tasks.start_soon(parked.live.aclose)
 
-    async def _expire(self, thread: ThreadKey, parked: Parked, until: float, expiry: CancelScope) -> None:
+    async def _expire(self, thread: ThreadKey, parked: ParkedTurn, expires: float, expiry: CancelScope) -> None:
         with expiry:
-            await anyio.sleep(max(0.0, until - time.time()))
+            await anyio.sleep(max(0.0, expires - time.time()))
         if expiry.cancel_called or self._parked.get(thread) is not parked:
             return
-        del self._parked[thread]
-        asked = [*parked.book.expire_open(), *(call.id for call in parked.calls)]
+        self._parked.pop(thread)
+        ids = [*parked.interrupts.expire_open(), *(call.id for call in parked.calls)]
         try:
-            await self.save(thread, parked.book)
+            await self.save(thread, parked.interrupts)
         except GatewayError as exc:
-            log.error("thread %s: its expired questions could not be noted: %s", thread.thread_id, exc)
-        await self._dismiss(thread, parked, asked, stop=False)
+            log.error("thread %s: its expired interrupts could not be stored: %s", thread.thread_id, exc)
+        await self._dismiss(thread, parked, ids, cancel=False)
 
-    async def give_up(self, thread: ThreadKey, parked: Parked) -> None:
+    async def abandon(self, thread: ThreadKey, parked: ParkedTurn) -> None:
         """The user goes on without what the turn waits for."""
-        await self._dismiss(thread, parked, [call.id for call in parked.calls], stop=True)
+        await self._dismiss(thread, parked, [call.id for call in parked.calls], cancel=True)
 
-    async def _dismiss(self, thread: ThreadKey, parked: Parked, asked: Sequence[str], *, stop: bool) -> None:
-        """Tells the agent `cancelled`, lets it end within the grace, then ends it. Nobody listens any more."""
+    async def _dismiss(self, thread: ThreadKey, parked: ParkedTurn, ids: Sequence[str], *, cancel: bool) -> None:
+        """Answers `cancelled` to the agent, lets its turn end within the grace, then ends it. No client reads it."""
         try:
             with anyio.move_on_after(self._settings.cancel_grace):
-                await parked.live.answer({name: Answer(name, "cancelled") for name in asked})
-                if stop:
+                await parked.live.answer({each: Answer(each, "cancelled") for each in ids})
+                if cancel:
                     await parked.live.cancel()
                 while await parked.live.next():
                     pass
         except GatewayError as exc:
             log.info("a dismissed turn failed: %s", exc)
         await parked.live.aclose()
-        await self._give_back(thread)
+        await self._sessions.release(thread)
+        self._activities.publish(thread)

@@ -1,7 +1,7 @@
 """A session, with what the gateway itself learns of its tools: what its MCP servers list, and which it calls.
 
-In: a session of any driver, and the servers that it was opened with. Out: the same session, whose layer has more. A
-batch of events costs a look at their types; nobody waits for a server.
+In: a session of any driver, and the MCP servers it was opened with. Out: the same session with a longer layer. A batch
+of events costs a look at the types in it. Never: a wait for a server.
 """
 
 from __future__ import annotations
@@ -13,34 +13,35 @@ from typing import Any
 from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
-from gateway.drivers.mcp_client import Known, Using
+from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
-MOST_SEEN = 256
-LONGEST = 128
-"""Of a name, in characters."""
-NATIVE = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
+MAX_TOOLS = 256
+MAX_NAME_CHARS = 128
+AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
 class ObservedSession:
-    def __init__(self, session: Session, servers: Using) -> None:
-        self._session, self._servers = session, servers
-        self._seen = SeenTools()
-        self._known: tuple[dict[str, Known], Layer] = ({}, {})
+    def __init__(self, session: Session, servers: SessionServers | None = None) -> None:
+        self._session = session
+        self._servers = servers
+        self._called = CalledTools()
+        self._known_servers: dict[str, KnownServer] = {}
+        self._servers_layer: Layer = {}
 
     @property
     def id(self) -> str | None:
         return self._session.id
 
     @property
-    def kept(self) -> bool:
-        return self._session.kept
+    def reusable(self) -> bool:
+        return self._session.reusable
 
     @property
-    def alive(self) -> bool:
-        return self._session.alive
+    def is_alive(self) -> bool:
+        return self._session.is_alive
 
     @property
     def controls(self) -> Controls | None:
@@ -48,87 +49,96 @@ class ObservedSession:
 
     @property
     def session_layer(self) -> Layer:
-        known, layer = self._servers.known, self._known[1]
-        if known != self._known[0]:
-            layer = {path: value for name, one in known.items() for path, value in _leaves(name, one)}
-            self._known = known, layer
-        if not layer and not self._seen.any:
+        servers = self._read_servers()
+        if not servers and not self._called.any:
             return self._session.session_layer
-        return {**self._session.session_layer, **layer, **({SEEN_TOOLS: [*self._seen.names]} if self._seen.any else {})}
+        called = {SEEN_TOOLS: [*self._called.names]} if self._called.any else {}
+        return {**self._session.session_layer, **servers, **called}
+
+    def _read_servers(self) -> Layer:
+        known = {} if self._servers is None else self._servers.known
+        if known != self._known_servers:
+            self._known_servers = known
+            self._servers_layer = {path: value for name, each in known.items() for path, value in _layer_of(name, each)}
+        return self._servers_layer
 
     async def start(self, turn: Turn) -> LiveTurn:
-        self._servers.again()
-        return ToolObserver(await self._session.start(turn), self._seen, frozenset(tool["name"] for tool in turn.tools))
+        if self._servers is not None:
+            self._servers.retry_failed()
+        client_tools = frozenset(tool["name"] for tool in turn.tools)
+        return ToolObserver(await self._session.start(turn), self._called, client_tools)
 
-    def leave(self) -> None:
-        """Its servers: also when the session is gone already. May be called twice."""
-        self._servers.leave()
+    def leave_servers(self) -> None:
+        """Also when the session itself is gone already. May be called twice."""
+        if self._servers is not None:
+            self._servers.release()
 
     async def aclose(self) -> None:
         await self._session.aclose()
 
 
-def _leaves(name: str, known: Known) -> Iterator[tuple[str, Any]]:
-    state, place = known.state, f"{SERVERS}{escape_key(name)}"
-    yield f"{place}.status", state.status
-    yield f"{place}.transport", known.transport
+def _layer_of(name: str, known: KnownServer) -> Iterator[tuple[str, Any]]:
+    state = known.state
+    path = f"{SERVERS}{escape_key(name)}"
+    yield f"{path}.status", state.status
+    yield f"{path}.transport", known.transport
     if state.reason is not None:
-        yield f"{place}.reason", state.reason
+        yield f"{path}.reason", state.reason
     if state.status == "connected":
-        yield f"{place}.tools", len(state.listing.tools)
-        yield f"{place}.complete", state.listing.complete
-        yield f"{place}{LISTED_TOOLS}", state.listing.tools
+        yield f"{path}.tools", len(state.listing.tools)
+        yield f"{path}.complete", state.listing.complete
+        yield f"{path}{LISTED_TOOLS}", state.listing.tools
 
 
 @dataclass(slots=True)
-class SeenTools:
-    """A session's calls."""
+class CalledTools:
+    """The tools that a session has called."""
 
     names: list[str] = field(default_factory=list)
     any: bool = False
-    """There was one, whether it has a tool's name or not."""
+    """There was a call, whether it names a tool or not."""
 
-    def note(self, name: str) -> None:
-        if name not in self.names and len(self.names) < MOST_SEEN and 0 < len(name) <= LONGEST:
+    def add(self, name: str) -> None:
+        if name not in self.names and len(self.names) < MAX_TOOLS and 0 < len(name) <= MAX_NAME_CHARS:
             self.names.append(name)
+
+    def add_call(self, name: str, client_tools: frozenset[str]) -> None:
+        """The client's own tools are not the session's, but a call of one is a call."""
+        self.any = True
+        if name not in client_tools:
+            self.add(name)
 
 
 class ToolObserver(TurnWrapper):
-    """A turn, whose calls are noted. The client's own tools are none of the session's, but a call is a call."""
+    """A turn whose tool calls are recorded."""
 
-    def __init__(self, live: LiveTurn, seen: SeenTools, clients: frozenset[str]) -> None:
+    def __init__(self, live: LiveTurn, called: CalledTools, client_tools: frozenset[str]) -> None:
         super().__init__(live)
-        self._seen, self._clients = seen, clients
+        self._called = called
+        self._client_tools = client_tools
 
     async def next(self) -> list[Event]:
         batch = await self._live.next()
         kinds = {*map(type, batch)}
         if ToolCallStart in kinds or AguiEvent in kinds:
-            self._note(batch)
+            for event in batch:
+                if (name := _tool_name(event)) is not None:
+                    self._called.add_call(name, self._client_tools)
         return batch
 
-    def _note(self, batch: list[Event]) -> None:
-        for event in batch:
-            name = _called(event)
-            if name is None:
-                continue
-            self._seen.any = True
-            if name not in self._clients:
-                self._seen.note(name)
 
-
-def _called(event: Event) -> str | None:
-    """The tool's name; None: it is no call. An ACP agent need not tell it: then the call has the name of its kind,
-    which is no tool's, and the answer is empty."""
+def _tool_name(event: Event) -> str | None:
+    """None: the event is no tool call. An ACP agent need not name the tool: then the call is named after its kind,
+    which is no tool's name, and the result is empty."""
     match event:
-        case ToolCallStart(name=name, metadata={"acp": dict(told)}):
-            return name if told.get("name") == name else ""
+        case ToolCallStart(name=name, metadata={"acp": dict(metadata)}):
+            return name if metadata.get("name") == name else ""
         case ToolCallStart(name=name):
             return name
-        case AguiEvent(event={"type": kind, "toolCallName": str(name)}) if kind in NATIVE:
+        case AguiEvent(event={"type": kind, "toolCallName": str(name)}) if kind in AGUI_CALL_TYPES:
             return name
-        case AguiEvent(event=told) if getattr(told, "type", None) in NATIVE:
-            called = getattr(told, "tool_call_name", None)
-            return called if isinstance(called, str) else None
+        case AguiEvent(event=model) if getattr(model, "type", None) in AGUI_CALL_TYPES:
+            tool_name = getattr(model, "tool_call_name", None)
+            return tool_name if isinstance(tool_name, str) else None
         case _:
             return None

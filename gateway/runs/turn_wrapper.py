@@ -1,4 +1,4 @@
-"""A turn with another around it: what the outer one says nothing of, the inner one does."""
+"""Delegating base class for wrappers of a `LiveTurn`: a subclass overrides what it adds to."""
 
 from __future__ import annotations
 

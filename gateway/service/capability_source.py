@@ -1,7 +1,8 @@
-"""What the feed, and a run, see of an agent: the cheap facts, the snapshot in the form that is asked for.
+"""What the capability feed watches of an agent: cheap facts to compare, and the snapshot in the requested view.
 
-In: a key. Out: facts to compare, and what is to be shown. While an agent is watched it is glanced at several times a
-second, and looked at anew when a glance shows something else, when it was touched, and now and then.
+In: a key (agent, thread, model, view). Out: facts that change when the snapshot may have changed, and what is shown
+now. While an agent is watched, its fingerprint is read several times a second. It is probed again when the fingerprint
+has changed, when a change was signalled, and now and then.
 """
 
 from __future__ import annotations
@@ -16,131 +17,133 @@ from anyio import CancelScope, to_thread
 
 from gateway.capabilities.feed import ChangeSignal
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import SnapshotEntry, relay, render
-from gateway.drivers.probe import glance
+from gateway.capabilities.views import relay, render
+from gateway.drivers.probe import fingerprint
 from gateway.errors import NotFound
-from gateway.events import Layer
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
-from gateway.runs.engine import Engine
-from gateway.runs.thread_state import ThreadKey
-from gateway.service.snapshots import Snapshots, known_model
-from gateway.threads.service import ThreadService
+from gateway.runs.facts_cache import FactsCache
+from gateway.service.snapshots import Snapshots, find_model
+from gateway.threads.status import ThreadStatuses
 
-GLANCE = 0.1
-"""Between two glances: with the look that follows, a sign-in is seen well within a quarter of a second."""
-PAUSE = 0.02
-"""Between two looks, however often the agent is touched."""
-LOOK_AGAIN = 1.0
-"""For what no glance shows: the word of a command is believed for some seconds, and then asked for again."""
-STORE_AGAIN = 5.0
-"""Between two looks at what only the store knows of a thread: that it was deleted, that its question is too old."""
+FINGERPRINT_SECONDS = 0.1
+"""Between two reads of the fingerprint: with the probe that follows, a sign-in is seen within a quarter of a second."""
+MIN_PROBE_PAUSE_SECONDS = 0.02
+"""Between two probes, however often a change is signalled."""
+MAX_PROBE_PAUSE_SECONDS = 1.0
+"""For what no fingerprint shows: the answer of a command is believed for some seconds, then the command runs again."""
+STORE_READ_SECONDS = 5.0
+"""Between two reads of what only the store knows of a thread: that it was deleted, that its interrupt has expired."""
 
 
 class CapabilitySource:
     def __init__(
-        self, agents: Agents, engine: Engine, control: ThreadService, snapshots: Snapshots, changes: ChangeSignal
+        self,
+        agents: Agents,
+        facts: FactsCache,
+        snapshots: Snapshots,
+        statuses: ThreadStatuses,
+        changes: ChangeSignal,
     ) -> None:
-        self._agents, self._engine, self._control = agents, engine, control
-        self._snapshots, self._changes = snapshots, changes
+        self._agents = agents
+        self._facts = facts
+        self._snapshots = snapshots
+        self._statuses = statuses
+        self._changes = changes
 
     async def read_agent_facts(self, agent: str) -> Any:
-        return await self._snapshots.facts(self._agents[agent])
+        """What all keys of an agent depend on: only compared."""
+        return await self._facts.read(self._agents[agent])
 
     def read_key_facts(self, key: Key) -> Any:
-        session_layer = self.session_layer(key)
-        own = None if session_layer is None else dict(session_layer)  # the session may go on writing into its own
-        if key.view != relay.NAME or (thread := _thread(key)) is None:
-            return own
-        return own, self._control.under_way(thread), monotonic() // STORE_AGAIN
+        """What this key depends on beside that."""
+        thread = thread_of(key)
+        if thread is None:
+            return None
+        session_layer = self._snapshots.session_layer(thread)
+        if key.view != relay.NAME:
+            return session_layer
+        return session_layer, self._statuses.read_activity(thread), monotonic() // STORE_READ_SECONDS
 
     async def render(self, key: Key) -> RenderedSnapshot:
+        """The snapshot in the requested view. Raises `NotFound` where the agent or the model is gone."""
         agent = self._agents[key.agent]
-        return render(key.view, await self.current(key), agent.definition, explain=key.explain)
+        thread = thread_of(key)
+        model = None if key.model is None else find_model(agent, key.model)
+        thread_status = await self._read_status(agent, thread) if key.view == relay.NAME else None
+        entry = (await self._snapshots.take(agent, thread, model)).entry
+        if thread_status is not None:
+            entry = replace(entry, thread_status=thread_status)
+        return render(key.view, entry, agent.definition, explain=key.explain)
 
-    async def current(self, key: Key) -> SnapshotEntry:
-        agent = self._agents[key.agent]
-        model = None if key.model is None else known_model(agent, key.model)
-        standing = await self._standing(key, agent) if key.view == relay.NAME else None
-        current = await self._snapshots.of(agent, model, self.session_layer(key) or await self._remembered(key, agent))
-        return current if standing is None else replace(current, thread_status=standing)
+    async def _read_status(self, agent: Agent, thread: ThreadKey | None) -> relay.ThreadStatus | None:
+        if agent.availability is None:
+            with anyio.move_on_after(FINGERPRINT_SECONDS):  # most probes are quick; a slow one is not waited for
+                await agent.probe()
+        return None if thread is None else await self._statuses.read(thread)
 
-    async def _standing(self, key: Key, agent: Agent) -> relay.ThreadStatus | None:
-        if agent.seen is None:
-            with anyio.move_on_after(GLANCE):  # most know at once whether they can run; nobody waits for the others
-                await agent.look()
-        thread = _thread(key)
-        return None if thread is None else await self._control.standing(thread)
-
-    async def _remembered(self, key: Key, agent: Agent) -> Layer | None:
-        """What the session would be set to, were it open."""
-        thread = _thread(key)
-        return None if thread is None else await self._control.remembered(agent, thread)
-
-    def session_layer(self, key: Key) -> Layer | None:
-        """What the thread's session has told; None: it has none open."""
-        thread = _thread(key)
-        session = None if thread is None else self._engine.session(thread)
-        return None if session is None else session.session_layer
-
-    async def keep_fresh(self, agent: str, on_first: Callable[[], None]) -> None:
-        attention = Attention(agent, self._agents, self._changes)
+    async def keep_fresh(self, agent: str, on_fresh: Callable[[], None]) -> None:
+        """Keeps the agent's availability fresh. Runs until cancelled. `on_fresh`: called after each probe."""
+        watch = AvailabilityWatch(agent, self._agents, self._changes)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(attention.glance_for_ever)
-            await attention.look_for_ever(on_first)
+            tasks.start_soon(watch.compare_for_ever)
+            await watch.probe_for_ever(on_fresh)
 
 
-def _thread(key: Key) -> ThreadKey | None:
+def thread_of(key: Key) -> ThreadKey | None:
     if key.thread is None or key.principal is None:
         return None
     return ThreadKey(key.agent, key.thread, key.principal)
 
 
-class Attention:
-    """One agent's, while somebody watches it."""
+class AvailabilityWatch:
+    """Probes one agent, as long as a client watches it."""
 
-    def __init__(self, name: str, agents: Agents, changes: ChangeSignal) -> None:
-        self._name, self._agents, self._changes = name, agents, changes
-        self._looking = CancelScope()
-        self._glanced: Any = None
-        """What a glance showed before the last look."""
+    def __init__(self, agent_id: str, agents: Agents, changes: ChangeSignal) -> None:
+        self._agent_id = agent_id
+        self._agents = agents
+        self._changes = changes
+        self._probe_scope = CancelScope()
+        self._fingerprint: Any = None
+        """As it was before the last probe."""
 
-    async def look_for_ever(self, looked: Callable[[], None]) -> None:
+    async def probe_for_ever(self, on_probe: Callable[[], None]) -> None:
         while True:
-            beat = self._changes.count(self._name)
-            self._glanced = await self._glance()
-            with CancelScope() as self._looking:
-                await self._look()
-                looked()
-            await anyio.sleep(PAUSE)
-            await self._changes.wait(self._name, beat, LOOK_AGAIN)
+            count = self._changes.count(self._agent_id)
+            self._fingerprint = await self._read_fingerprint()
+            with CancelScope() as self._probe_scope:
+                await self._probe()
+                on_probe()
+            await anyio.sleep(MIN_PROBE_PAUSE_SECONDS)
+            await self._changes.wait(self._agent_id, count, MAX_PROBE_PAUSE_SECONDS)
 
-    async def _look(self) -> None:
-        agent = self._agent()
+    async def _probe(self) -> None:
+        agent = self._find_agent()
         if agent is None:
             return
-        before = agent.seen
-        now = await agent.look()
-        if now == before:
+        before = agent.availability
+        after = await agent.probe()
+        if after == before:
             return
-        if now.status == "ready":
-            self._agents.probe_soon(agent, ready=True)  # it can say itself what it can do
-        self._changes.touch(self._name)
+        if after.status == "ready":
+            self._agents.probe_soon(agent, is_ready=True)  # it can announce what it can do
+        self._changes.touch(self._agent_id)
 
-    async def glance_for_ever(self) -> None:
+    async def compare_for_ever(self) -> None:
         while True:
-            await anyio.sleep(GLANCE)
-            if await self._glance() != self._glanced:
-                self._looking.cancel()  # it may wait for a command, and began with what was so before
-                self._changes.touch(self._name)
+            await anyio.sleep(FINGERPRINT_SECONDS)
+            if await self._read_fingerprint() != self._fingerprint:
+                self._probe_scope.cancel()  # it may wait for a command that was started before the change
+                self._changes.touch(self._agent_id)
 
-    async def _glance(self) -> Any:
-        agent = self._agent()
+    async def _read_fingerprint(self) -> Any:
+        agent = self._find_agent()
         if agent is None or agent.definition.command is None:
             return None
-        return agent.definition.source, await to_thread.run_sync(glance, agent.definition)
+        return agent.definition.source, await to_thread.run_sync(fingerprint, agent.definition)
 
-    def _agent(self) -> Agent | None:
+    def _find_agent(self) -> Agent | None:
         try:
-            return self._agents[self._name]
+            return self._agents[self._agent_id]
         except NotFound:
             return None

@@ -1,4 +1,8 @@
-"""The rooms, put together: what every route has at hand."""
+"""The composition root: every part of the gateway, built in the order in which they need each other, and its end.
+
+In: settings, a store, the overlays that agents come from, what the transports carry. Out: a running `Gateway`. Every
+part gets what it needs from its constructor.
+"""
 
 from __future__ import annotations
 
@@ -14,120 +18,161 @@ import anyio
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
-from gateway.events import Layer
-from gateway.registry.agents import Agent, Agents
+from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
-from gateway.registry.mounts import Mounts
 from gateway.registry.overlays import Overlay, Overlays
-from gateway.registry.registrations import Registrations, registered
+from gateway.registry.registrations import Registrations, load_registered
+from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
-from gateway.runs.thread_state import ThreadKey
+from gateway.runs.facts_cache import FactsCache
+from gateway.runs.session_pool import SessionPool
 from gateway.service.capability_source import CapabilitySource
+from gateway.service.checked_runs import CheckedRuns
 from gateway.service.snapshots import Snapshots
 from gateway.settings import Settings
+from gateway.store import open_store
 from gateway.store.base import Store
 from gateway.threads.delivery.dispatcher import Dispatcher
 from gateway.threads.events import ThreadEvents
+from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
 from gateway.threads.status import ThreadStatuses
 
 log = logging.getLogger(__name__)
 
-LAST_NOTES = 2.0
-"""How long it may take to note what became of messages, once all runs are over."""
+FINAL_STORE_SECONDS = 2.0
+"""How long it may take to store what became of messages, once all runs are over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    settings: Settings
-    store: Store
-    agents: Agents
-    engine: Engine
-    control: ThreadService
-    snapshots: Snapshots
-    changes: ChangeSignal
-    """Whoever changes what an agent can do touches it: `gateway.pulse.touch(agent_id)`."""
-    capability_source: CapabilitySource
-    feed: Feed
-    registrations: Registrations
-    feeds: ThreadEvents
-    dispatcher: Dispatcher
+    """What the routes use."""
+
     id: str
     """Of this process, among gateways that are mounted in each other."""
+    settings: Settings
+    store: Store
+    changes: ChangeSignal
+    """Signals that an agent may have changed: `gateway.changes.touch(agent_id)`."""
+    agents: Agents
+    registrations: Registrations
+    engine: Engine
+    snapshots: Snapshots
+    checked_runs: CheckedRuns
+    threads: ThreadService
+    thread_events: ThreadEvents
+    dispatcher: Dispatcher
+    run_follower: RunFollower
+    capability_source: CapabilitySource
+    capability_feed: Feed
     stopping: anyio.Event
-    """Set when it drains."""
+    """Set when the gateway drains."""
+
+    async def recover_deliveries(self) -> None:
+        """From here on messages are delivered: first those that the last gateway left."""
+        if queued := await self.dispatcher.recover():
+            log.info("%d message(s) waited for their threads when the last gateway ended", queued)
 
     async def drain(self) -> None:
-        """No new runs, messages and watchers; streams end, runs within the grace. What waits stays in the store."""
+        """No new runs, messages and watchers; streams end, runs within the grace. Queued messages stay in the store."""
         self.stopping.set()
-        self.feed.close()
+        self.capability_feed.close()
         self.dispatcher.close()
-        self.feeds.close()
+        self.thread_events.close()
         await self.engine.drain()
-        with anyio.move_on_after(LAST_NOTES):
-            await self.feeds.settled()
-            await self.dispatcher.settled()
-
-    def session_layer(self, agent: Agent, thread_id: str, principal: str) -> Layer | None:
-        """What the thread's session has told; None: it has none open."""
-        session = self.engine.session(ThreadKey(agent.definition.id, thread_id, principal))
-        return None if session is None else session.session_layer
+        with anyio.move_on_after(FINAL_STORE_SECONDS):
+            await self.run_follower.wait_until_read()
+            await self.dispatcher.wait_until_stored()
 
     def default_agent(self) -> str | None:
-        """What CopilotKit's `default` stands for."""
+        """The agent that CopilotKit's `default` stands for."""
         if self.settings.default_agent is not None:
             return self.settings.default_agent
         ids = [agent.definition.id for agent in self.agents]
         return "demo" if "demo" in ids else next(iter(ids), None)
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayFiles:
+    """What is read before the gateway serves."""
+
+    store: Store
+    overlays: Sequence[Overlay]
+
+
+def read_files(settings: Settings) -> GatewayFiles:
+    """Raises `ConfigError` for the first mistake in the settings or in an agent's file."""
+    overlays = read_overlays(settings)
+    return GatewayFiles(open_store(settings.store), overlays)
+
+
 @asynccontextmanager
 async def open_gateway(
-    settings: Settings, store: Store, shelves: Sequence[Overlay], carried: Mapping[str, Any]
+    settings: Settings, store: Store, overlays: Sequence[Overlay], transports: Mapping[str, Any]
 ) -> AsyncIterator[Gateway]:
-    """Everything that runs, and its end: at exit live runs get their last word, then all tasks stop."""
+    """Until the end of the context. Then live runs get their last event, and all tasks stop. `transports`: what the
+    gateway carries, by dotted paths of the snapshot."""
     await store.start()
     try:
         async with anyio.create_task_group() as group:
             tasks = ContainedTasks(group)
-            changes, snapshots = ChangeSignal(), Snapshots(carried)
-            engine = Engine(settings, store, tasks, changes.touch)
-            agents = Agents(tasks, engine.close_driver_sessions, changes.touch)
-            own_id = uuid4().hex
-            overlays = Overlays(shelves, await registered(store, settings), agents, Mounts(tasks, own_id))
-            watch = FileWatcher([overlay for overlay in shelves if isinstance(overlay, AgentFolder)], overlays.apply)
+            gateway_id = uuid4().hex
+
+            # Agents, their sessions, what is known of them.
+            changes = ChangeSignal()
+            pool = SessionPool(settings, tasks, changes.touch)
+            agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
+            layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
+            registrations = Registrations(layers, store, settings)
+            watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
+            facts = FactsCache(transports)
+            snapshots = Snapshots(facts, pool, store)
+
+            # Runs.
+            engine = Engine(settings, store, tasks, pool, facts)
+            checked_runs = CheckedRuns(engine, snapshots, gateway_id)
+
+            # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
-            feeds = ThreadEvents(settings, store, tasks, engine, agents, statuses)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, feeds)
-            control = ThreadService(engine, store, statuses, feeds, dispatcher)
-            engine.capability_source = capability_source = CapabilitySource(agents, engine, control, snapshots, changes)
-            feed = Feed(capability_source, changes, tasks, settings.max_watchers)
-            registrations = Registrations(overlays, store, settings)
+            events = ThreadEvents(settings, store, engine.activities)
+            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start)
+            follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
+            threads = ThreadService(engine, store, events, follower, dispatcher)
+
+            # Capabilities, watched.
+            source = CapabilitySource(agents, facts, snapshots, statuses, changes)
+            feed = Feed(source, changes, tasks, settings.max_watchers)
+
             gateway = Gateway(
-                settings,
-                store,
-                agents,
-                engine,
-                control,
-                snapshots,
-                changes,
-                capability_source,
-                feed,
-                registrations,
-                feeds,
-                dispatcher,
-                own_id,
-                anyio.Event(),
+                id=gateway_id,
+                settings=settings,
+                store=store,
+                changes=changes,
+                agents=agents,
+                registrations=registrations,
+                engine=engine,
+                snapshots=snapshots,
+                checked_runs=checked_runs,
+                threads=threads,
+                thread_events=events,
+                dispatcher=dispatcher,
+                run_follower=follower,
+                capability_source=source,
+                capability_feed=feed,
+                stopping=anyio.Event(),
             )
-            if left := await engine.recover():
-                log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", left)
+            if lost := await engine.recover():
+                log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", lost)
             tasks.start_soon(engine.prune_for_ever)
+            tasks.start_soon(pool.close_idle_for_ever)
+            tasks.start_soon(follower.follow_for_ever)
+            tasks.start_soon(dispatcher.watch_threads)
             if settings.watch:
-                tasks.start_soon(watch.run)
+                tasks.start_soon(watcher.run)
             try:
                 yield gateway
             finally:
-                watch.stop()
+                watcher.stop()
                 with anyio.CancelScope(shield=True):
                     await gateway.drain()
                     await agents.aclose()

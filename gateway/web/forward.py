@@ -36,5 +36,5 @@ async def forward(request: Request, agent: Agent) -> Response | None:
     if agent.driver is None or (proxy := agent.driver.remote_proxy) is None:
         return None
     _, _, _, *path = request.scope["path"].split("/")  # The part below /agents/ID.
-    status, media_type, body = await proxy.asked(path, request.scope["query_string"].decode("latin-1"), request.method)
+    status, media_type, body = await proxy.fetch(path, request.scope["query_string"].decode("latin-1"), request.method)
     return Response(body, status, media_type=media_type)

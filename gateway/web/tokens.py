@@ -13,7 +13,7 @@ from hmac import compare_digest
 from pathlib import Path
 
 from gateway.errors import ConfigError, Forbidden, Unauthorized
-from gateway.runs.thread_state import LOCAL
+from gateway.identity import LOCAL
 
 MIN_TOKEN_CHARS = 16
 SCOPES = frozenset(("read", "run", "admin"))

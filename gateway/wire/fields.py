@@ -7,6 +7,7 @@ fields, and real agents send them, so every dialect reads foreign JSON through t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -86,6 +87,14 @@ def count(value: Any) -> int | None:
         value = int(value)
     whole = integer(value)
     return whole if whole is not None and 0 <= whole <= COUNT_MAX else None
+
+
+def named_values(value: Any) -> dict[str, str]:
+    """`[{"name", "value"}]`, ACP's form of environment variables and headers, or an object → an object of texts."""
+    if isinstance(value, Mapping):
+        return {str(name): str(item) for name, item in value.items()}
+    entries = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+    return {str(entry["name"]): str(entry.get("value", "")) for entry in entries if "name" in entry}
 
 
 def has_marker(value: Any) -> bool:

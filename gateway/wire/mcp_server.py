@@ -98,8 +98,8 @@ def result_of(method: str, params: Any, offer: Offer) -> Json | None:
     """The result of a request that the server answers by itself. None: `tools/call`, or not served here."""
     match method:
         case "initialize":
-            asked_version = non_empty(obj(params).get("protocolVersion"))
-            version = asked_version if asked_version in VERSIONS else VERSIONS[0]
+            client_version = non_empty(obj(params).get("protocolVersion"))
+            version = client_version if client_version in VERSIONS else VERSIONS[0]
             return {"protocolVersion": version, **SERVER_INFO}
         case "tools/list":
             return {"tools": offer.to_json()}

@@ -1,4 +1,4 @@
-"""What a person does in the console's chat."""
+"""User actions in the console's chat."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.support.gateway import Gateway
 
 
 def chat(page: Page, gateway: Gateway, agent: str = "demo", thread: str | None = None) -> str:
-    """Opens a chat; its thread."""
+    """Opens a chat and returns its thread id."""
     thread = thread or f"thread-{uuid4().hex[:8]}"
-    page.goto("about:blank")  # else a chat that is open would stay until the next one is there
+    page.goto("about:blank")  # an open chat would stay visible until the next one is loaded
     page.goto(f"{gateway.url}/#/agents/{agent}/chat/{thread}")
     expect(box(page)).to_be_visible()
     return thread
@@ -26,20 +26,20 @@ def log(page: Page) -> Locator:
     return page.get_by_test_id("log")
 
 
-def say(page: Page, words: str) -> None:
-    box(page).fill(words)
+def say(page: Page, text: str) -> None:
+    box(page).fill(text)
     box(page).press("Enter")
 
 
 def idle(page: Page) -> None:
-    """Until nothing runs."""
+    """Waits until no run is active."""
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
 
 
-def ask(page: Page, words: str) -> None:
-    """Says it and waits for the end."""
-    say(page, words)
-    expect(log(page).get_by_text(words, exact=True).last).to_be_visible()
+def ask(page: Page, text: str) -> None:
+    """Sends the text and waits for the end of the run."""
+    say(page, text)
+    expect(log(page).get_by_text(text, exact=True).last).to_be_visible()
     idle(page)
 
 

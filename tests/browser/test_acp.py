@@ -1,4 +1,4 @@
-"""The console with agents that speak ACP: a scripted one, and a real one with a scripted model."""
+"""The console with ACP agents: a scripted one, and a real one with a scripted model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ def test_a_mode_that_one_tab_sets_is_seen_in_the_other(page: Page, stage: Stage,
     ask(page, "hello")
     other = context.new_page()
     chat(other, stage, "plain", thread)
-    mine, theirs = page.get_by_test_id("picker-mode"), other.get_by_test_id("picker-mode")
-    expect(theirs).to_be_visible()
-    before = theirs.input_value()
-    modes = mine.locator("option").evaluate_all("nodes => nodes.map((node) => node.value)")
-    mine.select_option(next(mode for mode in modes if mode not in ("", before)))
-    expect(theirs).not_to_have_value(before)
+    first_picker = page.get_by_test_id("picker-mode")
+    second_picker = other.get_by_test_id("picker-mode")
+    expect(second_picker).to_be_visible()
+    before = second_picker.input_value()
+    modes = first_picker.locator("option").evaluate_all("nodes => nodes.map((node) => node.value)")
+    first_picker.select_option(next(mode for mode in modes if mode not in ("", before)))
+    expect(second_picker).not_to_have_value(before)
     other.close()
 
 
 @pytest.mark.live
-def test_a_real_agent_is_asked_approved_and_shown(page: Page, tmp_path: Path, shot: Shot) -> None:
+def test_a_real_agent_requests_approval_and_continues(page: Page, tmp_path: Path, shot: Shot) -> None:
     with ModelServer() as models, behind_gateway("claude-agent-acp", models.url, tmp_path) as gateway:
         chat(page, gateway, "claude-agent-acp")
         ask(page, "hello")

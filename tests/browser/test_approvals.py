@@ -1,4 +1,4 @@
-"""Answering an agent: where the focus goes, what a form gives back, what can be read before it is approved."""
+"""Approvals and forms: focus, returned values, and what the user can read before approving."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.web.agent_folder import write_agent
 
 Shot = Callable[[Page, str], Path]
 
-ASKING = """\
+WRITER = """\
 import json
 from gateway.events import *
 
@@ -33,15 +33,15 @@ async def agent(turn):
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    home = tmp_path_factory.mktemp("asking")
-    write_agent(home / "agents", "asking", ASKING)
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    home = tmp_path_factory.mktemp("writer")
+    write_agent(home / "agents", "writer", WRITER)
     with Gateway(home / "gateway", "--agents", str(home / "agents")) as running:
         yield running
 
 
-@pytest.mark.parametrize("name", ["Approve", "Refuse", "Give up on it"])
-def test_after_an_answer_the_reader_can_type_on(page: Page, gateway: Gateway, name: str) -> None:
+@pytest.mark.parametrize("name", ["Approve", "Deny", "Cancel"])
+def test_after_an_answer_the_composer_has_the_focus(page: Page, gateway: Gateway, name: str) -> None:
     chat(page, gateway)
     say(page, "approve")
     expect(question(page)).to_be_visible()
@@ -52,21 +52,21 @@ def test_after_an_answer_the_reader_can_type_on(page: Page, gateway: Gateway, na
     expect(box(page)).to_be_focused()
 
 
-def test_from_one_question_the_focus_goes_to_the_next(page: Page, gateway: Gateway) -> None:
+def test_after_one_answer_the_next_request_has_the_focus(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "two approvals")
     expect(question(page)).to_have_count(2)
     question(page).nth(0).get_by_role("button", name="Approve", exact=True).press("Enter")
     expect(question(page).nth(1)).to_be_focused()
-    question(page).nth(1).get_by_role("button", name="Refuse").press("Enter")
+    question(page).nth(1).get_by_role("button", name="Deny").press("Enter")
     expect(page.get_by_role("button", name="Send 2 answers")).to_be_focused()
     page.keyboard.press("Enter")
     expect(question(page)).to_have_count(0)
     expect(box(page)).to_be_focused()
 
 
-def test_a_file_can_be_read_before_it_is_written(page: Page, asking: Gateway, shot: Shot) -> None:
-    chat(page, asking, "asking")
+def test_a_file_can_be_read_before_it_is_written(page: Page, writer: Gateway, shot: Shot) -> None:
+    chat(page, writer, "writer")
     say(page, "write it")
     texts = question(page).get_by_test_id("args-text")
     expect(texts).to_have_count(2)
@@ -104,57 +104,58 @@ NESTED = {
 }
 
 
-def form(page: Page, gateway: Gateway, schema: dict[str, Any], initial: Any = None) -> None:
+def show_form(page: Page, gateway: Gateway, schema: dict[str, Any], initial: Any = None) -> None:
     page.goto(f"{gateway.url}/#/compare")
     expect(page.locator("#page h1")).to_be_visible()
     page.evaluate(FORM, [schema, initial])
 
 
-def sent(page: Page) -> Any:
+def submit(page: Page) -> Any:
     page.get_by_role("button", name="Send").click()
     return page.evaluate("window.sent ?? null")
 
 
-def test_what_is_optional_and_untouched_is_left_out(page: Page, gateway: Gateway) -> None:
-    form(page, gateway, NESTED)
+def test_untouched_optional_fields_are_left_out(page: Page, gateway: Gateway) -> None:
+    show_form(page, gateway, NESTED)
     page.get_by_label("name").fill("Ada")
-    assert sent(page) == {"name": "Ada"}
+    assert submit(page) == {"name": "Ada"}
 
 
-def test_what_is_begun_must_be_finished_and_may_be_taken_back(page: Page, gateway: Gateway, shot: Shot) -> None:
-    form(page, gateway, NESTED)
+def test_a_partly_filled_optional_group_must_be_valid_and_can_be_emptied(
+    page: Page, gateway: Gateway, shot: Shot
+) -> None:
+    show_form(page, gateway, NESTED)
     page.get_by_label("name").fill("Ada")
     page.get_by_label("floor").fill("3")
     page.get_by_role("button", name="Add").click()
-    page.get_by_label("Answer").fill("nobody")
-    assert sent(page) is None
-    expect(page.get_by_text("This is needed.")).to_be_visible()
+    page.get_by_label("Answer").fill("no address")
+    assert submit(page) is None
+    expect(page.get_by_text("This field is required.")).to_be_visible()
     expect(page.get_by_text("This is not an e-mail address.")).to_be_visible()
     shot(page, "form-wrong")
     page.get_by_label("floor").fill("1")
     page.get_by_role("button", name="Remove entry").click()
-    assert sent(page) == {"name": "Ada"}
+    assert submit(page) == {"name": "Ada"}
     page.get_by_label("street").fill("Main St")
-    assert sent(page) == {"name": "Ada", "address": {"street": "Main St", "floor": 1, "lift": False}}
+    assert submit(page) == {"name": "Ada", "address": {"street": "Main St", "floor": 1, "lift": False}}
 
 
-def test_what_came_with_the_call_is_kept(page: Page, gateway: Gateway) -> None:
-    given = {"name": "Ada", "address": {"street": "Main St", "floor": 2}, "mails": []}
-    form(page, gateway, NESTED, given)
-    told = sent(page)
-    assert told is None  # a list that was given is checked
+def test_initial_values_are_kept(page: Page, gateway: Gateway) -> None:
+    initial = {"name": "Ada", "address": {"street": "Main St", "floor": 2}, "mails": []}
+    show_form(page, gateway, NESTED, initial)
+    assert submit(page) is None  # a list with an initial value is checked
     page.get_by_role("button", name="Add").click()
     page.get_by_label("Answer").fill("a@b.example")
-    assert sent(page) == {**given, "address": {**given["address"], "lift": False}, "mails": ["a@b.example"]}  # type: ignore[dict-item]
+    assert submit(page) == {**initial, "address": {**initial["address"], "lift": False}, "mails": ["a@b.example"]}  # type: ignore[dict-item]
 
 
-def test_moments_are_local_to_the_reader_and_exact_to_the_agent(browser: Browser, gateway: Gateway) -> None:
+def test_times_are_shown_locally_and_sent_with_an_offset(browser: Browser, gateway: Gateway) -> None:
     context = browser.new_context(timezone_id="America/New_York")
     page = context.new_page()
     field = {"type": "string", "format": "date-time"}
     schema = {"type": "object", "properties": {"at": {**field, "default": "2026-01-02T15:04:05Z"}, "then": field}}
-    form(page, gateway, schema)
-    expect(page.get_by_label("at optional")).to_have_value("2026-01-02T10:04:05")
-    page.get_by_label("then optional").fill("2026-07-01T08:30")
-    assert sent(page) == {"at": "2026-01-02T15:04:05Z", "then": "2026-07-01T08:30:00-04:00"}
+    show_form(page, gateway, schema)
+    expect(page.get_by_label("at (optional)")).to_have_value("2026-01-02T10:04:05")
+    page.get_by_label("then (optional)").fill("2026-07-01T08:30")
+    assert submit(page) == {"at": "2026-01-02T15:04:05Z", "then": "2026-07-01T08:30:00-04:00"}
     context.close()

@@ -1,4 +1,4 @@
-"""The chat, as a person uses it, against `demo` and `echo`."""
+"""The chat with the `demo` and `echo` agents."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PIXEL = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x0
 )
 
 
-# -- what comes
+# -- output
 
 
-def test_words_stream_in_as_markdown(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_text_streams_in_as_markdown(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     ask(page, "markdown")
     expect(log(page).get_by_role("heading", name="What a frontend may be given")).to_be_visible()
@@ -40,7 +40,7 @@ def test_html_of_an_agent_is_only_text(page: Page, gateway: Gateway) -> None:
     assert log(page).locator("img[src=x]").count() == 0
 
 
-def test_thinking_is_shown_apart_from_the_answer(page: Page, gateway: Gateway) -> None:
+def test_reasoning_is_shown_apart_from_the_answer(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     ask(page, "think")
     expect(page.get_by_test_id("reasoning")).to_contain_text("They would like to see me think", ignore_case=True)
@@ -67,7 +67,7 @@ def test_an_edit_has_its_diff_and_a_command_its_output(page: Page, gateway: Gate
     shot(page, "chat-edit")
 
 
-def test_plan_state_subagent_and_usage_have_their_places(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_plan_state_subagent_and_usage_are_shown(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     ask(page, "everything")
     expect(page.get_by_test_id("plan")).to_contain_text("Write the answer")
@@ -77,25 +77,25 @@ def test_plan_state_subagent_and_usage_have_their_places(page: Page, gateway: Ga
     shot(page, "chat-everything")
 
 
-def test_a_failure_is_told_with_its_reason(page: Page, gateway: Gateway) -> None:
+def test_an_error_is_shown_with_its_message(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     ask(page, "error")
     expect(log(page)).to_contain_text("This is the error you asked for. Nothing is wrong.")
 
 
-# -- what the snapshot decides
+# -- attachments
 
 
-def test_attach_buttons_are_there_only_for_what_the_agent_takes(page: Page, gateway: Gateway) -> None:
+def test_attach_buttons_match_what_the_agent_accepts(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
-    attach = page.get_by_role("form", name="Say something").locator("input[type=file]")
+    attach = page.get_by_role("form", name="Write a message").locator("input[type=file]")
     assert attach.count() > 0
     chat(page, gateway, "echo")
     expect(box(page)).to_be_visible()
     assert attach.count() == 0
 
 
-def test_an_image_goes_along_and_comes_back(page: Page, gateway: Gateway) -> None:
+def test_an_image_is_attached_and_shown(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     page.locator("input[type=file][accept*=image]").first.set_input_files(
         {"name": "dot.png", "mimeType": "image/png", "buffer": PIXEL}
@@ -105,7 +105,7 @@ def test_an_image_goes_along_and_comes_back(page: Page, gateway: Gateway) -> Non
     expect(log(page).locator("img").first).to_be_visible()
 
 
-# -- questions
+# -- requests from the agent
 
 
 def test_a_call_is_approved(page: Page, gateway: Gateway, shot: Shot) -> None:
@@ -119,10 +119,10 @@ def test_a_call_is_approved(page: Page, gateway: Gateway, shot: Shot) -> None:
     expect(question(page)).to_have_count(0)
 
 
-def test_a_call_is_refused(page: Page, gateway: Gateway) -> None:
+def test_a_call_is_denied(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "approve")
-    question(page).get_by_role("button", name="Refuse").click()
+    question(page).get_by_role("button", name="Deny").click()
     expect(log(page)).to_contain_text("notes.txt stays")
 
 
@@ -141,7 +141,7 @@ def test_two_questions_are_answered_together(page: Page, gateway: Gateway) -> No
     expect(question(page)).to_have_count(2)
     question(page).nth(0).get_by_role("button", name="Approve", exact=True).click()
     expect(question(page).nth(1)).to_be_visible()
-    question(page).nth(1).get_by_role("button", name="Refuse").click()
+    question(page).nth(1).get_by_role("button", name="Deny").click()
     page.get_by_role("button", name="Send 2 answers").click()
     expect(question(page)).to_have_count(0)
     idle(page)
@@ -171,7 +171,7 @@ def test_a_question_is_still_there_after_a_reload(page: Page, gateway: Gateway) 
     expect(log(page)).to_contain_text("notes.txt is deleted")
 
 
-# -- stopping, coming back
+# -- stop, reload, threads
 
 
 def test_a_run_is_stopped(page: Page, gateway: Gateway) -> None:
@@ -184,7 +184,7 @@ def test_a_run_is_stopped(page: Page, gateway: Gateway) -> None:
     expect(log(page)).to_contain_text("You said: “hello again”")
 
 
-def test_escape_stops_it_too(page: Page, gateway: Gateway) -> None:
+def test_escape_stops_a_run(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "slow 600")
     expect(log(page)).to_contain_text("Slow and")
@@ -192,7 +192,7 @@ def test_escape_stops_it_too(page: Page, gateway: Gateway) -> None:
     idle(page)
 
 
-def test_after_a_reload_the_run_goes_on_from_where_it_was(page: Page, gateway: Gateway) -> None:
+def test_after_a_reload_the_run_continues(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "slow 12")
     expect(log(page)).to_contain_text("Slow and")
@@ -226,35 +226,35 @@ def test_threads_are_listed_opened_and_deleted(page: Page, gateway: Gateway) -> 
     expect(row).to_have_count(0)
 
 
-def test_threads_have_their_first_words_as_titles(page: Page, gateway: Gateway) -> None:
-    """Whole threads are never asked for their names."""
-    looked: list[str] = []
-    words = f"remember {chat(page, gateway)}"
-    ask(page, words)
+def test_threads_are_titled_by_their_first_message(page: Page, gateway: Gateway) -> None:
+    """The titles come from the list: the page does not load whole threads for them."""
+    requested: list[str] = []
+    text = f"remember {chat(page, gateway)}"
+    ask(page, text)
     chat(page, gateway)
-    page.on("request", lambda asked: looked.append(asked.url) if "/threads/" in asked.url else None)
+    page.on("request", lambda request: requested.append(request.url) if "/threads/" in request.url else None)
     page.reload()
-    expect(page.get_by_test_id("history")).to_contain_text(words)
+    expect(page.get_by_test_id("history")).to_contain_text(text)
     page.goto(f"{gateway.url}/#/agents/demo")
-    expect(page.locator(".threads")).to_contain_text(words)
-    assert not [url for url in looked if words.split()[1] in url]
+    expect(page.locator(".threads")).to_contain_text(text)
+    assert not [url for url in requested if text.split()[1] in url]
 
 
-def test_a_thread_that_runs_is_told_from_one_that_waits(page: Page, gateway: Gateway, shot: Shot) -> None:
-    asking = chat(page, gateway)
+def test_running_and_waiting_threads_are_marked(page: Page, gateway: Gateway, shot: Shot) -> None:
+    waiting = chat(page, gateway)
     ask(page, "approve")
     running = chat(page, gateway)
     say(page, "slow 600")
     expect(log(page)).to_contain_text("Slow and")
     chat(page, gateway)
     history = page.get_by_test_id("history").get_by_role("listitem")
-    expect(history.filter(has=page.get_by_title(asking, exact=True))).to_contain_text("waits for you")
+    expect(history.filter(has=page.get_by_title(waiting, exact=True))).to_contain_text("waiting for you")
     expect(history.filter(has=page.get_by_title(running, exact=True))).to_contain_text("running")
     page.goto(f"{gateway.url}/#/agents/demo")
-    expect(page.locator(".threads li", has=page.get_by_title(asking, exact=True))).to_contain_text("waits for you")
+    expect(page.locator(".threads li", has=page.get_by_title(waiting, exact=True))).to_contain_text("waiting for you")
     expect(page.locator(".threads li", has=page.get_by_title(running, exact=True))).to_contain_text("running")
-    shot(page, "threads-doing")
-    gateway.client.delete(f"/agents/demo/threads/{asking}")
+    shot(page, "threads-status")
+    gateway.client.delete(f"/agents/demo/threads/{waiting}")
     gateway.client.post(f"/runs/{gateway.client.get(f'/agents/demo/threads/{running}').json()['runId']}/cancel")
 
 
@@ -268,10 +268,10 @@ def test_a_message_during_a_run_is_queued_and_delivered(page: Page, gateway: Gat
     idle(page)
 
 
-# -- the page's own tool, commands, keys
+# -- modes, commands, console tools, keys
 
 
-def test_a_mode_set_in_one_tab_holds_in_all(page: Page, gateway: Gateway, context: BrowserContext) -> None:
+def test_a_mode_set_in_one_tab_applies_in_all(page: Page, gateway: Gateway, context: BrowserContext) -> None:
     thread = chat(page, gateway)
     mode, other = page.get_by_test_id("picker-mode"), context.new_page()
     expect(mode).to_have_value("ask")
@@ -284,7 +284,7 @@ def test_a_mode_set_in_one_tab_holds_in_all(page: Page, gateway: Gateway, contex
     other.close()
 
 
-def test_a_command_that_is_typed_out_is_sent_and_one_that_is_not_is_completed(page: Page, gateway: Gateway) -> None:
+def test_a_complete_command_is_sent_and_a_partial_one_is_completed(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "/tool")
     expect(log(page)).to_contain_text("/tool")
@@ -295,14 +295,14 @@ def test_a_command_that_is_typed_out_is_sent_and_one_that_is_not_is_completed(pa
     expect(box(page)).to_have_value("/everything ")
 
 
-def test_a_new_thread_offers_what_the_agent_can_be_told(page: Page, gateway: Gateway) -> None:
+def test_a_new_thread_suggests_messages(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="/edit").click()
     expect(log(page)).to_contain_text("The greeting could be kinder.")
     idle(page)
 
 
-def test_the_agent_calls_a_tool_of_this_page(page: Page, gateway: Gateway) -> None:
+def test_the_agent_calls_a_console_tool(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     say(page, "frontend")
     tool = page.get_by_test_id("client-tool")
@@ -320,7 +320,7 @@ def test_the_palette_is_opened_by_key(page: Page, gateway: Gateway) -> None:
     expect(palette).to_be_hidden()
 
 
-def test_shift_enter_begins_a_line_and_enter_sends(page: Page, gateway: Gateway) -> None:
+def test_shift_enter_starts_a_line_and_enter_sends(page: Page, gateway: Gateway) -> None:
     chat(page, gateway, "echo")
     box(page).press_sequentially("one")
     box(page).press("Shift+Enter")
@@ -346,11 +346,11 @@ def test_events_are_listed_with_their_numbers(page: Page, gateway: Gateway, shot
     shot(page, "chat-inspector")
 
 
-def test_the_same_run_can_be_had_as_protobuf(page: Page, gateway: Gateway) -> None:
+def test_a_run_can_be_received_as_protobuf(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="Inspector").click()
     page.get_by_test_id("wire-format").select_option("protobuf")
-    with page.expect_request(lambda asked: asked.method == "POST" and asked.url.endswith("/agents/demo")) as sent:
+    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/agents/demo")) as sent:
         say(page, "tool")
     assert "proto" in (sent.value.headers.get("accept") or "")
     idle(page)
@@ -358,7 +358,7 @@ def test_the_same_run_can_be_had_as_protobuf(page: Page, gateway: Gateway) -> No
     expect(page.get_by_test_id("events")).to_contain_text("TOOL_CALL_RESULT")
 
 
-def test_and_over_a_websocket(page: Page, gateway: Gateway) -> None:
+def test_a_run_can_be_received_over_a_websocket(page: Page, gateway: Gateway) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="Inspector").click()
     page.get_by_test_id("wire-format").select_option("websocket")
@@ -372,7 +372,7 @@ def test_and_over_a_websocket(page: Page, gateway: Gateway) -> None:
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
 
 
-def test_the_snapshot_says_who_said_what(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_the_snapshot_shows_the_layer_of_each_value(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     page.get_by_role("button", name="Inspector").click()
     page.get_by_role("tab", name="Snapshot").click()

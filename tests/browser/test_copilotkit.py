@@ -1,4 +1,4 @@
-"""The CopilotKit example in a real browser, straight on the gateway."""
+"""The CopilotKit example in a real browser, directly connected to the gateway."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.install import built
+from tests.browser.install import built_app
 from tests.support.gateway import Gateway
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *words: object) -> None:
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
         return None
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The built page, at an address of its own, with a gateway that lets it in."""
-    if not built().is_dir():
+    """The built app on its own origin, with a gateway that allows that origin."""
+    if not built_app().is_dir():
         pytest.skip("the CopilotKit app is not built: python -m tests.browser.install")
     folder = tmp_path_factory.mktemp("copilotkit")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder / "page")))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder / "page")))
     address = f"http://127.0.0.1:{server.server_port}"
     with Gateway(folder / "gateway", "--allow-origin", address) as gateway:
-        place(folder / "page", gateway.url)
+        copy_app(folder / "page", gateway.url)
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
         yield address
@@ -39,15 +39,15 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.server_close()
 
 
-def place(folder: Path, gateway: str) -> None:
-    shutil.copytree(built(), folder)
+def copy_app(folder: Path, gateway: str) -> None:
+    shutil.copytree(built_app(), folder)
     for path in folder.rglob("*.js"):
         path.write_text(path.read_text("utf-8").replace("GATEWAY_ADDRESS", gateway), "utf-8")
 
 
-def say(page: Page, words: str) -> None:
+def say(page: Page, text: str) -> None:
     box = page.get_by_role("textbox")
-    box.fill(words)
+    box.fill(text)
     box.press("Enter")
 
 
@@ -80,11 +80,11 @@ def test_the_agent_changes_the_pages_background(page: Page, app: str) -> None:
     assert page.locator(".app").evaluate("node => node.style.background") != ""
 
 
-@pytest.mark.parametrize(("button", "said"), [("Allow", "notes.txt is deleted"), ("Deny", "notes.txt stays")])
-def test_a_question_is_asked_and_answered(page: Page, app: str, button: str, said: str) -> None:
+@pytest.mark.parametrize(("button", "answer"), [("Allow", "notes.txt is deleted"), ("Deny", "notes.txt stays")])
+def test_a_request_is_shown_and_answered(page: Page, app: str, button: str, answer: str) -> None:
     page.goto(app)
     say(page, "approve")
-    asked = page.get_by_label("The agent asks")
-    expect(asked).to_contain_text("May I delete notes.txt?")
-    asked.get_by_role("button", name=button).click()
-    expect(page.get_by_text(said, exact=False).first).to_be_visible()
+    request = page.get_by_label("The agent asks")
+    expect(request).to_contain_text("May I delete notes.txt?")
+    request.get_by_role("button", name=button).click()
+    expect(page.get_by_text(answer, exact=False).first).to_be_visible()

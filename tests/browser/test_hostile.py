@@ -1,4 +1,4 @@
-"""Agents that would like to be more than text: whatever they say, in whatever place, no script of theirs runs."""
+"""Hostile agents: no script in their output runs, in any part of the page."""
 
 from __future__ import annotations
 
@@ -60,36 +60,36 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
-def untouched(page: Page) -> None:
+def check_no_script_ran(page: Page) -> None:
     assert page.evaluate("window.pwned") is None
     assert page.locator("#page script, #page iframe, #page [onerror], #page [onload]").count() == 0
     links = page.locator("a").evaluate_all("nodes => nodes.map((node) => node.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}
 
 
-def test_nothing_that_an_agent_says_runs(page: Page, hostile: Gateway) -> None:
+def test_no_script_of_an_agent_runs_in_the_chat(page: Page, hostile: Gateway) -> None:
     chat(page, hostile, "hostile")
     say(page, "hello")
     expect(page.get_by_test_id("interrupt")).to_be_visible()
     expect(log(page)).to_contain_text("<script>window.pwned=1</script>")
     page.locator("details").evaluate_all("nodes => nodes.forEach((node) => { node.open = true; })")
-    untouched(page)
+    check_no_script_ran(page)
     page.reload()
     expect(page.get_by_test_id("interrupt")).to_be_visible()
-    untouched(page)
+    check_no_script_ran(page)
 
 
-def test_nor_in_the_inspector(page: Page, hostile: Gateway) -> None:
+def test_no_script_of_an_agent_runs_in_the_inspector(page: Page, hostile: Gateway) -> None:
     chat(page, hostile, "hostile")
     page.get_by_role("button", name="Inspector").click()
     say(page, "hello")
     expect(page.get_by_test_id("interrupt")).to_be_visible()
     for tab in page.get_by_role("tab").all():
         tab.click()
-        untouched(page)
+        check_no_script_ran(page)
 
 
-def test_nor_what_the_reader_says(page: Page, hostile: Gateway) -> None:
+def test_no_script_of_the_user_runs(page: Page, hostile: Gateway) -> None:
     chat(page, hostile, "echo")
     ask(page, "<img src=x onerror=window.pwned=1>")
-    untouched(page)
+    check_no_script_ran(page)

@@ -1,4 +1,4 @@
-"""The console's pages: agents, one agent, the matrix, the comparison."""
+"""The console's pages: agents, one agent, matrix, compare; size, accessibility, phone layout."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tests.browser.chat_page import ask, chat
 from tests.support.gateway import Gateway
 
 Shot = Callable[[Page, str], Path]
-MOST = 150 * 1024
+MAX_FIRST_LOAD_BYTES = 150 * 1024
 PAGES = {
     "agents": "#/",
     "agent": "#/agents/demo",
-    "away": "#/agents/claude",
+    "unavailable": "#/agents/claude",
     "matrix": "#/matrix",
     "compare": "#/compare?a=demo&b=echo",
     "chat": "#/agents/demo/chat",
 }
-SHOWN = {
+EXPECTED_TEXT = {
     "agents": "Try it",
     "agent": "httpBinary",
-    "away": "Models",
+    "unavailable": "Models",
     "matrix": "httpBinary",
     "compare": "reasoning",
 }
-"""What stands there once the page is complete."""
+"""A text of each complete page."""
 
 
-def test_agents_are_cards_with_what_is_missing(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_agents_are_cards_with_their_availability(page: Page, gateway: Gateway, shot: Shot) -> None:
     page.goto(gateway.url)
     demo = page.get_by_role("article", name="Demo")
     expect(demo).to_contain_text("Ready")
@@ -43,14 +43,14 @@ def test_agents_are_cards_with_what_is_missing(page: Page, gateway: Gateway, sho
     shot(page, "agents")
 
 
-def test_a_newcomer_is_in_a_chat_after_one_click(page: Page, gateway: Gateway) -> None:
+def test_one_click_opens_the_demo_chat(page: Page, gateway: Gateway) -> None:
     page.goto(gateway.url)
     page.get_by_role("article", name="Demo").get_by_role("link", name=re.compile("Try it")).click()
     ask(page, "tool")
     expect(page.get_by_test_id("log")).to_contain_text("In Oslo it is snow")
 
 
-def test_agents_are_found_by_name_and_by_what_they_can(page: Page, gateway: Gateway) -> None:
+def test_agents_are_found_by_name_and_by_capability(page: Page, gateway: Gateway) -> None:
     page.goto(gateway.url)
     cards = page.get_by_role("article")
     expect(page.get_by_role("article", name="Demo")).to_be_visible()
@@ -74,7 +74,7 @@ def test_an_agents_page_explains_every_capability(page: Page, gateway: Gateway, 
     shot(page, "agent")
 
 
-def test_the_matrix_has_every_agent_and_says_who_said_it(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_the_matrix_has_every_agent_and_shows_sources(page: Page, gateway: Gateway, shot: Shot) -> None:
     page.goto(f"{gateway.url}/#/matrix")
     table = page.get_by_role("grid", name="Agents by capabilities")
     expect(table).to_contain_text("httpBinary")
@@ -93,33 +93,33 @@ def test_two_agents_are_compared(page: Page, gateway: Gateway, shot: Shot) -> No
     shot(page, "compare")
 
 
-def test_colours_follow_the_reader(page: Page, gateway: Gateway) -> None:
+def test_the_selected_theme_is_kept(page: Page, gateway: Gateway) -> None:
     page.goto(gateway.url)
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.get_by_role("button", name="Dark colours").click()
+    page.get_by_role("button", name="Dark theme").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
     page.reload()
-    expect(page.get_by_role("button", name="Light colours")).to_be_visible()
+    expect(page.get_by_role("button", name="Light theme")).to_be_visible()
 
 
-def test_a_page_that_is_not_there_says_so(page: Page, gateway: Gateway) -> None:
+def test_an_unknown_page_shows_an_error(page: Page, gateway: Gateway) -> None:
     page.goto(f"{gateway.url}/#/nowhere")
     expect(page.get_by_role("alert")).to_contain_text("/nowhere")
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_first_load_is_small(page: Page, gateway: Gateway, name: str) -> None:
-    """As it is on the wire: its files, and all that it asks the gateway for."""
+    """Counts the bytes on the wire: files and API responses."""
     loaded: list[Request] = []
-    page.on("requestfinished", lambda asked: loaded.append(asked))
+    page.on("requestfinished", lambda request: loaded.append(request))
     if name == "chat":
         chat(page, gateway)
         expect(page.get_by_role("button", name="/approve")).to_be_visible()
     else:
-        complete(page, gateway, name)
-    sizes = {asked.url: asked.sizes()["responseBodySize"] for asked in loaded}
+        open_complete_page(page, gateway, name)
+    sizes = {request.url: request.sizes()["responseBodySize"] for request in loaded}
     assert sizes[f"{gateway.url}/console/main.js"] > 0
-    assert sum(sizes.values()) < MOST, sizes
+    assert sum(sizes.values()) < MAX_FIRST_LOAD_BYTES, sizes
 
 
 @pytest.mark.parametrize(
@@ -128,20 +128,20 @@ def test_the_first_load_is_small(page: Page, gateway: Gateway, name: str) -> Non
 )  # the matrix has 3,000 cells, and takes axe twenty seconds
 def test_axe_finds_nothing_serious(page: Page, gateway: Gateway, name: str, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-    complete(page, gateway, name)
-    nothing_serious(page)
+    open_complete_page(page, gateway, name)
+    check_accessibility(page)
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != "matrix"])
-def test_nor_on_a_phone(page: Page, gateway: Gateway, name: str) -> None:
+def test_axe_finds_nothing_serious_on_a_phone(page: Page, gateway: Gateway, name: str) -> None:
     page.set_viewport_size({"width": 375, "height": 720})
     page.emulate_media(reduced_motion="reduce")
-    complete(page, gateway, name)
-    nothing_serious(page)
+    open_complete_page(page, gateway, name)
+    check_accessibility(page)
 
 
-def complete(page: Page, gateway: Gateway, name: str) -> None:
-    """The page, with everything there that it can have."""
+def open_complete_page(page: Page, gateway: Gateway, name: str) -> None:
+    """Opens the page with all of its content."""
     if name == "chat":
         chat(page, gateway)
         ask(page, "everything")
@@ -149,13 +149,15 @@ def complete(page: Page, gateway: Gateway, name: str) -> None:
         return
     page.goto(f"{gateway.url}/{PAGES[name]}")
     expect(page.locator("#page h1").first).to_be_visible()
-    expect(page.get_by_text(SHOWN[name]).first).to_be_visible()
+    expect(page.get_by_text(EXPECTED_TEXT[name]).first).to_be_visible()
 
 
-def nothing_serious(page: Page) -> None:
-    found = Axe().run(page)["violations"]
-    told = [f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], "\n".join(told)
+def check_accessibility(page: Page) -> None:
+    violations = Axe().run(page)["violations"]
+    details = [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in violations for node in rule["nodes"]
+    ]
+    assert [rule["id"] for rule in violations if rule["impact"] in ("serious", "critical")] == [], "\n".join(details)
 
 
 def test_the_send_button_is_round_on_a_phone(page: Page, gateway: Gateway) -> None:

@@ -1,4 +1,4 @@
-"""Coming back to a thread: after a reload, after a restart, from a second window."""
+"""A thread after a reload, after a restart, and in a second window."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.chat_page import ask, box, chat, idle, log, question, say
-from tests.browser.conftest import Watched
+from tests.browser.conftest import PageErrors
 from tests.support.gateway import Gateway
 
 Shot = Callable[[Page, str], Path]
 
 
-def kinds(page: Page) -> list[str]:
-    found: list[str] = page.locator(".items .item").evaluate_all("all => all.map(one => one.dataset.kind)")
-    return found
+def item_kinds(page: Page) -> list[str]:
+    kinds: list[str] = page.locator(".items .item").evaluate_all("all => all.map((node) => node.dataset.kind)")
+    return kinds
 
 
-def test_a_failure_is_still_a_failure_after_a_reload(page: Page, gateway: Gateway, shot: Shot) -> None:
+def test_an_error_is_still_shown_after_a_reload(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     ask(page, "error")
     ask(page, "hello")
@@ -27,10 +27,10 @@ def test_a_failure_is_still_a_failure_after_a_reload(page: Page, gateway: Gatewa
     expect(log(page)).to_contain_text("You said: “hello”")
     failure = page.get_by_test_id("notice").filter(has_text="This is the error you asked for.")
     expect(failure).to_have_count(1)
-    assert failure.get_attribute("role") == "note"  # it is no news
-    failure.get_by_role("button", name="Say it again").click()
+    assert failure.get_attribute("role") == "note"  # an old error is not announced
+    failure.get_by_role("button", name="Retry").click()
     expect(box(page)).to_have_value("error")
-    assert kinds(page) == ["message", "message", "run", "notice", "message", "message", "run"]
+    assert item_kinds(page) == ["message", "message", "run", "notice", "message", "message", "run"]
     shot(page, "reload-error")
 
 
@@ -41,12 +41,13 @@ def test_a_reload_shows_everything_that_was_there(page: Page, gateway: Gateway, 
     question(page).get_by_role("button", name="Approve", exact=True).click()
     expect(log(page)).to_contain_text("notes.txt is deleted")
     idle(page)
-    before, words = kinds(page), log(page).inner_text()
+    before = item_kinds(page)
+    text = log(page).inner_text()
     page.reload()
     expect(log(page)).to_contain_text("notes.txt is deleted")
-    assert kinds(page) == before
-    assert log(page).inner_text() == words
-    expect(page.get_by_test_id("subagent")).to_contain_text("gave back")
+    assert item_kinds(page) == before
+    assert log(page).inner_text() == text
+    expect(page.get_by_test_id("subagent")).to_contain_text("Result:")
     expect(page.get_by_test_id("run-end").first).to_contain_text("tokens")
     page.get_by_role("button", name="Inspector").click()
     expect(page.get_by_test_id("events")).to_contain_text("SUBAGENT_FINISHED")
@@ -63,8 +64,8 @@ def test_a_stopped_run_is_marked_after_a_reload(page: Page, gateway: Gateway) ->
     expect(page.get_by_test_id("run-end").filter(has_text="stopped")).to_have_count(1)
 
 
-def test_a_run_that_the_gateway_died_with_says_so(page: Page, watched: Watched, tmp_path: Path) -> None:
-    watched.allowed += ["ERR_", "Failed to load resource"]
+def test_a_run_that_a_restart_ended_is_marked(page: Page, page_errors: PageErrors, tmp_path: Path) -> None:
+    page_errors.allowed += ["ERR_", "Failed to load resource"]
     with Gateway(tmp_path) as gateway:
         thread = chat(page, gateway)
         say(page, "slow 600")
@@ -79,7 +80,9 @@ def test_a_run_that_the_gateway_died_with_says_so(page: Page, watched: Watched, 
 # -- two windows
 
 
-def test_a_question_that_was_answered_elsewhere_goes(page: Page, gateway: Gateway, context: BrowserContext) -> None:
+def test_a_request_that_was_answered_elsewhere_disappears(
+    page: Page, gateway: Gateway, context: BrowserContext
+) -> None:
     thread, other = chat(page, gateway), context.new_page()
     say(page, "approve")
     expect(question(page)).to_be_visible()
@@ -93,18 +96,19 @@ def test_a_question_that_was_answered_elsewhere_goes(page: Page, gateway: Gatewa
     other.close()
 
 
-def test_an_answer_that_comes_too_late_makes_no_error(page: Page, gateway: Gateway) -> None:
-    page.add_init_script("window.setInterval = () => 0")  # it must notice by itself, without looking now and then
+def test_a_late_answer_causes_no_error(page: Page, gateway: Gateway) -> None:
+    page.add_init_script("window.setInterval = () => 0")  # without polling
     thread = chat(page, gateway)
     say(page, "approve")
     expect(question(page)).to_be_visible()
-    asked = gateway.client.get(f"/agents/demo/threads/{thread}").json()
+    thread_state = gateway.client.get(f"/agents/demo/threads/{thread}").json()
     answers = [
-        {"interruptId": one["id"], "status": "resolved", "payload": {"approved": True}} for one in asked["interrupts"]
+        {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
+        for interrupt in thread_state["interrupts"]
     ]
-    gateway.run("demo", threadId=thread, messages=asked["messages"], resume=answers)
-    question(page).get_by_role("button", name="Refuse").click()
-    expect(page.locator("#toasts")).to_contain_text("not open any more")
+    gateway.run("demo", threadId=thread, messages=thread_state["messages"], resume=answers)
+    question(page).get_by_role("button", name="Deny").click()
+    expect(page.locator("#toasts")).to_contain_text("no longer open")
     expect(question(page)).to_have_count(0)
     expect(log(page)).to_contain_text("notes.txt is deleted")
     expect(page.get_by_test_id("notice")).to_have_count(0)

@@ -51,9 +51,9 @@ class FakeSource:
             raise NotFound(f"there is no {key.agent}", code="UNKNOWN_AGENT")
         return render_json({"agent": self.agents[key.agent], "thread": self.read_key_facts(key)})
 
-    async def keep_fresh(self, agent: str, on_first: Callable[[], None]) -> None:
+    async def keep_fresh(self, agent: str, on_fresh: Callable[[], None]) -> None:
         self.kept_fresh.append(agent)
-        on_first()
+        on_fresh()
         try:
             await anyio.sleep_forever()
         finally:

@@ -1,15 +1,15 @@
-// What is shown, and how much of it in one go: a text and a list of items that are built while there is time.
+// Incremental rendering: a text and a list of items are built within a time budget.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { openPage, written } from "./page.mjs";
-import { List } from "../../gateway/console/chat/message_list.js";
+import { fakePage, toMarkup } from "./page.mjs";
+import { MessageList } from "../../gateway/console/chat/message_list.js";
 import { Model } from "../../gateway/console/chat/model.js";
 import { Markdown } from "../../gateway/console/render/markdown.js";
 
-const page = openPage();
+const page = fakePage();
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
-const never = () => false;
+const noTime = () => false;
 
 const TEXTS = {
   paragraphs: Array.from({ length: 900 }, (_, at) => `word ${at} **bold** \`code\``).join("\n\n"),
@@ -21,32 +21,32 @@ const TEXTS = {
   quote: Array.from({ length: 1500 }, (_, at) => `> ${at}`).join("\n>\n"),
 };
 
-function whole(text) {
+function renderWhole(text) {
   const markdown = new Markdown();
   assert.equal(markdown.update(text), false);
   return markdown.node;
 }
 
 for (const [name, text] of Object.entries(TEXTS)) {
-  test(`a long text is shown a step at a time, and in the end all of it: ${name}`, () => {
+  test(`a long text is rendered in steps and completely: ${name}`, () => {
     const markdown = new Markdown();
     let steps = 1;
-    for (; markdown.update(text, false, never); steps += 1) assert.ok(markdown.node.textContent.length < steps * 8000 + 8000);
+    for (; markdown.update(text, false, noTime); steps += 1) assert.ok(markdown.node.textContent.length < steps * 8000 + 8000);
     assert.ok(steps > 3, `${steps}`);
-    assert.equal(written(markdown.node), written(whole(text)));
+    assert.equal(toMarkup(markdown.node), toMarkup(renderWhole(text)));
   });
 
-  test(`and so is one that grows faster than it is shown: ${name}`, () => {
-    const markdown = new Markdown(), seen = new Markdown();
-    for (let at = 0; at < text.length; at += 7001) markdown.update(text.slice(0, at), true, never);
-    while (markdown.update(text, false, never));
-    for (let at = 0; at < text.length; at += 997) seen.update(text.slice(0, at), true);
-    seen.update(text, false);
-    assert.equal(written(markdown.node), written(seen.node));
+  test(`so is a text that grows faster than it is rendered: ${name}`, () => {
+    const markdown = new Markdown(), other = new Markdown();
+    for (let at = 0; at < text.length; at += 7001) markdown.update(text.slice(0, at), true, noTime);
+    while (markdown.update(text, false, noTime));
+    for (let at = 0; at < text.length; at += 997) other.update(text.slice(0, at), true);
+    other.update(text, false);
+    assert.equal(toMarkup(markdown.node), toMarkup(other.node));
   });
 }
 
-test("what is settled stays the node it was", () => {
+test("final blocks keep their nodes", () => {
   const markdown = new Markdown();
   markdown.update("a\n\n- b\n- c\n", true);
   const [first, list] = markdown.node.childNodes, item = list.firstChild;
@@ -55,48 +55,49 @@ test("what is settled stays the node it was", () => {
   assert.equal(list.childNodes.length, 2002);
 });
 
-test("another text starts over, and the place where more comes is marked while it does", () => {
+test("a different text starts over, and the growing block is marked", () => {
   const markdown = new Markdown();
-  markdown.update(TEXTS.list, true, never);
+  markdown.update(TEXTS.list, true, noTime);
   markdown.update("*other*", true);
-  assert.equal(written(markdown.node), "<div md><p md-tail><em>other</em></p></div>");
+  assert.equal(toMarkup(markdown.node), "<div md><p md-tail><em>other</em></p></div>");
   markdown.update("*other*", false);
-  assert.equal(written(markdown.node), "<div md><p><em>other</em></p></div>");
+  assert.equal(toMarkup(markdown.node), "<div md><p><em>other</em></p></div>");
 });
 
-test("a text of more blocks than can be shown has its rest folded, once it is whole", () => {
-  const { childNodes } = whole("a\n\n".repeat(30_000));
+test("a complete text with too many blocks has its rest collapsed", () => {
+  const { childNodes } = renderWhole("a\n\n".repeat(30_000));
   assert.ok(childNodes.flatMap((node) => [node, ...node.childNodes]).length < 12_000);
   assert.match(childNodes.at(-1).textContent, /^\d+ more characters$/);
 });
 
-function listed() {
-  const model = new Model(), list = new List(model, { session: { capabilities: { value: {} }, agent: "a", model } });
-  return { model, list, said: () => list.inside.childNodes.map((node) => node.textContent) };
+function createList() {
+  const model = new Model(), list = new MessageList(model, { session: { capabilities: { value: {} }, agent: "a", model } });
+  return { model, list, texts: () => list.container.childNodes.map((node) => node.textContent) };
 }
 
 const message = (number, text = `**${number}** \`words\`\n\n- a\n- b`) => [
-  { type: "TEXT_MESSAGE_START", messageId: `m${number}` }, { type: "TEXT_MESSAGE_CONTENT", messageId: `m${number}`, delta: text }, { type: "TEXT_MESSAGE_END", messageId: `m${number}` },
+  { type: "TEXT_MESSAGE_START", messageId: `m${number}` }, { type: "TEXT_MESSAGE_CONTENT", messageId: `m${number}`, delta: text },
+    { type: "TEXT_MESSAGE_END", messageId: `m${number}` },
 ];
 
-test("2,000 messages at once take many frames, each short, and none is lost or out of order", async () => {
-  const { model, list, said } = listed();
+test("2,000 messages at once are built in many short frames, complete and in order", async () => {
+  const { model, list, texts } = createList();
   for (let number = 0; number < 2000; number += 1) message(number).forEach((event) => model.feed(event));
   list.flush();
-  const first = said().length;
+  const first = texts().length;
   assert.ok(first > 0 && first < 2000, `${first}`);
-  for (let frames = 0; model.changed.size || said().length < 2000; frames += 1) { assert.ok(frames < 20_000); page.frame(); await pause(); }
-  assert.deepEqual(said(), Array.from({ length: 2000 }, (_, number) => `${number} wordsab`));
+  for (let frames = 0; model.changed.size || texts().length < 2000; frames += 1) { assert.ok(frames < 20_000); page.frame(); await pause(); }
+  assert.deepEqual(texts(), Array.from({ length: 2000 }, (_, number) => `${number} wordsab`));
 });
 
-test("what comes while a long message is being built is shown too, and the message to its end", async () => {
-  const { model, list, said } = listed();
+test("messages that arrive while a long one is built are shown too, and the long one completely", async () => {
+  const { model, list, texts } = createList();
   for (const event of message(0, TEXTS.paragraphs.repeat(20))) model.feed(event);
   list.flush();
   assert.ok(model.changed.has(model.find("message", "m0")));
   for (const event of message(1)) model.feed(event);
   list.flush();
-  assert.equal(said()[1], "1 wordsab");
+  assert.equal(texts()[1], "1 wordsab");
   for (let frames = 0; model.changed.size; frames += 1) { assert.ok(frames < 20_000); page.frame(); await pause(); }
-  assert.equal(said()[0], whole(TEXTS.paragraphs.repeat(20)).textContent);
+  assert.equal(texts()[0], renderWhole(TEXTS.paragraphs.repeat(20)).textContent);
 });

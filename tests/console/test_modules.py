@@ -1,4 +1,4 @@
-"""The console's pure modules, run by Node: `*.test.mjs` beside this file."""
+"""Runs the console's JavaScript tests (`*.test.mjs` in this folder) with Node."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ NODE = shutil.which("node")
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.test.mjs")), ids=lambda path: path.name)
-def test_the_module_does_what_its_tests_say(path: Path) -> None:
+def test_the_javascript_tests_pass(path: Path) -> None:
     if NODE is None:
-        pytest.skip("Node 20 is not here: the console's modules are not tested")
-    told = subprocess.run([NODE, "--test", str(path)], capture_output=True, text=True, timeout=120, check=False)
-    assert told.returncode == 0, told.stdout[-6000:] + told.stderr[-2000:]
-    assert "# pass 0" not in told.stdout
+        pytest.skip("the console's JavaScript tests need Node 20 on the PATH")
+    completed = subprocess.run([NODE, "--test", str(path)], capture_output=True, text=True, timeout=120, check=False)
+    assert completed.returncode == 0, completed.stdout[-6000:] + completed.stderr[-2000:]
+    assert "# pass 0" not in completed.stdout

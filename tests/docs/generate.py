@@ -58,8 +58,8 @@ def configuration() -> str:
         "",
         "A setting comes from an option of `agui-gateway serve`, from the environment, from `gateway.toml`, or is the",
         f"default, in this order of precedence. The environment variable of a setting is `{ENV_PREFIX}` and its name",
-        f"in capitals: `{ENV_PREFIX}PORT=8200`. `agui-gateway serve --help` lists the usual ones as options. Times are in",
-        "seconds, sizes in bytes.",
+        f"in capitals: `{ENV_PREFIX}PORT=8200`. `agui-gateway serve --help` lists the usual ones as options. Times are",
+        "in seconds, sizes in bytes.",
         "",
         *_table(Settings),
     ]

@@ -19,7 +19,7 @@ def child(mode: str, *arguments: str | int) -> list[str]:
 
 
 def alive(pid: int) -> bool:
-    """Dead ones whom nobody has reaped yet do not count."""
+    """A dead process that was not reaped yet does not count."""
     return _stat(pid)[0] not in "ZX"
 
 
@@ -27,10 +27,10 @@ def parent(pid: int) -> int:
     return int(_stat(pid)[1])
 
 
-def running(word: str) -> list[int]:
+def running(pattern: str) -> list[int]:
     """The processes with this argument."""
     pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    return [pid for pid in pids if word in _arguments(pid) and alive(pid)]
+    return [pid for pid in pids if pattern in _arguments(pid) and alive(pid)]
 
 
 def until(condition: Callable[[], bool]) -> None:

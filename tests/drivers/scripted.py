@@ -14,7 +14,7 @@ from gateway.turn import Turn
 
 LIMIT = 10.0
 TURN = Turn("t", "r")
-ASKED = InterruptRequested((Interrupt("q", "why"),))
+INTERRUPT = InterruptRequested((Interrupt("q", "why"),))
 
 
 @asynccontextmanager

@@ -1,10 +1,10 @@
-"""The trimmed environment."""
+"""The agent_environment environment."""
 
 from __future__ import annotations
 
 import pytest
 
-from gateway.drivers.environment import secrets, trimmed
+from gateway.drivers.environment import agent_environment, secret_values
 
 EVERYTHING = {
     "PATH": "/bin",
@@ -28,52 +28,55 @@ BASE = {
 
 
 def test_only_the_base_list_passes_unasked() -> None:
-    assert trimmed([], {}, EVERYTHING) == BASE
+    assert agent_environment([], {}, EVERYTHING) == BASE
 
 
 def test_a_name_passes_when_it_is_inherited() -> None:
-    assert trimmed(["OTTER_API_KEY"], {}, EVERYTHING) == BASE | {"OTTER_API_KEY": "key-of-the-otter"}
+    assert agent_environment(["OTTER_API_KEY"], {}, EVERYTHING) == BASE | {"OTTER_API_KEY": "key-of-the-otter"}
 
 
 def test_a_trailing_star_is_a_prefix() -> None:
-    assert trimmed(["OTTER_*"], {}, EVERYTHING) == BASE | {
+    assert agent_environment(["OTTER_*"], {}, EVERYTHING) == BASE | {
         "OTTER_API_KEY": "key-of-the-otter",
         "OTTER_MODEL": "otter-2",
     }
 
 
 def test_a_name_that_is_not_there_is_left_out() -> None:
-    assert trimmed(["BEAVER_API_KEY"], {}, EVERYTHING) == BASE
+    assert agent_environment(["BEAVER_API_KEY"], {}, EVERYTHING) == BASE
 
 
 def test_what_the_agent_sets_itself_wins() -> None:
     set_here = {"PATH": "/opt/otter", "OTTER_TELEMETRY": "0"}
-    assert trimmed([], set_here, EVERYTHING) == BASE | set_here
+    assert agent_environment([], set_here, EVERYTHING) == BASE | set_here
 
 
 @pytest.mark.parametrize("inherit", [["AGUI_GATEWAY_TOKEN"], ["AGUI_*"], ["*"]])
 def test_the_gateways_own_settings_never_pass(inherit: list[str]) -> None:
-    assert "AGUI_GATEWAY_TOKEN" not in trimmed(inherit, {"AGUI_GATEWAY_TOKEN": "set"}, EVERYTHING)
+    assert "AGUI_GATEWAY_TOKEN" not in agent_environment(inherit, {"AGUI_GATEWAY_TOKEN": "set"}, EVERYTHING)
 
 
-def test_names_are_told_apart_by_case() -> None:
-    assert trimmed([], {}, {"path": "/bin", "Home": "/root"}) == {}
+def test_names_are_case_sensitive() -> None:
+    assert agent_environment([], {}, {"path": "/bin", "Home": "/root"}) == {}
 
 
-def test_the_given_mappings_stay_as_they_are() -> None:
+def test_the_arguments_are_not_changed() -> None:
     environ, extra = dict(EVERYTHING), {"PATH": "/opt"}
-    trimmed(["*"], extra, environ)
+    agent_environment(["*"], extra, environ)
     assert (environ, extra) == (EVERYTHING, {"PATH": "/opt"})
 
 
 @pytest.mark.parametrize("name", ["OTTER_API_KEY", "GH_TOKEN", "CLIENT_SECRET", "DB_PASSWORD", "DB_PASSWD", "my_token"])
 def test_a_value_is_a_secret_by_its_name(name: str) -> None:
-    assert secrets({name: "s3cr3t-value", "PATH": "/usr/bin:/bin"}) == ["s3cr3t-value"]
+    assert secret_values({name: "s3cr3t-value", "PATH": "/usr/bin:/bin"}) == ["s3cr3t-value"]
 
 
 def test_a_short_value_is_no_secret() -> None:
-    assert secrets({"TOKEN_LIMIT": "4096", "KEY": ""}) == []
+    assert secret_values({"TOKEN_LIMIT": "4096", "KEY": ""}) == []
 
 
 def test_the_longest_secret_comes_first() -> None:
-    assert secrets({"A_KEY": "secret", "B_KEY": "secret-and-more", "C_KEY": "secret"}) == ["secret-and-more", "secret"]
+    assert secret_values({"A_KEY": "secret", "B_KEY": "secret-and-more", "C_KEY": "secret"}) == [
+        "secret-and-more",
+        "secret",
+    ]

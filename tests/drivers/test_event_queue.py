@@ -6,7 +6,7 @@ from ag_ui.core import TextMessageContentEvent
 from anyio import to_thread
 
 from gateway.drivers import event_queue as module
-from gateway.drivers.event_queue import BATCH_EVENTS, LARGE, EventQueue, ThreadProducer
+from gateway.drivers.event_queue import BATCH_EVENTS, MAX_SHORT_CHARS, EventQueue, ThreadProducer
 from gateway.errors import AgentFault
 from gateway.events import (
     AguiEvent,
@@ -59,7 +59,7 @@ async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> No
         for number in range(5 * BATCH_EVENTS):
             produced = number + 1
             if queue.put(TextMessageContent("a")):
-                await queue.room()
+                await queue.wait_until_empty()
         queue.close()
 
     with anyio.fail_after(LIMIT):
@@ -74,7 +74,7 @@ async def test_a_full_inbox_makes_the_producer_wait_until_it_was_emptied() -> No
     assert taken == 5 * BATCH_EVENTS
 
 
-async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_not_full(
+async def test_a_producer_that_computes_for_long_waits_for_the_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
@@ -88,22 +88,22 @@ async def test_a_producer_that_computes_for_long_gives_way_though_the_inbox_is_n
 @pytest.mark.parametrize(
     ("event", "long"),
     [
-        (TextMessageContent("a" * LARGE), False),
-        (TextMessageContent("a" * LARGE + "b"), True),
-        (ReasoningMessageContent("a" * LARGE + "b"), True),
-        (ToolCallArgs("c", "a" * LARGE + "b"), True),
+        (TextMessageContent("a" * MAX_SHORT_CHARS), False),
+        (TextMessageContent("a" * MAX_SHORT_CHARS + "b"), True),
+        (ReasoningMessageContent("a" * MAX_SHORT_CHARS + "b"), True),
+        (ToolCallArgs("c", "a" * MAX_SHORT_CHARS + "b"), True),
         (ToolCallArgs("c", "a"), False),
         (AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}), False),
-        (AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a" * LARGE + "b"}), True),
+        (AguiEvent({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a" * MAX_SHORT_CHARS + "b"}), True),
         (AguiEvent(TextMessageContentEvent(message_id="m", delta="a")), False),
-        (AguiEvent(TextMessageContentEvent(message_id="m", delta="a" * LARGE + "b")), True),
+        (AguiEvent(TextMessageContentEvent(message_id="m", delta="a" * MAX_SHORT_CHARS + "b")), True),
         (StateSnapshot({"any": "thing"}), True),
         (ToolCallStart("c", "f"), False),
-        (TextMessageContent(5), False),  # type: ignore[arg-type] # an author's mistake, told by whoever sends it
+        (TextMessageContent(5), False),  # type: ignore[arg-type] # an author's mistake, reported where it is sent
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_a_producer_gives_way_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
+async def test_a_producer_waits_after_an_event_that_may_be_long(event: Event, long: bool) -> None:
     assert EventQueue().put(event) == long
 
 
@@ -132,7 +132,7 @@ async def test_closing_wakes_both_sides() -> None:
     full.put(TextMessageContent("a"))
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(full.room)
+            tasks.start_soon(full.wait_until_empty)
             tasks.start_soon(empty.take)
             await anyio.wait_all_tasks_blocked()
             full.close()
@@ -150,9 +150,9 @@ async def test_a_closed_inbox_takes_nothing_and_lets_others_run() -> None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(another)
-        while not others:  # would never end if nobody else were let in
+        while not others:  # would never end if other tasks could not run
             assert queue.put(TextMessageContent("b"))
-            await queue.room()
+            await queue.wait_until_empty()
     assert await queue.take() == [TextMessageContent("a")]
 
 
@@ -177,40 +177,40 @@ async def taken_from_thread(produce: object, queue: EventQueue) -> list[str]:
 
 async def test_a_thread_puts_in_order_and_loses_nothing() -> None:
     queue = EventQueue()
-    door = ThreadProducer(queue)
+    producer = ThreadProducer(queue)
 
     def produce() -> None:
         for number in range(20_000):
-            door.put(TextMessageContent(str(number)))
+            producer.put(TextMessageContent(str(number)))
 
     texts = await taken_from_thread(produce, queue)
-    door.carry()
+    producer.transfer()
     texts += [event.text for event in await queue.take() if isinstance(event, TextMessageContent)]
     assert texts == [str(number) for number in range(20_000)]
 
 
 class Watched(EventQueue):
-    """Tells when the producer began to wait."""
+    """Set when the producer began to wait."""
 
     def __init__(self) -> None:
         super().__init__()
         self.waited = anyio.Event()
 
-    async def room(self) -> None:
+    async def wait_until_empty(self) -> None:
         self.waited.set()
-        await super().room()
+        await super().wait_until_empty()
 
 
-async def test_a_thread_that_nobody_reads_is_made_to_wait() -> None:
+async def test_a_thread_whose_events_are_not_read_has_to_wait() -> None:
     queue = Watched()
-    door = ThreadProducer(queue)
+    producer = ThreadProducer(queue)
     produced = 0
 
     def produce() -> None:
         nonlocal produced
         for number in range(1, 20 * BATCH_EVENTS):
             produced = number
-            door.put(TextMessageContent("a"))
+            producer.put(TextMessageContent("a"))
 
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:

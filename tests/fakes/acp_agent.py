@@ -1,14 +1,14 @@
-"""A scripted ACP agent, run as a real process. The first word of a prompt says what it does, faults included.
+"""A scripted ACP agent, run as a real process. The first word of a prompt is a command, faults included.
 
---log=FILE            notes every message that it is sent
---state=FILE          remembers sessions, so that a new process can load them
+--log=FILE            writes every message that it receives there
+--state=FILE          stores sessions there, so that a new process can load them
 --bare, --full        offers nothing, or everything; else `session/load`, `session/close`, images, modes
---second              speaks version 2
---auth, --auth-late   wants `authenticate` before a session, or before a prompt
---slow-start=SECONDS  answers `initialize` after so long; --never-initialize: never
+--second              uses protocol version 2
+--auth, --auth-late   requires `authenticate` before a session, or before a prompt
+--slow-start=SECONDS  answers `initialize` after that time; --never-initialize: never
 --deaf                reads nothing any more once it has a session
---deaf-tools          never asks an MCP server for tools that have changed
---ignore-term         outlives its stdin, and SIGTERM
+--deaf-tools          never lists the tools of an MCP server again after a change
+--ignore-term         goes on after the end of its stdin, and after SIGTERM
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Agent(ToolUser):
         self.signed_in = not FLAGS.keys() & {"auth", "auth-late"}
         self.settings: dict[str, dict[str, Any]] = {}
 
-    # -- what is asked of it
+    # -- requests
 
     def handle(self, message: dict[str, Any]) -> None:
         method, number, params = message.get("method"), message.get("id"), message.get("params") or {}
@@ -67,8 +67,8 @@ class Agent(ToolUser):
             time.sleep(60)
         return None
 
-    def refuse(self, number: int, code: int, words: str) -> None:
-        self.send({"id": number, "error": {"code": code, "message": words}})
+    def refuse(self, number: int, code: int, text: str) -> None:
+        self.send({"id": number, "error": {"code": code, "message": text}})
 
     def result(self, method: str, params: dict[str, Any]) -> Any:
         match method, params.get("sessionId"):
@@ -106,10 +106,10 @@ class Agent(ToolUser):
                 return {"echo": params}
         return None
 
-    def new_session(self, told: list[str]) -> dict[str, Any]:
+    def new_session(self, history: list[str]) -> dict[str, Any]:
         self.made += 1
         session = f"s{self.made}-{os.getpid()}"
-        self.sessions[session] = list(told)
+        self.sessions[session] = list(history)
         self.remember()
         return {"sessionId": session, **self.settings_of(session)}
 
@@ -141,21 +141,21 @@ class Agent(ToolUser):
         if not self.signed_in:
             return self.refuse(number, -32000, "Authentication required")
         text = "\n".join(block.get("text", f"[{block['type']}]") for block in params["prompt"])
-        word, *rest = text.split() or [""]
-        if session not in self.sessions or word == "forget":
+        command, *rest = text.split() or [""]
+        if session not in self.sessions or command == "forget":
             self.sessions.pop(session, None)
             return self.refuse(number, -32002, "Session not found")
-        if word == "refuse":
+        if command == "refuse":
             return self.refuse(number, -32603, "the model is on holiday")
         self.sessions[session].append(text)
         self.remember()
-        return self.play(number, session, word, rest, text)
+        return self.play(number, session, command, rest, text)
 
-    def play(self, number: int, session: str, word: str, rest: list[str], text: str) -> None:
+    def play(self, number: int, session: str, command: str, rest: list[str], text: str) -> None:
         if "second" in FLAGS:
             self.send({"id": number, "result": {}})
             self.update(session, "state_update", state="running")
-        scene = getattr(self, f"scene_{word}", None)
+        scene = getattr(self, f"scene_{command}", None)
         reason: str | None = scene(session, *rest) if scene else self.repeat(session, text)
         if session in self.cancelled:
             reason = "cancelled"
@@ -165,11 +165,11 @@ class Agent(ToolUser):
             return self.write("\n".join(json.dumps({"jsonrpc": "2.0", **message}) for message in (idle, title)))
         usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
         self.send({"id": number, "result": {"stopReason": reason or "end_turn", "usage": usage}})
-        getattr(self, f"after_{word}", lambda number, session: None)(number, session)
+        getattr(self, f"after_{command}", lambda number, session: None)(number, session)
         return None
 
 
-def initialized(**capabilities: Any) -> dict[str, Any]:
+def initialize_result(**capabilities: Any) -> dict[str, Any]:
     info = {"name": "scripted", "title": "Scripted", "version": "1.2.3"}
     methods = [{"id": "key", "name": "A key"}]
     return {"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info, "authMethods": methods}
@@ -178,9 +178,9 @@ def initialized(**capabilities: Any) -> dict[str, Any]:
 OPENING = ("session/new", "session/load", "session/resume", "session/fork")
 PROMPT = {"image": True, "embeddedContext": True}
 ABILITIES = ("close", "list", "delete", "fork", "resume", "additionalDirectories")
-BARE = initialized()
-FIRST = initialized(loadSession=True, promptCapabilities=PROMPT, sessionCapabilities={"close": {}})
-FULL = initialized(
+BARE = initialize_result()
+FIRST = initialize_result(loadSession=True, promptCapabilities=PROMPT, sessionCapabilities={"close": {}})
+FULL = initialize_result(
     loadSession=True,
     promptCapabilities=PROMPT | {"audio": True},
     mcpCapabilities={"http": True, "sse": True},

@@ -79,7 +79,7 @@ class Player:
         self.say(session, "planned")
 
     def scene_tools(self, session: str, *rest: str) -> None:
-        """One call that succeeds, one that fails, one that is never heard of again."""
+        """One call that succeeds, one that fails, one that never gets an update."""
         self.say(session, "I will look. ")
         self.update(session, "tool_call", toolCallId="c1", title="Edit a.txt", kind="edit", rawInput={"path": "a.txt"})
         self.update(session, "tool_call_update", toolCallId="c1", status="in_progress", locations=[{"path": "/a.txt"}])
@@ -93,8 +93,8 @@ class Player:
     def scene_print(self, session: str, *rest: str) -> None:
         """A tool whose output grows while it runs."""
         self.update(session, "tool_call", toolCallId="c1", title="make", kind="execute", status="in_progress")
-        for words in ("one\n", "one\ntwo\n", "one\ntwo\nthree\n"):
-            self.update(session, "tool_call_update", toolCallId="c1", content=[text_item(words)])
+        for text in ("one\n", "one\ntwo\n", "one\ntwo\nthree\n"):
+            self.update(session, "tool_call_update", toolCallId="c1", content=[text_item(text)])
         self.update(session, "tool_call_update", toolCallId="c1", status="completed")
         self.say(session, "built")
 
@@ -191,17 +191,17 @@ class Player:
 
     def scene_read(self, session: str, path: str, count: str = "1", *rest: str) -> None:
         """All that it ever got."""
-        asked = {"sessionId": session, "path": path}
-        got = {json.dumps(self.ask("fs/read_text_file", asked)) for _ in range(int(count))}
+        params = {"sessionId": session, "path": path}
+        got = {json.dumps(self.ask("fs/read_text_file", params)) for _ in range(int(count))}
         self.say_json(session, [json.loads(answer) for answer in sorted(got)])
 
     def scene_lines(self, session: str, path: str, line: str, limit: str, *rest: str) -> None:
-        asked = {"sessionId": session, "path": path, "line": int(line), "limit": int(limit)}
-        self.say_json(session, self.ask("fs/read_text_file", asked))
+        params = {"sessionId": session, "path": path, "line": int(line), "limit": int(limit)}
+        self.say_json(session, self.ask("fs/read_text_file", params))
 
     def scene_write(self, session: str, path: str, content: str, count: str = "1", *rest: str) -> None:
-        asked = {"sessionId": session, "path": path, "content": content}
-        got = {json.dumps(self.ask("fs/write_text_file", asked)) for _ in range(int(count))}
+        params = {"sessionId": session, "path": path, "content": content}
+        got = {json.dumps(self.ask("fs/write_text_file", params)) for _ in range(int(count))}
         self.say_json(session, [json.loads(answer) for answer in sorted(got)])
 
     def scene_terminal(self, session: str, *command: str) -> None:
@@ -281,21 +281,21 @@ class Player:
     def scene_demands(self, session: str, *rest: str) -> None:
         """Whatever can be wrong with a request. How many there were, and what they were answered with."""
         names = ("path", "content", "command", "args", "env", "cwd", "terminalId", "line", "limit", "outputByteLimit")
-        asked = [
+        requests = [
             self.request(method, {"sessionId": session, **dict.fromkeys(names, value)})
             for method in DEMANDS
             for value in VALUES
             if not (method == "terminal/create" and value == "x")
         ]
-        asked += [
+        requests += [
             self.request("session/request_permission", {"sessionId": session, "toolCall": value, "options": value})
             for value in VALUES
         ]
-        for number in asked:
+        for number in requests:
             self.waiting[number].wait()
-        answers = [self.answers[number] for number in asked]
+        answers = [self.answers[number] for number in requests]
         errors, outcomes = (sum(key in answer for answer in answers) for key in ("code", "outcome"))
-        self.say_json(session, {"asked": len(asked), "errors": errors, "outcomes": outcomes})
+        self.say_json(session, {"asked": len(requests), "errors": errors, "outcomes": outcomes})
 
     def after_twice(self, number: int, session: str) -> None:
         self.send({"id": number, "result": {"stopReason": "refusal"}})
@@ -313,8 +313,8 @@ def update_of(session: str, variant: str, /, **fields: Any) -> dict[str, Any]:
     return {"method": "session/update", "params": {"sessionId": session, "update": update}}
 
 
-def text_item(words: str) -> dict[str, Any]:
-    return {"type": "content", "content": {"type": "text", "text": words}}
+def text_item(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 def permission(session: str, call: dict[str, Any]) -> dict[str, Any]:

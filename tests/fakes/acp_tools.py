@@ -1,7 +1,7 @@
-"""What the scripted agent does with MCP servers that it is given: it starts them, lists their tools and calls them.
+"""What the scripted agent does with its MCP servers: it starts them, lists their tools and calls them.
 
-An MCP client by hand, over the command in `mcpServers`, as real agents have one. Each way of telling of such a call in
-ACP is one that a real agent has; `TOLD` says which.
+A small MCP client over the command in `mcpServers`. Each style of reporting such a call in ACP is that of a real agent;
+`REPORTING_STYLES` has them by name.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ VERSION = "2025-06-18"
 class Server:
     """One MCP server as a process."""
 
-    def __init__(self, told: dict[str, Any], *, deaf: bool) -> None:
-        env = {**os.environ, **{one["name"]: one["value"] for one in told.get("env", [])}}
-        command = [told["command"], *told["args"]]
-        self.name, self._deaf = told["name"], deaf
+    def __init__(self, config: dict[str, Any], *, deaf: bool) -> None:
+        env = {**os.environ, **{one["name"]: one["value"] for one in config.get("env", [])}}
+        command = [config["command"], *config["args"]]
+        self.name, self._deaf = config["name"], deaf
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._answers: dict[int, Any] = {}
         self._changed = threading.Condition()
@@ -90,7 +90,7 @@ class Server:
 
 
 class ToolUser(Player):
-    """Scenes with tools of the client's. `deaf_tools`: it never asks for changed ones."""
+    """Scenes with client tools. `deaf_tools`: it never lists changed ones."""
 
     deaf_tools = False
 
@@ -100,9 +100,9 @@ class ToolUser(Player):
         self.last: dict[str, Any] = {}
         """The newest result, by session."""
 
-    def serve(self, session: str, told: list[dict[str, Any]]) -> None:
+    def serve(self, session: str, config: list[dict[str, Any]]) -> None:
         self.unserve(session)
-        self.servers[session] = [Server(one, deaf=self.deaf_tools) for one in told if "command" in one]
+        self.servers[session] = [Server(one, deaf=self.deaf_tools) for one in config if "command" in one]
 
     def unserve(self, session: str) -> None:
         for server in self.servers.pop(session, []):
@@ -112,20 +112,20 @@ class ToolUser(Player):
         self.say_json(session, self.last.get(session))
 
     def scene_list(self, session: str, *rest: str) -> None:
-        """What it could call."""
+        """Lists the tools that it could call."""
         self.say_json(session, {server.name: server.tools for server in self.servers.get(session, [])})
 
-    def scene_use(self, session: str, how: str, tool: str, *rest: str) -> None:
-        """Calls a tool, and tells of it in this way."""
+    def scene_use(self, session: str, style: str, tool: str, *rest: str) -> None:
+        """Calls a tool, and reports it in this style."""
         [server] = self.servers[session]
-        self.used(session, server, how, "c1", tool, json.loads(" ".join(rest) or "{}"))
+        self.use_tool(session, server, style, "c1", tool, json.loads(" ".join(rest) or "{}"))
 
-    def scene_use_twice(self, session: str, how: str, tool: str, *rest: str) -> None:
-        """Two calls at once: with what is given, and with nothing."""
+    def scene_use_twice(self, session: str, style: str, tool: str, *rest: str) -> None:
+        """Two calls at once: with the arguments of the prompt, and with none."""
         [server] = self.servers[session]
         both: tuple[tuple[str, dict[str, Any]], ...] = (("c1", json.loads(" ".join(rest))), ("c2", {}))
         threads = [
-            threading.Thread(target=self.used, args=(session, server, how, name, tool, arguments), daemon=True)
+            threading.Thread(target=self.use_tool, args=(session, server, style, name, tool, arguments), daemon=True)
             for name, arguments in both
         ]
         for thread in threads:
@@ -157,9 +157,11 @@ class ToolUser(Player):
         [server] = self.servers[session]
         self.last[session] = server.answer(server.call(server.tools[0], {}))
 
-    def used(self, session: str, server: Server, how: str, name: str, tool: str, arguments: dict[str, Any]) -> None:
-        before, meta, after = TOLD[how](server.name, tool, name, arguments)
-        if how in ASKED:
+    def use_tool(
+        self, session: str, server: Server, style: str, name: str, tool: str, arguments: dict[str, Any]
+    ) -> None:
+        before, meta, after = REPORTING_STYLES[style](server.name, tool, name, arguments)
+        if style in PERMISSION_STYLES:
             outcome = self.ask("session/request_permission", permission(session, before))["outcome"]
             if not outcome.get("optionId", "").startswith("allow"):
                 self.update(session, "tool_call_update", toolCallId=name, status="failed")
@@ -170,7 +172,7 @@ class ToolUser(Player):
         if after:
             self.update(session, "tool_call", **after)
         result = self.last[session] = server.answer(number)
-        if how != "silent":
+        if style != "silent":
             status = "failed" if result.get("isError") else "completed"
             shown = [{"type": "content", "content": block} for block in result["content"]]
             self.update(session, "tool_call_update", toolCallId=name, status=status, content=shown)
@@ -178,8 +180,8 @@ class ToolUser(Player):
 
 
 def claude(server: str, tool: str, name: str, arguments: dict[str, Any]) -> Any:
-    told = f"mcp__{server}__{tool}"
-    call = {"toolCallId": name, "name": told, "title": told, "kind": "other", "rawInput": arguments}
+    full_name = f"mcp__{server}__{tool}"
+    call = {"toolCallId": name, "name": full_name, "title": full_name, "kind": "other", "rawInput": arguments}
     return call, {"claudecode/toolUseId": name}, None
 
 
@@ -195,14 +197,14 @@ def opencode(server: str, tool: str, name: str, arguments: dict[str, Any]) -> An
 
 
 def gemini(server: str, tool: str, name: str, arguments: dict[str, Any]) -> Any:
-    """The first that is heard of the call is the question; the arguments are shown as its content."""
+    """The first message about the call is the permission request; the arguments are its content."""
     shown = [{"type": "content", "content": {"type": "text", "text": json.dumps(arguments)}}]
     call = {"toolCallId": name, "title": f"{tool} ({server} MCP Server)", "kind": "other", "content": shown}
     return call, {"progressToken": 7}, None
 
 
 def qwen(server: str, tool: str, name: str, arguments: dict[str, Any]) -> Any:
-    """While it is prepared the call is shown as another's; what it really is comes after it has reached the server."""
+    """A call that is prepared is reported as another tool's; its real name comes after it has reached the server."""
     preparing = {"toolName": "tool_call", "phase": "preparing"}
     call = {"toolCallId": name, "title": "ToolCall", "kind": "other", "rawInput": {}, "_meta": preparing}
     really = {"toolName": f"mcp__{server}__{tool}"}
@@ -235,7 +237,7 @@ def silent(server: str, tool: str, name: str, arguments: dict[str, Any]) -> Any:
     return None, None, None
 
 
-TOLD = {
+REPORTING_STYLES = {
     "claude": claude,
     "codex": codex,
     "opencode": opencode,
@@ -247,4 +249,4 @@ TOLD = {
     "afterwards": afterwards,
     "silent": silent,
 }
-ASKED = ("gemini",)
+PERMISSION_STYLES = ("gemini",)

@@ -35,7 +35,7 @@ def no_eof() -> None:
 
 
 def stubborn() -> None:
-    """Lives on, and does not heed SIGTERM."""
+    """Goes on, and ignores SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     say(b"ready\n")
     no_eof()
@@ -49,7 +49,7 @@ def terminated() -> None:
 
 
 def tool() -> None:
-    """Has a child in its group that heeds SIGTERM, and does not heed it itself."""
+    """Has a child in its group that ends by SIGTERM, and ignores SIGTERM itself."""
     if os.fork() == 0:
         for_ever()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -77,8 +77,8 @@ def long_line(size: str) -> None:
     say(b"y" * int(size) + b"\n")
 
 
-def dies(code: str, *words: str) -> None:
-    os.write(2, " ".join(words).encode() + b"\n")
+def dies(code: str, *texts: str) -> None:
+    os.write(2, " ".join(texts).encode() + b"\n")
     os._exit(int(code))
 
 
@@ -114,7 +114,7 @@ def mute() -> None:
 
 
 def unread() -> None:
-    """Reads nothing before it is told by SIGUSR1."""
+    """Reads nothing before SIGUSR1."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     say(b"ready\n")
     signal.sigwait({signal.SIGUSR1})

@@ -1,14 +1,14 @@
-"""An MCP server by the official SDK, run as a real process; and ways to be a bad one.
+"""An MCP server by the official SDK, run as a real process, and several ways to misbehave.
 
---http, --sse     on a free port of loopback, whose URL it prints; else stdio
---modern          stdio: knows only the newer protocol
---tools=N         has so many tools; --page=N: lists so many at a time
---more=FILE       has the tools that the file names, too, and tells its clients when they are others
---note=FILE       notes its process id there, every listing and every word to its clients
---secret=NAME     wants this variable, or header; dies, or refuses, with the words of what it has instead
---hang            reads, and never answers; --crash: dies with a word; --die=FILE: when the file is there
---flood           writes without end; --noise: greets on stdout, and works all the same
---child           has a process of its own, which ignores SIGTERM
+--http, --sse     listens on a free loopback port and prints its URL; else stdio
+--modern          stdio: supports only the newer protocol
+--tools=N         has N tools; --page=N: lists N at a time
+--more=FILE       has the tools named in the file, too, and announces changes to its clients
+--note=FILE       writes its process id there, every listing and every announcement
+--secret=NAME     requires this header; answers 401 without it
+--hang            reads, and never answers; --crash: exits with an error; --die=FILE: exits when the file exists
+--flood           writes without end; --noise: prints a greeting on stdout, and works all the same
+--child           starts a process, which ignores SIGTERM
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ def note(line: str) -> None:
             file.write(f"{line}\n")
 
 
-def serve_the_agent() -> None:
-    """By hand, for whoever needs no more than an answer."""
-    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "", "version": ""}}
-    answers: dict[str, Any] = {"initialize": about, "tools/list": {"tools": []}}
+def serve_agent() -> None:
+    """Without the SDK, for an agent that needs only an answer."""
+    initialization_options = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "", "version": ""},
+    }
+    answers: dict[str, Any] = {"initialize": initialization_options, "tools/list": {"tools": []}}
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked:
-            result = answers.get(asked["method"], {"content": []})
-            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+        message = json.loads(line)
+        if "id" in message:
+            result = answers.get(message["method"], {"content": []})
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 
 
 def misbehave() -> None:
@@ -52,7 +56,7 @@ def misbehave() -> None:
     if "child" in FLAGS:
         subprocess.Popen([sys.executable, "-S", "-c", STUBBORN, FLAGS.get("note", "")])
     if "crash" in FLAGS:
-        sys.exit(f"the cellar is flooded, says {os.environ.get('WHO', 'nobody')}")
+        sys.exit(f"the cellar is flooded, reports {os.environ.get('WHO', 'an unknown user')}")
     while "hang" in FLAGS:
         if not sys.stdin.readline():
             sys.exit()
@@ -62,7 +66,7 @@ def misbehave() -> None:
         print("Welcome! This line should have gone to stderr.", flush=True)
 
 
-def die_if_told() -> None:
+def die_if_file_exists() -> None:
     if "die" in FLAGS and Path(FLAGS["die"]).exists():
         os.write(2, b"that was it\n")
         os._exit(3)
@@ -85,24 +89,24 @@ class Fake:
             self.sessions.append(context.session)
         note("listed")
         start, size = int((params and params.cursor) or 0), int(FLAGS.get("page", 1_000_000))
-        found, all_names = names()[start : start + size], names()
-        described = [types.Tool(name=name, description=f"{name}, as a test", input_schema=SCHEMA) for name in found]
-        rest = str(start + size) if start + size < len(all_names) else None
-        return types.ListToolsResult(tools=described, next_cursor=rest)
+        page, all_names = names()[start : start + size], names()
+        tools = [types.Tool(name=name, description=f"{name}, as a test", input_schema=SCHEMA) for name in page]
+        next_cursor = str(start + size) if start + size < len(all_names) else None
+        return types.ListToolsResult(tools=tools, next_cursor=next_cursor)
 
-    async def tell_for_ever(self, bus: Any) -> None:
+    async def watch_for_ever(self, bus: Any) -> None:
         import anyio
 
         known = names()
         while True:
             await anyio.sleep(TICK)
-            die_if_told()
+            die_if_file_exists()
             if names() != known:
                 known = names()
-                note(f"told {time.time()}")
-                await self.tell(bus)
+                note(f"announced {time.time()}")
+                await self.announce(bus)
 
-    async def tell(self, bus: Any) -> None:
+    async def announce(self, bus: Any) -> None:
         from mcp.shared.subscriptions import ToolsListChanged
 
         await bus.publish(ToolsListChanged())
@@ -118,12 +122,12 @@ async def main() -> None:
     fake, bus = Fake(), InMemorySubscriptionBus()
     server: Any = Server("fake", on_list_tools=fake.list_tools, on_subscriptions_listen=ListenHandler(bus))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(fake.tell_for_ever, bus)
+        tasks.start_soon(fake.watch_for_ever, bus)
         await (over_http(server) if FLAGS.keys() & {"http", "sse"} else over_stdio(server))
         tasks.cancel_scope.cancel()
 
 
-def about(server: Any) -> Any:
+def initialization_options(server: Any) -> Any:
     from mcp.server.lowlevel.server import NotificationOptions
 
     return server.create_initialization_options(NotificationOptions(tools_changed=True))
@@ -134,11 +138,11 @@ async def over_stdio(server: Any) -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
-        given = read
+        streams_in = read
         if "modern" in FLAGS:
-            passed, given = anyio.create_memory_object_stream[Any](0)
+            passed, streams_in = anyio.create_memory_object_stream[Any](0)
             tasks.start_soon(refuse_to_initialize, read, write, passed)
-        await server.run(given, write, about(server))
+        await server.run(streams_in, write, initialization_options(server))
         tasks.cancel_scope.cancel()
 
 
@@ -147,11 +151,11 @@ async def refuse_to_initialize(read: Any, write: Any, passed: Any) -> None:
     from mcp_types import ErrorData, JSONRPCError
 
     async with passed:
-        async for told in read:
-            if getattr(told.message, "method", None) != "initialize":
-                await passed.send(told)
+        async for message in read:
+            if getattr(message.message, "method", None) != "initialize":
+                await passed.send(message)
                 continue
-            error = JSONRPCError(jsonrpc="2.0", id=told.message.id, error=ErrorData.model_validate(TOO_OLD))
+            error = JSONRPCError(jsonrpc="2.0", id=message.message.id, error=ErrorData.model_validate(TOO_OLD))
             await write.send(SessionMessage(error))
 
 
@@ -161,8 +165,9 @@ async def over_http(server: Any) -> None:
     app = over_sse(server) if "sse" in FLAGS else server.streamable_http_app()
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # before the URL is printed: a client may connect at once
         print(f"http://127.0.0.1:{listener.getsockname()[1]}/{'sse' if 'sse' in FLAGS else 'mcp'}", flush=True)
-        config = uvicorn.Config(guarded(app), log_level="critical", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(require_secret(app), log_level="critical", timeout_graceful_shutdown=1)
         await uvicorn.Server(config).serve([listener])
 
 
@@ -176,16 +181,16 @@ def over_sse(server: Any) -> Any:
 
     async def stream(request: Any) -> Response:
         async with transport.connect_sse(request.scope, request.receive, request._send) as (read, write):
-            await server.run(read, write, about(server))
+            await server.run(read, write, initialization_options(server))
         return Response()
 
     return Starlette(routes=[Route("/sse", stream), Mount("/messages/", transport.handle_post_message)])
 
 
-def guarded(app: Any) -> Any:
+def require_secret(app: Any) -> Any:
     async def guard(scope: Any, receive: Any, send: Any) -> None:
-        wanted = FLAGS.get("secret")
-        if scope["type"] == "http" and wanted and wanted.encode() not in dict(scope["headers"]):
+        secret = FLAGS.get("secret")
+        if scope["type"] == "http" and secret and secret.encode() not in dict(scope["headers"]):
             await send({"type": "http.response.start", "status": 401, "headers": []})
             await send({"type": "http.response.body", "body": b"no"})
         else:
@@ -196,7 +201,7 @@ def guarded(app: Any) -> Any:
 
 if __name__ == "__main__":
     if "FOR_THE_AGENT" in os.environ:
-        serve_the_agent()
+        serve_agent()
     else:
         note(f"pid {os.getpid()}")
         misbehave()

@@ -1,9 +1,7 @@
-"""A command-line agent that repeats what it is told, behind any transport: `python -m tests.fakes.parrot DOOR [FLAG
-…]`.
+"""A command-line agent that repeats its prompt, by any transport: `python -m tests.fakes.parrot TRANSPORT [FLAG …]`.
 
-It answers a prompt with its own process id, its arguments and the words, in the tiny format of
-`tests/drivers/cli/parrot_session.py`. Words that begin with a capital are orders: ASK, CALL id, FLOOD n, DIE n, HANG,
-LATE, LOST.
+It answers a prompt with its process id, its arguments and the prompt, in the format of
+`tests/drivers/cli/parrot_session.py`. Prompts in capitals are commands: ASK, CALL id, FLOOD n, DIE n, HANG, LATE, LOST.
 """
 
 from __future__ import annotations
@@ -23,85 +21,88 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-Say = Callable[[dict[str, Any]], Awaitable[None]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Parrot:
     """One connection."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self, send: Send) -> None:
+        self._send = send
         self._stopped: dict[str, asyncio.Event] = {}
 
-    async def hear(self, message: dict[str, Any]) -> None:
+    async def receive(self, message: dict[str, Any]) -> None:
         who = message.get("who", "")
         match message:
-            case {"begin": wanted}:
-                await self._begin(who, wanted)
+            case {"begin": session_id}:
+                await self._begin(who, session_id)
             case {"prompt": str(text)}:
                 self._stopped[who] = asyncio.Event()
                 await self._answer(who, text)
             case {"stop": True}:
-                await self._say({"who": who, "end": "cancelled"})
+                await self._send({"who": who, "end": "cancelled"})
             case {"answer": answer}:
-                await self._say({"who": who, "text": f"answered {json.dumps(answer)}"})
-                await self._say({"who": who, "end": "end_turn"})
+                await self._send({"who": who, "text": f"answered {json.dumps(answer)}"})
+                await self._send({"who": who, "end": "end_turn"})
             case {"do": action, "ticket": ticket}:
-                await self._say({"who": who, "ticket": ticket, "value": f"{action} done"})
+                await self._send({"who": who, "ticket": ticket, "value": f"{action} done"})
 
-    async def _begin(self, who: str, wanted: str | None) -> None:
-        if wanted == "gone":
-            return await self._say({"who": who, "refused": "SESSION_NOT_FOUND"})
-        return await self._say({"who": who, "session": wanted or f"parrot-{who}"})
+    async def _begin(self, who: str, session_id: str | None) -> None:
+        if session_id == "gone":
+            return await self._send({"who": who, "refused": "SESSION_NOT_FOUND"})
+        return await self._send({"who": who, "session": session_id or f"parrot-{who}"})
 
     async def _answer(self, who: str, text: str) -> None:
         order, _, rest = text.partition(" ")
         match order:
             case "ASK":
-                await self._say({"who": who, "ask": "q1"})
+                await self._send({"who": who, "ask": "q1"})
                 return
             case "CALL":
-                await self._say({"who": who, "call": rest})
+                await self._send({"who": who, "call": rest})
                 return
             case "FLOOD":
                 for number in range(int(rest)):
-                    await self._say({"who": who, "text": str(number)})
+                    await self._send({"who": who, "text": str(number)})
             case "DIE":
                 sys.stderr.write("the parrot is no more\n")
                 sys.stderr.flush()
                 os._exit(int(rest))
             case "HANG":
-                await self._say({"who": who, "text": "hanging"})
+                await self._send({"who": who, "text": "hanging"})
                 return
             case "LOST":
                 if "--resume" in sys.argv:
-                    await self._say({"who": who, "broke": "SESSION_NOT_FOUND"})
+                    await self._send({"who": who, "broke": "SESSION_NOT_FOUND"})
                     return
-                await self._say({"who": who, "text": f"anew: {rest}"})
+                await self._send({"who": who, "text": f"again: {rest}"})
             case _:
-                told = {"pid": os.getpid(), "args": sys.argv[2:], "said": text, "cwd": os.getcwd()}
-                await self._say({"who": who, "text": json.dumps(told)})
-        await self._say({"who": who, "end": "end_turn"})
+                report = {"pid": os.getpid(), "args": sys.argv[2:], "said": text, "cwd": os.getcwd()}
+                await self._send({"who": who, "text": json.dumps(report)})
+        await self._send({"who": who, "end": "end_turn"})
         if order == "LATE":
-            await self._say({"who": who, "text": "by the way"})
+            await self._send({"who": who, "text": "by the way"})
 
 
 async def pipes(framing: str) -> None:
     out = sys.stdout.buffer
 
-    async def say(message: dict[str, Any]) -> None:
+    async def send(message: dict[str, Any]) -> None:
         data = json.dumps(message).encode()
         out.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data) if framing == "frames" else data + b"\n")
         out.flush()
 
-    parrot = Parrot(say)
+    if "--deaf" not in sys.argv:
+        # By the loop, not by `signal.signal`: a signal between two steps of the loop would wait for the next line.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, os._exit, 130)
+    parrot = Parrot(send)
     stdin = sys.stdin.buffer
     while line := await asyncio.to_thread(stdin.readline):
         if framing == "frames":
             size = int(line.split(b":")[1])
             stdin.readline()
             line = stdin.read(size)
-        await parrot.hear(json.loads(line))
+        await parrot.receive(json.loads(line))
 
 
 async def whole() -> None:
@@ -120,17 +121,17 @@ def network(kind: str, port: int) -> None:
     async def call(request: Request) -> Response:
         if request.headers.get("authorization", "").split(" ")[0] != "Basic":
             return Response(status_code=401)
-        await parrot.hear(await request.json())
+        await parrot.receive(await request.json())
         return JSONResponse({"ok": True})
 
     async def events(request: Request) -> Response:
-        mine: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        listeners.append(mine)
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        listeners.append(queue)
 
         async def stream() -> Any:
             yield b": hello\n\n"
             while True:
-                yield b"data: " + json.dumps(await mine.get()).encode() + b"\n\n"
+                yield b"data: " + json.dumps(await queue.get()).encode() + b"\n\n"
 
         return StreamingResponse(stream(), media_type="text/event-stream")
 
@@ -139,7 +140,7 @@ def network(kind: str, port: int) -> None:
         own = Parrot(websocket.send_json)
         try:
             while True:
-                await own.hear(await websocket.receive_json())
+                await own.receive(await websocket.receive_json())
         except WebSocketDisconnect:
             return
 

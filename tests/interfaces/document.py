@@ -15,7 +15,8 @@ from gateway.capabilities.merge import merge
 from gateway.capabilities.views import acp, mux, relay
 from gateway.capabilities.views.agui import before_1_0
 from gateway.catalog.models.registry import ModelRegistry
-from gateway.web.app import ROUTES, carried
+from gateway.web.routes import ROUTES
+from gateway.web.transports import transport_layer
 from tests.interfaces import Field, Interface, interface
 from tests.interfaces.recorded import recorded, tellers
 from tests.interfaces.sources import CLAUDE, layers_of, paths_of
@@ -44,8 +45,8 @@ SESSION = """\
 With `?thread=` the snapshot has under `custom.session` what the thread's session has and is set to, in one shape for
 all agents, and `GET /agents/{id}/threads/{t}` shows the same under `session`. A run reports most changes itself, by
 `CUSTOM` events: `session.mode` (`{mode}`), `session.config` (`{config}`),
-`session.commands` (`{commands}`), `session.info` and `session.usage` (with the fields below). The last column: the agents
-in whose recorded sessions it was seen; `ACP` stands for all ACP agents.
+`session.commands` (`{commands}`), `session.info` and `session.usage` (with the fields below). The last column: the
+agents in whose recorded sessions it was seen; `ACP` stands for all ACP agents.
 """
 
 OTHERS = """\
@@ -90,7 +91,7 @@ def document() -> str:
 
 def examples() -> dict[str, Any]:
     """What `claude` answers if only its file is known."""
-    snapshot = relay.with_relay(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", carried(ROUTES))]))
+    snapshot = relay.with_relay(merge([profile_layer(CLAUDE), LayerStatement("gateway", "", transport_layer(ROUTES))]))
     models = ModelRegistry(CLAUDE)
     default = models.default()
     assert default is not None

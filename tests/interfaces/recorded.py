@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from gateway.wire.acp.session_state import layer
+from gateway.wire.acp.session_state import session_layer
 from tests.wire.acp.replay import NAMES, played
-from tests.wire.dialects.replay import heard
+from tests.wire.dialects.replay import read_turn
 from tests.wire.dialects.test_mutations import RECORDINGS
 
 ACP = "ACP"
@@ -33,14 +33,14 @@ def recorded() -> tuple[Recorded, ...]:
 def _dialects() -> Iterator[Recorded]:
     for case, recording in RECORDINGS.items():
         dialect, messages = recording()
-        heard(dialect, [messages])
+        read_turn(dialect, [messages])
         yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.session_layer)
 
 
 def _acp() -> Iterator[Recorded]:
     for name in NAMES:
-        for talk in played(name).talks.values():
-            yield Recorded(ACP, name, {}, layer(talk.reader.facts))
+        for session in played(name).sessions.values():
+            yield Recorded(ACP, name, {}, session_layer(session.reader.state))
 
 
 def tellers(path: str) -> list[str]:

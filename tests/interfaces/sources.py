@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from gateway import capability_paths
+from gateway.capabilities.agent_facts import probe_layer
 from gateway.capabilities.layers import LAYERS, LayerStatement, model_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.session_tools import SUPPORTED
@@ -12,9 +13,8 @@ from gateway.capabilities.views import acp, relay
 from gateway.capabilities.views.mux_lookup import SOURCES
 from gateway.catalog.load import bundled, load_catalog
 from gateway.catalog.models.definition import Model
-from gateway.drivers.probe import Availability
-from gateway.service.snapshots import probe_layer
-from gateway.web.app import ROUTES, carried
+from gateway.web.routes import ROUTES
+from gateway.web.transports import transport_layer
 from tests.interfaces import interface
 from tests.interfaces.all_fields import MODEL, SPELT
 from tests.interfaces.recorded import recorded
@@ -61,16 +61,18 @@ def layers_of(paths: list[str]) -> list[str]:
 
 
 CLAUDE = load_catalog([bundled()])["claude"]
-AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields}
+NOT_CARRIED = frozenset(("transport.pushNotifications",))
+"""Transports of AG-UI that the gateway does not carry: an agent's statement about one is left out."""
+AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields} - NOT_CARRIED
 STATED: dict[str, set[str]] = {
     "profile": AGUI,
-    "probe": {path for stated in probe_layer(Availability("ready", version="1")) for path in stated.values},
+    "probe": {path for statement in probe_layer("ready", "1") for path in statement.values},
     "handshake": AGUI
     | {capability_paths.STEERING}
     | {path for report in recorded() for path in report.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
     "session": {SUPPORTED} | {path for report in recorded() for path in report.facts},
-    "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", carried(ROUTES))])).values),
+    "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", transport_layer(ROUTES))])).values),
 }
 
 

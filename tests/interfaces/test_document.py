@@ -9,7 +9,7 @@ import pytest
 from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
 from tests.interfaces.document import MIN_NEARLY_ALL, PATH, VIEWS, document
-from tests.interfaces.sources import layers_of, paths_of
+from tests.interfaces.sources import NOT_CARRIED, layers_of, paths_of
 
 TEXT = PATH.read_text("utf-8")
 
@@ -29,7 +29,7 @@ def test_it_has_every_field_of_every_interface(name: str) -> None:
 
 @pytest.mark.parametrize("view", ["agui", "acp", "mux", "relay", "session"])
 def test_every_field_has_a_layer_that_can_state_it(view: str) -> None:
-    otherwise = ("agent", "installMethods", "status", "unknown", "custom")
+    otherwise = ("agent", "installMethods", "status", "unknown", "custom", *NOT_CARRIED)
     fields = [field for field in interface(view).fields if field.path not in otherwise]
     assert [field.path for field in fields if not layers_of(paths_of(view, field.path))] == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.catalog.load import bundled, load_file
-from gateway.drivers.environment import trimmed
+from gateway.drivers.environment import agent_environment
 from tests.live.recipes import Recipe, load_recipes, prepare
 
 RECIPES = load_recipes()
@@ -41,7 +41,7 @@ def test_the_definition_names_the_version_that_is_tried(recipe: Recipe) -> None:
 def test_what_the_recipe_sets_reaches_the_agent_through_the_gateway(recipe: Recipe) -> None:
     command = load_file(bundled() / f"{recipe.id}.toml").command
     assert command is not None
-    assert set(recipe.env) <= set(trimmed(command.inherit_env, command.env, dict(recipe.env)))
+    assert set(recipe.env) <= set(agent_environment(command.inherit_env, command.env, dict(recipe.env)))
 
 
 @every

@@ -83,9 +83,9 @@ def test_a_broken_file_is_reported_and_the_last_good_one_kept(tmp_path: Path, br
     path = write(folder, "mine", "First")
     with Gateway(tmp_path / "home", "--agents", str(folder)) as gateway:
         path.write_text(broken)
-        told = eventually(lambda: shown(gateway).get("definition"))
-        assert str(path) in told["error"]
-        assert told["since"].startswith("20")
+        failure = eventually(lambda: shown(gateway).get("definition"))
+        assert str(path) in failure["error"]
+        assert failure["since"].startswith("20")
         assert (text_of(gateway.run("mine")), shown(gateway)["identity"]["name"]) == ("here", "First")
         assert gateway.log.read_text().count("last good definition is kept") == 1
         write(folder, "mine", "Mended")
@@ -128,7 +128,7 @@ def test_later_folders_are_laid_over_earlier_ones_and_over_what_comes_along(tmp_
 def test_a_folder_that_goes_keeps_its_agents_and_comes_back(home: tuple[Path, Gateway]) -> None:
     folder, gateway = home
     shutil.rmtree(folder)
-    eventually(lambda: "the folder is gone" in gateway.log.read_text())
+    eventually(lambda: "the folder is missing" in gateway.log.read_text())
     assert shown(gateway)["identity"]["name"] == "First"
     write(folder, "mine", "Back")
     eventually(named(gateway, "Back"))

@@ -21,11 +21,11 @@ class Slow:
 
     def __init__(self) -> None:
         self.answer = anyio.Event()
-        self.asked = 0
+        self.probes = 0
 
     async def availability(self) -> Availability:
-        self.asked += 1
-        if self.asked > 1:
+        self.probes += 1
+        if self.probes > 1:
             return AFTER
         await self.answer.wait()
         return BEFORE
@@ -37,20 +37,20 @@ async def test_a_look_that_began_earlier_does_not_undo_a_later_one() -> None:
     found: list[Availability] = []
 
     async def look() -> None:
-        found.append(await agent.look())
+        found.append(await agent.probe())
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(look)
             await anyio.wait_all_tasks_blocked()
             await look()
-            assert agent.seen == AFTER
+            assert agent.availability == AFTER
             driver.answer.set()
-    assert (agent.seen, found) == (AFTER, [AFTER, AFTER])
+    assert (agent.availability, found) == (AFTER, [AFTER, AFTER])
 
 
 async def test_the_first_look_counts_as_long_as_there_is_no_other() -> None:
     driver: Any = Slow()
     driver.answer.set()
     agent = Agent(otter(), driver)
-    assert await agent.look() == agent.seen == BEFORE
+    assert await agent.probe() == agent.availability == BEFORE

@@ -63,11 +63,11 @@ async def waiting(agent: Agent, number: int) -> AsyncIterator[list[Waiter]]:
             waiters = [Waiter(lambda: probes.wait_until_probed(cast(Driver, agent))) for _ in range(number)]
             for waiter in waiters:
                 tasks.start_soon(waiter.run)
-            await settled()
+            await let_tasks_run()
             yield waiters
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     for _ in range(10):
         await checkpoint()
 
@@ -83,7 +83,7 @@ async def test_it_goes_on_while_anybody_waits() -> None:
     agent = Agent()
     async with waiting(agent, 2) as (first, second):
         first.scope.cancel()
-        await settled()
+        await let_tasks_run()
         assert agent.given_up == 0
         agent.let.set()
     assert (first.came_of_it, second.came_of_it) == (None, "spoken")
@@ -94,7 +94,7 @@ async def test_it_is_given_up_when_nobody_waits_any_more() -> None:
     async with waiting(agent, 2) as waiters:
         for waiter in waiters:
             waiter.scope.cancel()
-        await settled()
+        await let_tasks_run()
         assert (agent.begun, agent.given_up) == (1, 1)
 
 
@@ -121,7 +121,7 @@ async def test_why_it_failed_is_for_all_who_wait_and_for_nobody_else(failure: Ex
 
 
 async def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "LIMIT", 0.01)
+    monkeypatch.setattr(probes, "PROBE_TIMEOUT_SECONDS", 0.01)
     agent = Agent()
     async with waiting(agent, 1) as [waiter]:
         pass

@@ -113,7 +113,7 @@ def resolved(interrupt: Wire, payload: Any = None) -> Wire:
     return answer if payload is None else answer | {"payload": payload}
 
 
-def given_up(interrupt: Wire) -> Wire:
+def cancelled(interrupt: Wire) -> Wire:
     return {"interruptId": interrupt["id"], "status": "cancelled"}
 
 

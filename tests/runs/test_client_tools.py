@@ -29,15 +29,15 @@ class Talk:
         self.ids = new_ids()
         self.messages: list[Wire] = []
 
-    def say(self, words: str) -> list[Wire]:
-        self.messages.append({"id": f"u{len(self.messages)}", "role": "user", "content": words})
+    def say(self, text: str) -> list[Wire]:
+        self.messages.append({"id": f"u{len(self.messages)}", "role": "user", "content": text})
         return self.run()
 
     def give(self, **results: str) -> list[Wire]:
         """Results of calls, by the last letter of their ids."""
-        for delivery, words in results.items():
+        for delivery, text in results.items():
             call = f"{self.ids['runId']}-{delivery}"
-            self.messages.append({"id": f"t-{delivery}", "role": "tool", "toolCallId": call, "content": words})
+            self.messages.append({"id": f"t-{delivery}", "role": "tool", "toolCallId": call, "content": text})
         return self.run()
 
     def run(self) -> list[Wire]:
@@ -65,8 +65,8 @@ def test_a_call_ends_the_run_and_its_result_goes_on_with_the_same_turn(calling: 
 def test_what_the_client_has_done_itself_it_is_not_told(calling: Gateway) -> None:
     talk = Talk(calling, "calls")
     talk.say("show me")
-    told = talk.give(a="shown")
-    assert not [event for event in told if event["type"].startswith("TOOL_CALL")]
+    stream = talk.give(a="shown")
+    assert not [event for event in stream if event["type"].startswith("TOOL_CALL")]
 
 
 def test_results_may_come_one_by_one(calling: Gateway) -> None:
@@ -108,12 +108,12 @@ def test_a_new_message_of_the_users_goes_on_without_the_result(calling: Gateway)
     talk = Talk(calling, "calls-two")
     talk.say("show me two")
     talk.give(b="second")
-    told = talk.say("never mind")
-    [result] = [event for event in told if event["type"] == "TOOL_CALL_RESULT"]
+    stream = talk.say("never mind")
+    [result] = [event for event in stream if event["type"] == "TOOL_CALL_RESULT"]
     assert result["toolCallId"].endswith("-a")
     assert "gave no result" in result["content"]
-    assert text_of(told) == "all right"
-    assert "outcome" not in told[-1]
+    assert text_of(stream) == "all right"
+    assert "outcome" not in stream[-1]
 
 
 def test_a_call_that_nobody_answers_in_time_is_answered_cancelled(calling: Gateway, tmp_path: Path) -> None:

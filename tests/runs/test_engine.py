@@ -110,8 +110,8 @@ def test_a_run_that_goes_on_without_its_client_can_be_joined_again_without_loss(
     scenes: Gateway, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    wishes = {"file": str(gate), "gateway": {"onDisconnect": "continue"}}
-    with streaming(scenes, "waits", forwardedProps=wishes) as (run_id, events):
+    options = {"file": str(gate), "gateway": {"onDisconnect": "continue"}}
+    with streaming(scenes, "waits", forwardedProps=options) as (run_id, events):
         seen = until(events, "TEXT_MESSAGE_CONTENT")
     gate.touch()
     rest = attach(scenes, run_id, after=len(seen))
@@ -149,24 +149,24 @@ def test_without_merging_every_delta_is_an_event(scenes: Gateway, agent: str) ->
 
 
 def test_deltas_that_arrive_together_are_one_event(scenes: Gateway) -> None:
-    wishes = {"n": 1000, "size": 10}
-    assert deltas(played(scenes, "floods", forwardedProps=wishes)) < 100
-    assert deltas(played(scenes, "floods", forwardedProps=wishes | {"gateway": {"merge": False}})) == 1000
+    options = {"n": 1000, "size": 10}
+    assert deltas(played(scenes, "floods", forwardedProps=options)) < 100
+    assert deltas(played(scenes, "floods", forwardedProps=options | {"gateway": {"merge": False}})) == 1000
 
 
 def test_a_merge_window_waits_for_more_to_join(scenes: Gateway) -> None:
-    def wishes(merge: Any) -> dict[str, Any]:
+    def options(merge: Any) -> dict[str, Any]:
         return {"forwardedProps": {"gateway": {"merge": merge}}}
 
-    at_once = played(scenes, "trickles", **wishes(True))
-    joined = played(scenes, "trickles", **wishes({"windowMs": 1000}))
+    at_once = played(scenes, "trickles", **options(True))
+    joined = played(scenes, "trickles", **options({"windowMs": 1000}))
     assert text_of(joined) == text_of(at_once) == counted(20)
     assert deltas(joined) < deltas(at_once)
 
 
 def test_what_was_said_before_an_error_leaves_before_it_though_a_window_is_open(scenes: Gateway) -> None:
-    wishes = {"gateway": {"merge": {"windowMs": 1000}}}
-    events = played(scenes, "trickles-and-breaks", forwardedProps=wishes)
+    options = {"gateway": {"merge": {"windowMs": 1000}}}
+    events = played(scenes, "trickles-and-breaks", forwardedProps=options)
     assert text_of(events) == "said before it broke"
     assert events[-1]["message"] == "ValueError: broken"
 

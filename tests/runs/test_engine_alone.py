@@ -14,13 +14,14 @@ import pytest
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
-from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
+from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
 from gateway.errors import AgentFault, Busy, Conflict, StoreError
 from gateway.events import Event, Interrupt, InterruptRequested, TextMessageContent, Wire
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.log import Reader
 from gateway.runs.run import Run
+from gateway.runs.session_pool import SessionPool
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, ThreadRecord
 from gateway.store.memory import MemoryStore
@@ -29,7 +30,7 @@ from tests.agui.replay import accepted
 
 pytestmark = pytest.mark.anyio
 LIMIT = 10.0
-ASKED = InterruptRequested((Interrupt("q", "why"),))
+INTERRUPTED = InterruptRequested((Interrupt("q", "why"),))
 YES = (Answer("q", "resolved", 1),)
 
 
@@ -92,7 +93,8 @@ class ScriptedDriver(PythonDriver):
 
 class ScriptedSession(PythonSession):
     def __init__(self, turn: Scripted) -> None:
-        self._turn, self.controls = turn, None
+        super().__init__(lambda turn: None)
+        self._turn = turn
 
     async def start(self, turn: Turn) -> PythonTurn:
         return cast(PythonTurn, self._turn)
@@ -113,10 +115,10 @@ class Stage:
         return await self.engine.start(self._agent, Turn(thread, run_id, resume=resume), "me")
 
     async def play(self, run_id: str, **fields: Any) -> list[Wire]:
-        return await told((await self.send(run_id, **fields)).log.follow())
+        return await read_events((await self.send(run_id, **fields)).log.follow())
 
 
-async def told(reader: Reader) -> list[Wire]:
+async def read_events(reader: Reader) -> list[Wire]:
     found: list[Wire] = []
     while chunks := await reader.next():
         found += [orjson.loads(line) for chunk in chunks for line in chunk.lines]
@@ -129,7 +131,8 @@ async def stage(tmp_path: Path, **settings: Any) -> AsyncIterator[Stage]:
     await store.start()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            yield Stage(Engine(Settings(workspace=(tmp_path,), cancel_grace=0.1, **settings), store, tasks), store)
+            configured = Settings(workspace=(tmp_path,), cancel_grace=0.1, **settings)
+            yield Stage(Engine(configured, store, tasks, SessionPool(configured, tasks)), store)
             tasks.cancel_scope.cancel()
 
 
@@ -147,7 +150,7 @@ async def test_a_run_that_cannot_be_stored_is_refused_and_leaves_the_thread_free
 @pytest.mark.parametrize("fails", ["begin", "save_thread"])
 async def test_an_answer_that_cannot_be_stored_is_not_lost_on_the_turn_that_waits(tmp_path: Path, fails: str) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [waiting := Scripted([ASKED], None, [TextMessageContent("thanks")])]
+        on.driver.turns = [waiting := Scripted([INTERRUPTED], None, [TextMessageContent("thanks")])]
         assert (await on.play("r1"))[-1]["outcome"]["type"] == "interrupt"
         on.store.fails = frozenset((fails,))
         with pytest.raises(StoreError):
@@ -162,12 +165,12 @@ async def test_an_answer_that_cannot_be_stored_is_not_lost_on_the_turn_that_wait
 
 async def test_a_question_that_cannot_be_stored_ends_the_turn(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
-        on.driver.turns = [asking := Scripted([TextMessageContent("a"), ASKED], None)]
+        on.driver.turns = [interrupted := Scripted([TextMessageContent("a"), INTERRUPTED], None)]
         run = await on.send("r1")
         on.store.fails = frozenset(("save_thread",))
-        events = await told(run.log.follow())
+        events = await read_events(run.log.follow())
         assert events[-1]["code"] == "STORE_ERROR"
-        assert asking.closed == 1, "nobody could ever answer it"
+        assert interrupted.closed == 1, "nobody could ever answer it"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +194,7 @@ async def test_a_house_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: 
         reader = run.log.follow()
         await reader.next()
     with anyio.fail_after(LIMIT):
-        events = await told(run.log.follow())
+        events = await read_events(run.log.follow())
     assert events[-1]["code"] == "GATEWAY_STOPPING"
     assert live.closed == 1
     record = await on.store.run("r1", "me")
@@ -201,13 +204,13 @@ async def test_a_house_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: 
 
 async def test_while_it_drains_it_takes_nothing_and_ends_what_waits(tmp_path: Path) -> None:
     async with stage(tmp_path, shutdown_grace=0) as on:
-        on.driver.turns = [asking := Scripted([ASKED], None), Scripted([TextMessageContent("a")], None)]
+        on.driver.turns = [interrupted := Scripted([INTERRUPTED], None), Scripted([TextMessageContent("a")], None)]
         await on.play("r1")
         run = await on.send("r2", thread="u")
         await run.log.follow().next()
         await on.engine.drain()
-        assert (await told(run.log.follow()))[-1]["code"] == "GATEWAY_STOPPING"
-        assert asking.closed == 1
+        assert (await read_events(run.log.follow()))[-1]["code"] == "GATEWAY_STOPPING"
+        assert interrupted.closed == 1
         with pytest.raises(Busy):
             await on.send("r3", thread="v")
 
@@ -222,7 +225,7 @@ async def test_a_second_run_waits_for_one_that_is_ending_and_for_no_other(tmp_pa
         await on.engine.stop(first)
         events = await on.play("r2")
         assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["b"]
-        assert (await told(first.log.follow()))[-1]["outcome"] == {"type": "cancelled"}
+        assert (await read_events(first.log.follow()))[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def test_no_more_runs_are_live_than_may_be(tmp_path: Path) -> None:

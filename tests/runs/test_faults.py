@@ -23,7 +23,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.mark.parametrize(
-    ("agent", "said", "error"),
+    ("agent", "text", "error"),
     [
         ("raises-at-once", "", "ValueError: no thank you"),
         ("raises-mid-message", "so far so ", "LookupError: lost the thread"),
@@ -33,11 +33,11 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     ],
 )
 def test_an_agent_that_raises_fails_the_run_and_its_author_finds_the_traceback(
-    faults: Gateway, agent: str, said: str, error: str
+    faults: Gateway, agent: str, text: str, error: str
 ) -> None:
     before = len(faults.log.read_text())
     events = played(faults, agent)
-    assert text_of(events) == said
+    assert text_of(events) == text
     assert events[-1] == {"type": "RUN_ERROR", "message": error, "code": "AGENT_EXCEPTION"}
     logged = faults.log.read_text()[before:]
     assert logged.count("the agent raised") == logged.count("Traceback (most recent call last)") == 1
@@ -62,12 +62,12 @@ def test_what_an_agent_raises_after_its_end_is_the_logs_matter(faults: Gateway, 
 
 
 @pytest.mark.parametrize(
-    ("agent", "said"),
+    ("agent", "text"),
     [("hangs", "one moment"), ("hangs-before-a-word", ""), ("hangs-in-a-thread", "one moment")],
 )
-def test_an_agent_that_hangs_is_not_waited_for_for_ever(faults: Gateway, agent: str, said: str) -> None:
+def test_an_agent_that_hangs_is_not_waited_for_for_ever(faults: Gateway, agent: str, text: str) -> None:
     events = played(faults, agent)
-    assert text_of(events) == said
+    assert text_of(events) == text
     assert events[-1]["code"] == "AGENT_STALLED"
     assert events[-1]["message"] == "the agent said nothing for 0.3 seconds"
 

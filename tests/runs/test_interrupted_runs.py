@@ -12,8 +12,8 @@ from gateway.events import Wire
 from tests.agui.replay import accepted
 from tests.runs.harness import (
     cancel,
+    cancelled,
     eventually,
-    given_up,
     interrupts_of,
     new_ids,
     played,
@@ -25,7 +25,7 @@ from tests.support.gateway import Gateway, events_of, text_of, types_of
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with staged(tmp_path_factory.mktemp("interrupts"), "interrupts", cancel_grace=2) as running:
         yield running
 
@@ -42,70 +42,70 @@ def ask(gateway: Gateway, agent: str, **fields: Any) -> tuple[str, str, list[Wir
     return ids["threadId"], ids["runId"], interrupts_of(played(gateway, agent, **ids, **fields))
 
 
-def test_an_answer_goes_on_with_the_same_turn(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    events = resume(asking, "asks", thread, resolved(question, True))
+def test_an_answer_goes_on_with_the_same_turn(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks")
+    events = resume(served, "asks", thread, resolved(question, True))
     assert text_of(events) == "a=resolved:True"
     assert "outcome" not in events[-1]
 
 
-def test_one_turn_may_ask_again(asking: Gateway) -> None:
-    thread, _, (first,) = ask(asking, "asks-twice")
-    (second,) = interrupts_of(resume(asking, "asks-twice", thread, resolved(first, 1)))
-    assert text_of(resume(asking, "asks-twice", thread, given_up(second))) == "b=cancelled:None"
+def test_one_turn_may_ask_again(served: Gateway) -> None:
+    thread, _, (first,) = ask(served, "asks-twice")
+    (second,) = interrupts_of(resume(served, "asks-twice", thread, resolved(first, 1)))
+    assert text_of(resume(served, "asks-twice", thread, cancelled(second))) == "b=cancelled:None"
 
 
-def test_two_questions_at_once_need_two_answers(asking: Gateway) -> None:
-    thread, _, (a, b) = ask(asking, "asks-two-at-once")
-    error = resume(asking, "asks-two-at-once", thread, resolved(a))[-1]
+def test_two_questions_at_once_need_two_answers(served: Gateway) -> None:
+    thread, _, (a, b) = ask(served, "asks-two-at-once")
+    error = resume(served, "asks-two-at-once", thread, resolved(a))[-1]
     assert error["code"] == "RESUME_INCOMPLETE"
-    events = resume(asking, "asks-two-at-once", thread, resolved(b, 2), resolved(a, 1))
+    events = resume(served, "asks-two-at-once", thread, resolved(b, 2), resolved(a, 1))
     assert text_of(events) == "a=resolved:1, b=resolved:2"
 
 
-def test_an_answer_against_the_schema_is_refused_and_can_be_mended(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    error = resume(asking, "asks", thread, resolved(question, "perhaps"))[-1]
+def test_an_answer_against_the_schema_is_refused_and_can_be_mended(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks")
+    error = resume(served, "asks", thread, resolved(question, "perhaps"))[-1]
     assert error["code"] == "RESUME_INVALID"
     assert "'perhaps' is not of type 'boolean'" in error["message"]
-    assert text_of(resume(asking, "asks", thread, resolved(question, False))) == "a=resolved:False"
+    assert text_of(resume(served, "asks", thread, resolved(question, False))) == "a=resolved:False"
 
 
-def test_a_run_without_the_answer_is_told_what_is_open(asking: Gateway) -> None:
-    thread, run_id, (question,) = ask(asking, "asks")
-    error = played(asking, "asks", threadId=thread)[-1]
+def test_a_run_without_the_answer_is_told_what_is_open(served: Gateway) -> None:
+    thread, run_id, (question,) = ask(served, "asks")
+    error = played(served, "asks", threadId=thread)[-1]
     assert error["code"] == "INTERRUPT_OPEN"
     assert question["id"] in error["message"]
     assert f"POST /runs/{run_id}/cancel" in error["message"]
-    assert text_of(resume(asking, "asks", thread, resolved(question, True))) == "a=resolved:True", "it waits still"
+    assert text_of(resume(served, "asks", thread, resolved(question, True))) == "a=resolved:True", "it waits still"
 
 
-def test_a_question_that_no_client_could_read_fails_the_run_and_leaves_the_thread_free(asking: Gateway) -> None:
+def test_a_question_that_no_client_could_read_fails_the_run_and_leaves_the_thread_free(served: Gateway) -> None:
     ids = new_ids()
-    error = played(asking, "asks-badly", **ids)[-1]
+    error = played(served, "asks-badly", **ids)[-1]
     assert "/outcome/interrupts/0/responseSchema" in error["message"]
-    assert played(asking, "asks-badly", threadId=ids["threadId"])[-1]["message"] == error["message"]
+    assert played(served, "asks-badly", threadId=ids["threadId"])[-1]["message"] == error["message"]
 
 
-def test_a_schema_that_is_none_does_not_lock_the_thread(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-with-a-broken-schema")
-    events = resume(asking, "asks-with-a-broken-schema", thread, resolved(question, "anything"))
+def test_a_schema_that_is_none_does_not_lock_the_thread(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks-with-a-broken-schema")
+    events = resume(served, "asks-with-a-broken-schema", thread, resolved(question, "anything"))
     assert text_of(events) == "a=resolved:anything"
 
 
-def test_an_agent_may_ask_for_a_new_turn_instead_of_waiting(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-for-a-new-turn")
+def test_an_agent_may_ask_for_a_new_turn_instead_of_waiting(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks-for-a-new-turn")
     assert question == {"id": "stateless", "reason": "confirmation", "responseSchema": {"type": "boolean"}}
-    error = resume(asking, "asks-for-a-new-turn", thread, resolved(question, 5))[-1]
+    error = resume(served, "asks-for-a-new-turn", thread, resolved(question, 5))[-1]
     assert error["code"] == "RESUME_INVALID"
-    events = resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
+    events = resume(served, "asks-for-a-new-turn", thread, resolved(question, True))
     assert text_of(events) == "stateless=resolved:True"
 
 
-def test_a_subagent_that_waited_goes_on_under_its_name(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "delegates")
+def test_a_subagent_that_waited_goes_on_under_its_name(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "delegates")
     assert question["subagentRunId"] == "scout"
-    events = resume(asking, "delegates", thread, resolved(question))
+    events = resume(served, "delegates", thread, resolved(question))
     assert types_of(events) == [
         "RUN_STARTED",
         "SUBAGENT_STARTED",
@@ -122,83 +122,83 @@ def test_a_subagent_that_waited_goes_on_under_its_name(asking: Gateway) -> None:
 # -- again
 
 
-def test_a_resume_that_is_sent_again_is_told_again(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks")
+def test_a_resume_that_is_sent_again_is_told_again(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks")
     answer = resolved(question, True)
     first = with_resume(thread, answer)
-    accepted(events_of(asking.post("asks", first).text))
-    again = accepted(events_of(asking.post("asks", first | {"runId": "again-" + first["runId"]}).text))
+    accepted(events_of(served.post("asks", first).text))
+    again = accepted(events_of(served.post("asks", first | {"runId": "again-" + first["runId"]}).text))
     assert types_of(again) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
-    told = [(message["role"], message["content"]) for message in again[1]["messages"]]
-    assert told[1] == ("assistant", "May I? ")
-    assert told[2:] == [("user", "the answer is in `resume`"), ("assistant", "a=resolved:True")]
+    shown = [(message["role"], message["content"]) for message in again[1]["messages"]]
+    assert shown[1] == ("assistant", "May I? ")
+    assert shown[2:] == [("user", "the answer is in `resume`"), ("assistant", "a=resolved:True")]
 
 
-def test_what_a_client_has_and_the_gateway_has_not_survives_being_told_again(asking: Gateway) -> None:
-    thread, _, (first,) = ask(asking, "asks-twice")
-    (second,) = interrupts_of(resume(asking, "asks-twice", thread, resolved(first)))
+def test_what_a_client_has_and_the_gateway_has_not_survives_being_told_again(served: Gateway) -> None:
+    thread, _, (first,) = ask(served, "asks-twice")
+    (second,) = interrupts_of(resume(served, "asks-twice", thread, resolved(first)))
     draft = {"id": "draft", "role": "user", "content": "not sent before"}
-    again = resume(asking, "asks-twice", thread, resolved(first), messages=[draft])
+    again = resume(served, "asks-twice", thread, resolved(first), messages=[draft])
     assert interrupts_of(again) == [second], "and what is open now"
     assert draft in again[1]["messages"]
 
 
-def test_an_answered_thread_takes_new_messages_though_the_resume_is_still_there(asking: Gateway) -> None:
-    thread, _, (question,) = ask(asking, "asks-for-a-new-turn")
-    resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
-    events = resume(asking, "asks-for-a-new-turn", thread, resolved(question, True))
+def test_an_answered_thread_takes_new_messages_though_the_resume_is_still_there(served: Gateway) -> None:
+    thread, _, (question,) = ask(served, "asks-for-a-new-turn")
+    resume(served, "asks-for-a-new-turn", thread, resolved(question, True))
+    events = resume(served, "asks-for-a-new-turn", thread, resolved(question, True))
     assert text_of(events) == "stateless=resolved:True", "its user message is new, so the agent is asked"
 
 
 @pytest.mark.parametrize("status", ["resolved", "cancelled"])
-def test_another_answer_to_what_was_answered_fails_once(asking: Gateway, status: str) -> None:
-    thread, _, (question,) = ask(asking, "asks")
-    resume(asking, "asks", thread, resolved(question, True))
+def test_another_answer_to_what_was_answered_fails_once(served: Gateway, status: str) -> None:
+    thread, _, (question,) = ask(served, "asks")
+    resume(served, "asks", thread, resolved(question, True))
     other = {"interruptId": question["id"], "status": status} | ({"payload": False} if status == "resolved" else {})
-    assert resume(asking, "asks", thread, other)[-1]["code"] == "INTERRUPT_ANSWERED"
-    assert resume(asking, "asks", thread, other, messages=[])[-1]["type"] == "RUN_FINISHED"
+    assert resume(served, "asks", thread, other)[-1]["code"] == "INTERRUPT_ANSWERED"
+    assert resume(served, "asks", thread, other, messages=[])[-1]["type"] == "RUN_FINISHED"
 
 
-def test_an_answer_to_nothing_fails_once(asking: Gateway) -> None:
+def test_an_answer_to_nothing_fails_once(served: Gateway) -> None:
     thread, stranger = new_ids()["threadId"], {"interruptId": "nobody-asked", "status": "cancelled"}
-    assert resume(asking, "asks", thread, stranger)[-1]["code"] == "INTERRUPT_UNKNOWN"
-    assert resume(asking, "asks", thread, stranger, messages=[])[-1]["type"] == "RUN_FINISHED"
+    assert resume(served, "asks", thread, stranger)[-1]["code"] == "INTERRUPT_UNKNOWN"
+    assert resume(served, "asks", thread, stranger, messages=[])[-1]["type"] == "RUN_FINISHED"
 
 
 # -- time, and giving up
 
 
-def test_a_question_that_nobody_answers_in_time_is_answered_cancelled(asking: Gateway, tmp_path: Path) -> None:
+def test_a_question_that_nobody_answers_in_time_is_answered_cancelled(served: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "heard.txt"
-    thread, _, (a, b) = ask(asking, "asks-for-a-moment", forwardedProps={"file": str(file)})
+    thread, _, (a, b) = ask(served, "asks-for-a-moment", forwardedProps={"file": str(file)})
     assert eventually(lambda: file.exists() and file.read_text()) == "a=cancelled:None, b=cancelled:None\n"
-    error = resume(asking, "asks-for-a-moment", thread, resolved(a), resolved(b))[-1]
+    error = resume(served, "asks-for-a-moment", thread, resolved(a), resolved(b))[-1]
     assert error["code"] == "INTERRUPT_EXPIRED"
-    assert resume(asking, "asks-for-a-moment", thread, given_up(a), given_up(b), messages=[])[-1]["type"] == (
+    assert resume(served, "asks-for-a-moment", thread, cancelled(a), cancelled(b), messages=[])[-1]["type"] == (
         "RUN_FINISHED"
     )
 
 
-def test_an_expired_question_is_not_in_the_way_of_the_next_run(asking: Gateway, tmp_path: Path) -> None:
+def test_an_expired_question_is_not_in_the_way_of_the_next_run(served: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "heard.txt"
-    thread, *_ = ask(asking, "asks-for-a-moment", forwardedProps={"file": str(file)})
+    thread, *_ = ask(served, "asks-for-a-moment", forwardedProps={"file": str(file)})
     eventually(file.exists)
-    assert interrupts_of(played(asking, "asks-for-a-moment", threadId=thread, forwardedProps={"file": str(file)}))
+    assert interrupts_of(played(served, "asks-for-a-moment", threadId=thread, forwardedProps={"file": str(file)}))
 
 
-def test_a_parked_turn_can_be_cancelled_by_its_run(asking: Gateway, tmp_path: Path) -> None:
+def test_a_parked_turn_can_be_cancelled_by_its_run(served: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "heard.txt"
-    thread, run_id, (question,) = ask(asking, "waits-to-be-stopped", forwardedProps={"file": str(file)})
-    assert cancel(asking, run_id) == "cancelled"
+    thread, run_id, (question,) = ask(served, "waits-to-be-stopped", forwardedProps={"file": str(file)})
+    assert cancel(served, run_id) == "cancelled"
     assert file.read_text().splitlines()[-1] == "stopped"
-    assert cancel(asking, run_id) == "over"
-    assert resume(asking, "waits-to-be-stopped", thread, given_up(question), messages=[])[-1]["type"] == "RUN_FINISHED"
+    assert cancel(served, run_id) == "over"
+    assert resume(served, "waits-to-be-stopped", thread, cancelled(question), messages=[])[-1]["type"] == "RUN_FINISHED"
 
 
-def test_a_question_without_a_turn_can_be_given_up_too(asking: Gateway) -> None:
-    thread, run_id, _ = ask(asking, "asks-for-a-new-turn")
-    assert cancel(asking, run_id) == "cancelled"
-    assert interrupts_of(played(asking, "asks-for-a-new-turn", threadId=thread))
+def test_a_question_without_a_turn_can_be_given_up_too(served: Gateway) -> None:
+    thread, run_id, _ = ask(served, "asks-for-a-new-turn")
+    assert cancel(served, run_id) == "cancelled"
+    assert interrupts_of(played(served, "asks-for-a-new-turn", threadId=thread))
 
 
 # -- restarts
@@ -228,4 +228,4 @@ def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:
         assert gateway.terminate() == 0
         assert file.read_text() == "stopped\n", "at once: nobody can answer any more"
         gateway.start()
-        assert resume(gateway, "waits-to-be-stopped", thread, given_up(question))[-1]["code"] == "TURN_LOST"
+        assert resume(gateway, "waits-to-be-stopped", thread, cancelled(question))[-1]["code"] == "TURN_LOST"

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from gateway.events import Interrupt
-from gateway.runs.interrupts import CLOSED_KEPT, Interrupts, ResumeResult, parse_time, to_interrupt
+from gateway.runs.interrupts import MAX_CLOSED_ENTRIES, Interrupts, ResumeResult, parse_time, to_interrupt
 from gateway.turn import Answer
 
 NOW = 1_800_000_000.0
 APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
 
 
-def question(name: str = "q", **more: Any) -> dict[str, Any]:
+def interrupt(name: str = "q", **more: Any) -> dict[str, Any]:
     return {"id": name, "reason": "why", **more}
 
 
-def asked(*interrupts: dict[str, Any], parked: bool = True) -> Interrupts:
-    book = Interrupts()
-    book.ask(interrupts or (question(),), "run-1", parked=parked)
-    return book
+def opened(*objects: dict[str, Any], parked: bool = True) -> Interrupts:
+    interrupts = Interrupts()
+    interrupts.add(objects or (interrupt(),), "run-1", parked=parked)
+    return interrupts
 
 
 def yes(name: str = "q", payload: Any = None) -> Answer:
@@ -33,55 +33,57 @@ def no(name: str = "q") -> Answer:
     return Answer(name, "cancelled")
 
 
-def settle(book: Interrupts, *answers: Answer, now: float = NOW, turn_waits: bool = True) -> ResumeResult:
-    settled = book.settle(answers, now, turn_waits=turn_waits)
-    assert Interrupts.loads(book.dumps()).dumps() == book.dumps(), "it goes through the store between two requests"
-    return settled
+def resume(interrupts: Interrupts, *answers: Answer, now: float = NOW, has_parked_turn: bool = True) -> ResumeResult:
+    result = interrupts.apply_resume(answers, now, has_parked_turn=has_parked_turn)
+    assert Interrupts.loads(interrupts.dumps()).dumps() == interrupts.dumps(), (
+        "it goes through the store between two requests"
+    )
+    return result
 
 
-def code(settled: ResumeResult) -> str | None:
-    return settled.error and settled.error[0]
+def code(result: ResumeResult) -> str | None:
+    return result.error and result.error[0]
 
 
-def open_names(book: Interrupts) -> list[str]:
-    return [entry.id for entry in book.open()]
+def open_ids(interrupts: Interrupts) -> list[str]:
+    return [entry.id for entry in interrupts.open()]
 
 
 # -- answers
 
 
 def test_a_thread_without_questions_takes_an_ordinary_run() -> None:
-    assert Interrupts().settle((), NOW, turn_waits=False) == ResumeResult()
+    assert Interrupts().apply_resume((), NOW, has_parked_turn=False) == ResumeResult()
 
 
 @pytest.mark.parametrize("parked", [True, False])
 def test_an_answer_closes_its_question_and_goes_to_the_agent(parked: bool) -> None:
-    book = asked(parked=parked)
-    settled = settle(book, yes(payload={"approved": True}), turn_waits=parked)
-    assert settled == ResumeResult(answers={"q": yes(payload={"approved": True})}, parked=parked)
-    assert open_names(book) == []
+    interrupts = opened(parked=parked)
+    result = resume(interrupts, yes(payload={"approved": True}), has_parked_turn=parked)
+    assert result == ResumeResult(answers={"q": yes(payload={"approved": True})}, continues_turn=parked)
+    assert open_ids(interrupts) == []
 
 
 def test_a_cancelled_question_is_an_answer_too() -> None:
-    assert settle(asked(question(responseSchema=APPROVAL)), no()).answers == {"q": no()}
+    assert resume(opened(interrupt(responseSchema=APPROVAL)), no()).answers == {"q": no()}
 
 
 def test_a_run_without_an_answer_is_told_what_is_open_and_the_way_out() -> None:
-    book = asked(question("b"), question("a"))
-    settled = settle(book)
-    assert code(settled) == "INTERRUPT_OPEN"
-    assert settled.error is not None
-    assert "'a', 'b'" in settled.error[1]
-    assert "POST /runs/run-1/cancel" in settled.error[1]
-    assert open_names(book) == ["b", "a"]
+    interrupts = opened(interrupt("b"), interrupt("a"))
+    result = resume(interrupts)
+    assert code(result) == "INTERRUPT_OPEN"
+    assert result.error is not None
+    assert "'a', 'b'" in result.error[1]
+    assert "POST /runs/run-1/cancel" in result.error[1]
+    assert open_ids(interrupts) == ["b", "a"]
 
 
 def test_every_open_question_must_be_covered() -> None:
-    book = asked(question("a"), question("b"), question("c"))
-    settled = settle(book, yes("a"))
-    assert settled.error == ("RESUME_INCOMPLETE", "open interrupts without an answer: 'b', 'c'")
-    assert open_names(book) == ["a", "b", "c"], "nothing was answered"
-    assert settle(book, yes("a"), no("b"), yes("c")).answers.keys() == {"a", "b", "c"}
+    interrupts = opened(interrupt("a"), interrupt("b"), interrupt("c"))
+    result = resume(interrupts, yes("a"))
+    assert result.error == ("RESUME_INCOMPLETE", "open interrupts without an answer: 'b', 'c'")
+    assert open_ids(interrupts) == ["a", "b", "c"], "nothing was answered"
+    assert resume(interrupts, yes("a"), no("b"), yes("c")).answers.keys() == {"a", "b", "c"}
 
 
 # -- the schema
@@ -93,13 +95,13 @@ def test_every_open_question_must_be_covered() -> None:
     ids=str,
 )
 def test_a_payload_against_the_schema_is_refused_with_the_place_until_it_is_right(payload: Any, says: str) -> None:
-    book = asked(question(responseSchema=APPROVAL))
+    interrupts = opened(interrupt(responseSchema=APPROVAL))
     for _ in range(3):
-        settled = settle(book, yes(payload=payload))
-        assert code(settled) == "RESUME_INVALID"
-        assert settled.error is not None
-        assert says in settled.error[1]
-    assert settle(book, yes(payload={"approved": False})).error is None
+        result = resume(interrupts, yes(payload=payload))
+        assert code(result) == "RESUME_INVALID"
+        assert result.error is not None
+        assert says in result.error[1]
+    assert resume(interrupts, yes(payload={"approved": False})).error is None
 
 
 @pytest.mark.parametrize(
@@ -119,15 +121,15 @@ def test_a_payload_against_the_schema_is_refused_with_the_place_until_it_is_righ
 )
 @pytest.mark.parametrize("payload", ["text", 3, {"a": 1}], ids=str)
 def test_a_schema_that_is_none_never_locks_the_thread(schema: dict[str, Any], payload: Any) -> None:
-    book = asked(question(responseSchema=schema))
-    if code(settle(book, yes(payload=payload))) is not None:  # it holds against what it does say
-        assert settle(book, no()).error is None
+    interrupts = opened(interrupt(responseSchema=schema))
+    if code(resume(interrupts, yes(payload=payload))) is not None:  # it holds against what it does say
+        assert resume(interrupts, no()).error is None
 
 
 def test_what_a_schema_refers_to_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_for: list[Any] = []
     monkeypatch.setattr(urllib.request, "urlopen", asked_for.append)
-    settle(asked(question(responseSchema={"$ref": "http://schema.invalid/of-nobody"})), yes(payload=1))
+    resume(opened(interrupt(responseSchema={"$ref": "http://schema.invalid/of-nobody"})), yes(payload=1))
     assert asked_for == []
 
 
@@ -135,40 +137,42 @@ def test_what_a_schema_refers_to_is_not_fetched(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_late_answer_fails_once_and_is_accepted_then() -> None:
-    book = asked(question(expiresAt="2027-01-15T08:00:00Z"))
+    interrupts = opened(interrupt(expiresAt="2027-01-15T08:00:00Z"))
     late = parse_time("2027-01-15T08:00:00Z")
     assert late is not None
-    settled = settle(book, yes(), now=late)
-    assert settled.error == ("INTERRUPT_EXPIRED", "'q' expired at 2027-01-15T08:00:00Z")
-    assert settle(book, yes(), now=late) == ResumeResult(again=True)
+    result = resume(interrupts, yes(), now=late)
+    assert result.error == ("INTERRUPT_EXPIRED", "'q' expired at 2027-01-15T08:00:00Z")
+    assert resume(interrupts, yes(), now=late) == ResumeResult(is_repeat=True)
 
 
 def test_an_answer_at_the_last_moment_counts() -> None:
-    book = asked(question(expiresAt="2027-01-15T08:00:00Z"))
-    assert settle(book, yes(), now=(parse_time("2027-01-15T08:00:00Z") or 0) - 0.001).error is None
+    interrupts = opened(interrupt(expiresAt="2027-01-15T08:00:00Z"))
+    assert resume(interrupts, yes(), now=(parse_time("2027-01-15T08:00:00Z") or 0) - 0.001).error is None
 
 
 def test_giving_up_what_has_expired_is_accepted_at_once() -> None:
-    book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
-    assert settle(book, no()) == ResumeResult(again=True)
+    interrupts = opened(interrupt(expiresAt="2020-01-01T00:00:00Z"))
+    assert resume(interrupts, no()) == ResumeResult(is_repeat=True)
 
 
 def test_what_has_expired_is_not_in_the_way_of_a_new_run() -> None:
-    book = asked(question(expiresAt="2020-01-01T00:00:00Z"))
-    assert settle(book) == ResumeResult()
+    interrupts = opened(interrupt(expiresAt="2020-01-01T00:00:00Z"))
+    assert resume(interrupts) == ResumeResult()
 
 
 def test_a_turn_cannot_go_on_with_half_of_its_answers() -> None:
-    book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"))
-    assert settle(book, no("a"), no("b")) == ResumeResult(again=True)
-    book = asked(question("a", expiresAt="2020-01-01T00:00:00Z"), question("b"), parked=False)
-    assert settle(book, no("a"), yes("b")).answers == {"b": yes("b")}, "nothing waits: a new turn can"
+    interrupts = opened(interrupt("a", expiresAt="2020-01-01T00:00:00Z"), interrupt("b"))
+    assert resume(interrupts, no("a"), no("b")) == ResumeResult(is_repeat=True)
+    interrupts = opened(interrupt("a", expiresAt="2020-01-01T00:00:00Z"), interrupt("b"), parked=False)
+    assert resume(interrupts, no("a"), yes("b")).answers == {"b": yes("b")}, "nothing waits: a new turn can"
 
 
 def test_the_next_expiry_is_the_first() -> None:
-    assert asked().next_expiry() is None
-    book = asked(question("a", expiresAt="2030-01-01T00:00:00Z"), question("b", expiresAt="2029-01-01T00:00:00Z"))
-    assert book.next_expiry() == parse_time("2029-01-01T00:00:00Z")
+    assert opened().next_expiry() is None
+    interrupts = opened(
+        interrupt("a", expiresAt="2030-01-01T00:00:00Z"), interrupt("b", expiresAt="2029-01-01T00:00:00Z")
+    )
+    assert interrupts.next_expiry() == parse_time("2029-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -226,98 +230,101 @@ def test_a_question_tells_all_that_it_has_and_nothing_else() -> None:
 
 
 def test_the_same_answer_twice_is_one_answer() -> None:
-    book = asked()
-    assert settle(book, yes(payload=[1])).answers
+    interrupts = opened()
+    assert resume(interrupts, yes(payload=[1])).answers
     for _ in range(3):
-        assert settle(book, yes(payload=[1]), turn_waits=False) == ResumeResult(again=True)
+        assert resume(interrupts, yes(payload=[1]), has_parked_turn=False) == ResumeResult(is_repeat=True)
 
 
 def test_another_answer_fails_once_and_the_first_one_stands() -> None:
-    book = asked()
-    settle(book, yes(payload=1))
-    assert code(settle(book, no())) == "INTERRUPT_ANSWERED"
-    assert settle(book, no()) == ResumeResult(again=True)
-    assert settle(book, yes(payload=1)) == ResumeResult(again=True)
+    interrupts = opened()
+    resume(interrupts, yes(payload=1))
+    assert code(resume(interrupts, no())) == "INTERRUPT_ANSWERED"
+    assert resume(interrupts, no()) == ResumeResult(is_repeat=True)
+    assert resume(interrupts, yes(payload=1)) == ResumeResult(is_repeat=True)
 
 
 def test_an_answer_to_nothing_fails_once_and_is_accepted_then() -> None:
-    book = Interrupts()
-    assert settle(book, yes("nobody")).error == ("INTERRUPT_UNKNOWN", "there is no interrupt 'nobody' on this thread")
-    assert settle(book, yes("nobody")) == ResumeResult(again=True)
+    interrupts = Interrupts()
+    assert resume(interrupts, yes("nobody")).error == (
+        "INTERRUPT_UNKNOWN",
+        "there is no interrupt 'nobody' on this thread",
+    )
+    assert resume(interrupts, yes("nobody")) == ResumeResult(is_repeat=True)
 
 
 def test_an_unknown_id_beside_an_open_question_does_not_swallow_the_answer() -> None:
-    book = asked()
-    assert code(settle(book, yes(), yes("nobody"))) == "INTERRUPT_UNKNOWN"
-    assert settle(book, yes(), yes("nobody")).answers == {"q": yes()}
+    interrupts = opened()
+    assert code(resume(interrupts, yes(), yes("nobody"))) == "INTERRUPT_UNKNOWN"
+    assert resume(interrupts, yes(), yes("nobody")).answers == {"q": yes()}
 
 
 def test_an_id_that_was_unknown_may_be_asked_later() -> None:
-    book = Interrupts()
-    settle(book, yes("q"))
-    book.ask([question("q")], "run-2", parked=True)
-    assert settle(book, yes("q")).answers == {"q": yes("q")}
+    interrupts = Interrupts()
+    resume(interrupts, yes("q"))
+    interrupts.add([interrupt("q")], "run-2", parked=True)
+    assert resume(interrupts, yes("q")).answers == {"q": yes("q")}
 
 
 def test_a_retry_beside_a_new_question_answers_only_the_new_one() -> None:
-    book = asked(question("a"))
-    settle(book, yes("a"))
-    book.ask([question("b")], "run-2", parked=True)
-    assert settle(book, yes("a")) == ResumeResult(again=True), "the client did not see the new one yet"
-    assert open_names(book) == ["b"]
-    assert settle(book, yes("a"), yes("b")).answers == {"b": yes("b")}
+    interrupts = opened(interrupt("a"))
+    resume(interrupts, yes("a"))
+    interrupts.add([interrupt("b")], "run-2", parked=True)
+    assert resume(interrupts, yes("a")) == ResumeResult(is_repeat=True), "the client did not see the new one yet"
+    assert open_ids(interrupts) == ["b"]
+    assert resume(interrupts, yes("a"), yes("b")).answers == {"b": yes("b")}
 
 
 # -- turns that are gone
 
 
 def test_an_answer_to_a_lost_turn_fails_once_and_is_accepted_then() -> None:
-    book = asked()
-    assert code(settle(book, yes(), turn_waits=False)) == "TURN_LOST"
-    assert settle(book, yes(), turn_waits=False) == ResumeResult(again=True)
-    assert settle(book, no(), turn_waits=False) == ResumeResult(again=True)
-    assert settle(book) == ResumeResult(), "the thread is free"
+    interrupts = opened()
+    assert code(resume(interrupts, yes(), has_parked_turn=False)) == "TURN_LOST"
+    assert resume(interrupts, yes(), has_parked_turn=False) == ResumeResult(is_repeat=True)
+    assert resume(interrupts, no(), has_parked_turn=False) == ResumeResult(is_repeat=True)
+    assert resume(interrupts) == ResumeResult(), "the thread is free"
 
 
 def test_everything_that_is_wrong_is_told_in_one_refusal() -> None:
-    book = asked(question("a"), question("b"))
-    assert code(settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False)) == "TURN_LOST"
-    assert settle(book, yes("a"), yes("b"), yes("nobody"), turn_waits=False) == ResumeResult(again=True)
+    interrupts = opened(interrupt("a"), interrupt("b"))
+    assert code(resume(interrupts, yes("a"), yes("b"), yes("nobody"), has_parked_turn=False)) == "TURN_LOST"
+    assert resume(interrupts, yes("a"), yes("b"), yes("nobody"), has_parked_turn=False) == ResumeResult(is_repeat=True)
 
 
 def test_a_question_for_a_new_turn_is_never_lost() -> None:
-    assert settle(asked(parked=False), yes(), turn_waits=False).answers == {"q": yes()}
+    assert resume(opened(parked=False), yes(), has_parked_turn=False).answers == {"q": yes()}
 
 
 def test_a_turn_that_was_stopped_has_its_questions_answered_as_cancelled() -> None:
-    book = asked(question("a"), question("b"))
-    assert book.cancel_open() == ["a", "b"]
-    assert settle(book, no("a"), no("b"), turn_waits=False) == ResumeResult(again=True)
-    assert code(settle(book, yes("a"), no("b"), turn_waits=False)) == "INTERRUPT_ANSWERED"
+    interrupts = opened(interrupt("a"), interrupt("b"))
+    assert interrupts.cancel_open() == ["a", "b"]
+    assert resume(interrupts, no("a"), no("b"), has_parked_turn=False) == ResumeResult(is_repeat=True)
+    assert code(resume(interrupts, yes("a"), no("b"), has_parked_turn=False)) == "INTERRUPT_ANSWERED"
 
 
 def test_a_turn_that_expired_takes_all_its_questions_along() -> None:
-    book = asked(question("a"), question("b"))
-    assert book.expire_open() == ["a", "b"]
-    assert book.expire_open() == []
-    assert settle(book) == ResumeResult()
+    interrupts = opened(interrupt("a"), interrupt("b"))
+    assert interrupts.expire_open() == ["a", "b"]
+    assert interrupts.expire_open() == []
+    assert resume(interrupts) == ResumeResult()
 
 
-# -- the book
+# -- the interrupts
 
 
 def test_the_book_survives_the_store() -> None:
-    book = asked(question("a", metadata={"k": [None, 1.5, "ü"]}), question("b"))
-    settle(book, yes("a"), yes("nobody"))
-    again = Interrupts.loads(book.dumps())
-    assert [entry.interrupt for entry in again.open()] == [entry.interrupt for entry in book.open()]
+    interrupts = opened(interrupt("a", metadata={"k": [None, 1.5, "ü"]}), interrupt("b"))
+    resume(interrupts, yes("a"), yes("nobody"))
+    again = Interrupts.loads(interrupts.dumps())
+    assert [entry.interrupt for entry in again.open()] == [entry.interrupt for entry in interrupts.open()]
 
 
 def test_closed_questions_are_forgotten_in_time_and_open_ones_never() -> None:
-    book = asked(question("first"), parked=False)
-    for number in range(CLOSED_KEPT + 50):
-        settle(book, yes(f"unknown-{number}"))
-    kept = Interrupts.loads(book.dumps())
-    assert open_names(kept) == ["first"]
-    assert code(settle(kept, yes("first"), yes("unknown-50"))) is None, "the newest are remembered"
-    assert code(settle(kept, yes("first"), yes("unknown-49"))) == "INTERRUPT_UNKNOWN"
+    interrupts = opened(interrupt("first"), parked=False)
+    for number in range(MAX_CLOSED_ENTRIES + 50):
+        resume(interrupts, yes(f"unknown-{number}"))
+    kept = Interrupts.loads(interrupts.dumps())
+    assert open_ids(kept) == ["first"]
+    assert code(resume(kept, yes("first"), yes("unknown-50"))) is None, "the newest are remembered"
+    assert code(resume(kept, yes("first"), yes("unknown-49"))) == "INTERRUPT_UNKNOWN"

@@ -47,17 +47,17 @@ class Client:
 
 
 class Thread:
-    """What the engine does with a book, without the engine."""
+    """What the engine does with its interrupts, without the engine."""
 
     def __init__(self) -> None:
-        self.book, self.client = Interrupts(), Client()
+        self.interrupts, self.client = Interrupts(), Client()
         self.now, self.waits, self.names = START, False, count()
 
     def ask(self, questions: list[tuple[Any, int | None]], *, parked: bool) -> None:
-        asked = [self.interrupt(schema, seconds) for schema, seconds in questions]
-        self.book.ask(asked, f"run-{next(self.names)}", parked=parked)
+        opened = [self.interrupt(schema, seconds) for schema, seconds in questions]
+        self.interrupts.add(opened, f"run-{next(self.names)}", parked=parked)
         self.waits = parked
-        self.client.pending = [interrupt["id"] for interrupt in asked]
+        self.client.pending = [interrupt["id"] for interrupt in opened]
 
     def interrupt(self, schema: Any, seconds: int | None) -> dict[str, Any]:
         found: dict[str, Any] = {"id": f"q-{next(self.names)}", "reason": "why"}
@@ -69,23 +69,25 @@ class Thread:
         return found
 
     def resume(self, answers: list[Answer]) -> ResumeResult:
-        self.book = Interrupts.loads(self.book.dumps())
-        settled = self.book.settle(answers, self.now, turn_waits=self.waits)
-        assert self.waits or not settled.parked, "the answer would go to a turn that is gone"
-        if settled.error is None:
-            self.waits = self.waits and not settled.parked
-            self.client.pending = [entry.id for entry in self.book.open()]  # told again, or finished
+        self.interrupts = Interrupts.loads(self.interrupts.dumps())
+        result = self.interrupts.apply_resume(answers, self.now, has_parked_turn=self.waits)
+        assert self.waits or not result.continues_turn, "the answer would go to a turn that is gone"
+        if result.error is None:
+            self.waits = self.waits and not result.continues_turn
+            self.client.pending = [entry.id for entry in self.interrupts.open()]  # told again, or finished
             self.client.strangers.clear()
-        return settled
+        return result
 
     def free(self) -> bool:
         """Would the thread take an ordinary run, or an answer that it asks for?"""
-        return self.book.settle((), self.now, turn_waits=self.waits).error is None or bool(self.book.open())
+        return self.interrupts.apply_resume((), self.now, has_parked_turn=self.waits).error is None or bool(
+            self.interrupts.open()
+        )
 
 
 def do(thread: Thread, deed: str, given: Any) -> None:
     match deed:
-        case "ask" | "ask stateless" if not thread.client.pending and not thread.book.open():
+        case "ask" | "ask stateless" if not thread.client.pending and not thread.interrupts.open():
             thread.ask(given, parked=deed == "ask")
         case "resume" if thread.client.pending or thread.client.strangers:
             repeat(thread, thread.client.answers(given))
@@ -96,7 +98,7 @@ def do(thread: Thread, deed: str, given: Any) -> None:
         case "restart":
             thread.waits = False
         case "stop" if thread.waits:
-            thread.book.cancel_open()
+            thread.interrupts.cancel_open()
             thread.waits = False
         case "miss":  # the answer was taken, and the connection broke before the client heard of it
             before = list(thread.client.pending)

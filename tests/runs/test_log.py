@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import AgentFault, GatewayError, StoreError
 from gateway.events import Wire
-from gateway.runs.log import OBJECTS_KEPT, READ_BYTES, Chunk, Log, Reader, Replay
+from gateway.runs.log import MAX_OBJECT_CHUNKS, READ_BYTES, Chunk, Log, Reader, Replay
 from gateway.store.base import Piece, RunRecord, Status
 from gateway.store.memory import MemoryStore
 from tests.agui.streams import steady
@@ -52,7 +52,7 @@ async def opened(log_tail_bytes: int = 10**6, max_run_log_bytes: int = 10**9) ->
     return Log("key", store, log_tail_bytes, max_run_log_bytes), store
 
 
-def said(number: int, size: int = 0) -> Wire:
+def event(number: int, size: int = 0) -> Wire:
     return {"type": "CUSTOM", "name": str(number), "value": "x" * size}
 
 
@@ -75,10 +75,10 @@ async def seal(log: Log, *events: Wire) -> None:
 
 async def test_events_are_numbered_from_one_without_gaps() -> None:
     log, _ = await opened()
-    await log.append([said(1), said(2)])
+    await log.append([event(1), event(2)])
     await log.append([])
-    await log.append([said(3)])
-    await seal(log, said(4), said(5))
+    await log.append([event(3)])
+    await seal(log, event(4), event(5))
     found = await read_all(log.follow())
     assert [number for number, _ in found] == [1, 2, 3, 4, 5]
     assert [f'"name":"{number}"'.encode() in line for number, line in found] == [True] * 5
@@ -86,7 +86,7 @@ async def test_events_are_numbered_from_one_without_gaps() -> None:
 
 async def test_a_reader_goes_on_after_the_number_it_has() -> None:
     log, _ = await opened()
-    await log.append([said(number) for number in range(1, 6)])
+    await log.append([event(number) for number in range(1, 6)])
     await seal(log)
     for after in range(8):
         assert [number for number, _ in await read_all(log.follow(after))] == list(range(after + 1, 7))
@@ -107,7 +107,7 @@ async def test_a_reader_waits_for_what_is_not_there_yet() -> None:
             tasks.start_soon(follow)
             for number in (1, 2):
                 seen = anyio.Event()
-                await log.append([said(number)])
+                await log.append([event(number)])
                 await seen.wait()
             await seal(log)
     assert found == [[1], [2], [3]]
@@ -118,7 +118,7 @@ async def test_a_reader_that_was_interrupted_loses_nothing() -> None:
     reader = log.follow()
     with anyio.move_on_after(0):
         await reader.next()
-    await log.append([said(1)])
+    await log.append([event(1)])
     await seal(log)
     assert [number for number, _ in await read_all(reader)] == [1, 2]
 
@@ -126,7 +126,7 @@ async def test_a_reader_that_was_interrupted_loses_nothing() -> None:
 async def test_what_is_in_memory_is_not_read_from_the_store() -> None:
     log, store = await opened()
     for number in range(50):
-        await log.append([said(number)])
+        await log.append([event(number)])
     await seal(log)
     assert len(await read_all(log.follow())) == 51
     assert store.reads == 0
@@ -135,7 +135,7 @@ async def test_what_is_in_memory_is_not_read_from_the_store() -> None:
 async def test_a_reader_that_is_behind_is_served_from_the_store() -> None:
     log, store = await opened(log_tail_bytes=1000)
     for number in range(1, 101):
-        await log.append([said(number, 100)])
+        await log.append([event(number, 100)])
     await seal(log)
     found = await read_all(log.follow())
     assert [number for number, _ in found] == list(range(1, 102))
@@ -145,24 +145,24 @@ async def test_a_reader_that_is_behind_is_served_from_the_store() -> None:
 async def test_no_more_is_kept_in_memory_than_the_tail() -> None:
     log, _ = await opened(log_tail_bytes=10_000)
     for number in range(200):
-        await log.append([said(number, 1000)])
+        await log.append([event(number, 1000)])
     kept = sum(len(line) for chunk in log._tail for line in chunk.lines)
     assert 8000 < kept <= 10_000
-    await log.append([said(0, 50_000)])
+    await log.append([event(0, 50_000)])
     assert [chunk.first for chunk in log._tail] == [201], "the newest is kept, however large"
 
 
 async def test_only_the_newest_chunks_are_kept_as_objects() -> None:
     log, _ = await opened()
-    for number in range(OBJECTS_KEPT * 2):
-        await log.append([said(number)])
-    assert [chunk.events is not None for chunk in log._tail] == [False] * OBJECTS_KEPT + [True] * OBJECTS_KEPT
+    for number in range(MAX_OBJECT_CHUNKS * 2):
+        await log.append([event(number)])
+    assert [chunk.events is not None for chunk in log._tail] == [False] * MAX_OBJECT_CHUNKS + [True] * MAX_OBJECT_CHUNKS
 
 
 async def test_a_slow_reader_is_never_handed_more_than_a_piece() -> None:
     log, _ = await opened(log_tail_bytes=20 * READ_BYTES)
     for number in range(40):
-        await log.append([said(number, READ_BYTES // 4)])
+        await log.append([event(number, READ_BYTES // 4)])
     await seal(log)
     reader = log.follow()
     while chunks := await reader.next():
@@ -172,7 +172,7 @@ async def test_a_slow_reader_is_never_handed_more_than_a_piece() -> None:
 async def test_many_readers_get_the_same_and_share_the_bytes() -> None:
     log, _ = await opened()
     readers = [log.follow() for _ in range(20)]
-    await log.append([said(1)])
+    await log.append([event(1)])
     first = [await reader.next() for reader in readers]
     assert all(chunks[0] is first[0][0] for chunks in first)
     await seal(log)
@@ -182,7 +182,7 @@ async def test_many_readers_get_the_same_and_share_the_bytes() -> None:
 
 async def test_a_late_reader_of_a_log_that_is_over_gets_it_all() -> None:
     log, _ = await opened()
-    await log.append([said(1)])
+    await log.append([event(1)])
     await seal(log)
     assert log.over
     assert len(await read_all(log.follow())) == 2
@@ -191,17 +191,17 @@ async def test_a_late_reader_of_a_log_that_is_over_gets_it_all() -> None:
 async def test_an_event_that_is_not_json_is_refused_before_anything_is_shown() -> None:
     log, store = await opened()
     with pytest.raises(AgentFault):
-        await log.append([said(1), {"type": "CUSTOM", "name": "n", "value": object()}])
+        await log.append([event(1), {"type": "CUSTOM", "name": "n", "value": object()}])
     assert log.last == 0
-    await log.append([said(1)])
+    await log.append([event(1)])
     assert [piece.first for piece in await store.read("key", 0, 1000)] == [1]
 
 
 async def test_a_log_that_grows_too_large_fails_the_run() -> None:
     log, _ = await opened(max_run_log_bytes=5000)
-    await log.append([said(1, 3000)])
+    await log.append([event(1, 3000)])
     with pytest.raises(GatewayError, match="max_run_log_bytes") as refused:
-        await log.append([said(2, 3000)])
+        await log.append([event(2, 3000)])
     assert refused.value.code == "RUN_TOO_LARGE"
     await seal(log)
     assert [number for number, _ in await read_all(log.follow())] == [1, 2, 3], "nothing of it is kept back"
@@ -209,7 +209,7 @@ async def test_a_log_that_grows_too_large_fails_the_run() -> None:
 
 async def test_the_end_is_stored_before_it_is_shown() -> None:
     log, store = await opened()
-    show = await log.seal([said(1)], "cancelled")
+    show = await log.seal([event(1)], "cancelled")
     assert not log.over
     record = await store.run("r", "me")
     assert record is not None
@@ -222,7 +222,7 @@ async def test_readers_learn_of_the_end_even_when_the_store_is_broken(caplog: py
     log, store = await opened()
     store.broken = True
     with pytest.raises(StoreError):
-        await log.append([said(1)])
+        await log.append([event(1)])
     await seal(log)
     assert len(await read_all(log.follow())) == 2, "what was shown stays shown"
     assert "could not be stored" in caplog.text
@@ -233,7 +233,7 @@ async def test_what_was_shown_is_stored_though_the_run_is_being_stopped() -> Non
     store.gate = anyio.Event()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(log.append, [said(1)])
+            tasks.start_soon(log.append, [event(1)])
             await log.follow().next()
             tasks.cancel_scope.cancel()
             store.gate.set()
@@ -243,8 +243,8 @@ async def test_what_was_shown_is_stored_though_the_run_is_being_stopped() -> Non
 
 async def test_a_reader_whose_events_are_gone_is_told() -> None:
     log, store = await opened(log_tail_bytes=10)
-    await log.append([said(1)])
-    await log.append([said(2)])
+    await log.append([event(1)])
+    await log.append([event(2)])
     await store.delete_thread("agent", "t", "me")
     with pytest.raises(StoreError, match="not in the store any more"):
         await log.follow().next()
@@ -252,8 +252,8 @@ async def test_a_reader_whose_events_are_gone_is_told() -> None:
 
 async def replayed(status: Status, after: int) -> list[tuple[int, bytes]]:
     log, store = await opened()
-    await log.append([said(1), said(2)])
-    (await log.seal([said(3)], status))()
+    await log.append([event(1), event(2)])
+    (await log.seal([event(3)], status))()
     record = await store.run("r", "me")
     assert record is not None
     return await read_all(Replay(record, store, after))
@@ -280,7 +280,7 @@ def test_any_reader_gets_every_event_once_and_in_order(data: st.DataObject, size
         log, _ = await opened(log_tail_bytes=tail)
         early = [log.follow(after) for after in afters]
         for size in sizes:
-            await log.append([said(log.last + 1 + number, 100) for number in range(size)])
+            await log.append([event(log.last + 1 + number, 100) for number in range(size)])
             if data.draw(st.booleans()):
                 early.append(log.follow(data.draw(st.integers(0, log.last))))
                 afters.append(early[-1]._after)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.runs.outcomes import KEPT, LastOutcomes
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
+from gateway.runs.outcomes import MAX_THREADS, LastOutcomes
 
 THREAD = ThreadKey("an-agent", "t", "me")
 PENDING = {"type": "RUN_FINISHED", "outcome": {"type": "success", "pendingToolCallIds": ["c"]}}
@@ -29,39 +29,39 @@ DIED = {"type": "RUN_ERROR", "message": "gone", "code": "AGENT_DIED"}
 )
 def test_a_run_leaves_its_thread_as_its_last_event_says(last: dict[str, Any], left: str) -> None:
     endings = LastOutcomes()
-    endings.ended(THREAD, last, parked=False)
-    assert endings.of(THREAD) == left
-    endings.ended(THREAD, {"type": "RUN_FINISHED"}, parked=False)
-    assert endings.of(THREAD) == "idle"
+    endings.run_ended(THREAD, last, is_parked=False)
+    assert endings.get(THREAD) == left
+    endings.run_ended(THREAD, {"type": "RUN_FINISHED"}, is_parked=False)
+    assert endings.get(THREAD) == "idle"
 
 
 def test_a_turn_that_waits_itself_leaves_nothing_behind_when_it_does_no_longer() -> None:
     endings = LastOutcomes()
-    endings.ended(THREAD, PENDING, parked=True)
-    assert endings.of(THREAD) == "idle"
+    endings.run_ended(THREAD, PENDING, is_parked=True)
+    assert endings.get(THREAD) == "idle"
 
 
 def test_what_was_released_is_that_until_it_is_opened_again() -> None:
     endings = LastOutcomes()
-    assert not endings.opened(THREAD)
-    endings.released(THREAD)
-    assert endings.of(THREAD) == "released"
-    assert endings.opened(THREAD)
-    assert endings.of(THREAD) == "idle"
+    assert not endings.session_opened(THREAD)
+    endings.session_released(THREAD)
+    assert endings.get(THREAD) == "released"
+    assert endings.session_opened(THREAD)
+    assert endings.get(THREAD) == "idle"
 
 
 def test_opening_a_session_between_runs_does_not_undo_a_failure() -> None:
     endings = LastOutcomes()
-    endings.ended(THREAD, DIED, parked=False)
-    assert not endings.opened(THREAD)
-    assert endings.of(THREAD) == "failed"
+    endings.run_ended(THREAD, DIED, is_parked=False)
+    assert not endings.session_opened(THREAD)
+    assert endings.get(THREAD) == "failed"
     endings.forget(THREAD)
-    assert endings.of(THREAD) == "idle"
+    assert endings.get(THREAD) == "idle"
 
 
 def test_only_so_many_are_kept() -> None:
     endings = LastOutcomes()
-    threads = [ThreadKey("an-agent", str(number), "me") for number in range(KEPT + 1)]
+    threads = [ThreadKey("an-agent", str(number), "me") for number in range(MAX_THREADS + 1)]
     for thread in threads:
-        endings.released(thread)
-    assert [endings.of(thread) for thread in (threads[0], threads[1], threads[-1])] == ["idle", "released", "released"]
+        endings.session_released(thread)
+    assert [endings.get(thread) for thread in (threads[0], threads[1], threads[-1])] == ["idle", "released", "released"]

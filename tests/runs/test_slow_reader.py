@@ -90,7 +90,7 @@ def growth(gateway: Gateway) -> Iterator[list[int]]:
     found.append(memory(gateway, "VmHWM") - before)
 
 
-def test_a_reader_of_single_bytes_slows_no_run_costs_little_and_loses_nothing(flooded: Gateway) -> None:
+def test_a_reader_of_single_bytes_slows_nobody_costs_little_and_loses_nothing(flooded: Gateway) -> None:
     body = run_input(**new_ids(), forwardedProps={"n": COUNT, "size": SIZE, "gateway": {"merge": False}})
     with growth(flooded) as grown:
         slow = OneByteReader(flooded, body)
@@ -139,7 +139,7 @@ def test_a_reader_that_takes_nothing_is_let_go_and_its_run_stopped(tmp_path: Pat
 
 def test_a_reader_that_takes_nothing_does_not_stop_a_run_that_may_go_on(tmp_path: Path) -> None:
     with staged(tmp_path, "scenes", send_timeout=0.3) as gateway, Connection(gateway) as connection:
-        props = {"n": 100, "size": SIZE, "gateway": {"onDisconnect": "continue"}}
-        body = run_input(**new_ids(), forwardedProps=props)
+        options = {"n": 100, "size": SIZE, "gateway": {"onDisconnect": "continue"}}
+        body = run_input(**new_ids(), forwardedProps=options)
         connection.send(run_request("floods", body))
         assert len(text_of(events_of(fast_reader(gateway, body["runId"]).decode()))) == 100 * SIZE

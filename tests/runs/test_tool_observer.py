@@ -1,4 +1,4 @@
-"""A session with what the gateway learns of its tools: which calls count, what is kept, what stays as it was."""
+"""A session with what the gateway learns of its tools: which calls count, what is reusable, what stays as it was."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gateway.capability_paths import SEEN_TOOLS
 from gateway.drivers import Opening
 from gateway.drivers.mcp_client import McpServers
 from gateway.events import AguiEvent, Custom, Event, Layer, TextMessageContent, ToolCallStart, TurnEnded
-from gateway.runs.tool_observer import LONGEST, MOST_SEEN, ObservedSession
+from gateway.runs.tool_observer import MAX_NAME_CHARS, MAX_TOOLS, ObservedSession
 from gateway.turn import Answer, Turn
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 class Scripted:
     """A session and its turn, whose batches are given."""
 
-    id, kept, alive, controls = "s1", True, True, None
+    id, reusable, is_alive, controls = "s1", True, True, None
 
     def __init__(self, *batches: list[Event]) -> None:
         self.session_layer: Layer = {"custom.session.cwd": "/"}
@@ -90,7 +90,7 @@ async def test_a_call_shows_that_the_session_has_the_tool(servers: McpServers, e
     [
         ToolCallStart("c", "edit", metadata={"acp": {"kind": "edit"}}),
         ToolCallStart("c", "own"),
-        ToolCallStart("c", "x" * (LONGEST + 1)),
+        ToolCallStart("c", "x" * (MAX_NAME_CHARS + 1)),
     ],
     ids=["a kind", "the client's own", "too long"],
 )
@@ -113,7 +113,7 @@ async def test_what_is_no_call_is_not_taken_for_one(servers: McpServers, event: 
 
 async def test_only_so_many_names_are_kept(servers: McpServers) -> None:
     assert (
-        len(await seen(servers, *(ToolCallStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MOST_SEEN
+        len(await seen(servers, *(ToolCallStart(f"c{number}", f"tool{number}") for number in range(1000)))) == MAX_TOOLS
     )
 
 
@@ -130,11 +130,11 @@ async def test_a_session_of_which_nothing_more_is_known_is_as_it_was(servers: Mc
     live = await session.start(Turn("t", "r"))
     await live.next()
     assert session.session_layer is inner.session_layer
-    assert (session.id, session.kept, session.alive, session.controls) == ("s1", True, True, None)
+    assert (session.id, session.reusable, session.is_alive, session.controls) == ("s1", True, True, None)
     await live.answer({})
     assert await live.steer("m", "hurry")
     await live.cancel()
     await live.aclose()
-    session.leave()
+    session.leave_servers()
     await session.aclose()
     assert inner.done == ["answer", "steer m hurry", "cancel", "aclose", "aclose"]

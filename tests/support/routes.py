@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
-from gateway.web.app import ROUTES
+from gateway.web.routes import ROUTES
 
 
 def endpoints(routes: Sequence[BaseRoute] = ROUTES, prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -43,4 +43,4 @@ def test_a_client_that_stays_is_answered_though_another_left(gateway: Stage) -> 
         stayed = pool.submit(gateway.asks, path)
         left.result()
         assert stayed.result()["custom"]["acp"]["loadSession"] is True
-    assert len(gateway.heard("slow", method="initialize")) == 1
+    assert len(gateway.received("slow", method="initialize")) == 1

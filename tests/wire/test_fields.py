@@ -19,6 +19,7 @@ from gateway.wire.fields import (
     integer,
     items,
     json_text,
+    named_values,
     non_empty,
     number,
     obj,
@@ -76,8 +77,9 @@ def test_what_is_nested_beyond_reason_is_cut() -> None:
 
 READERS: list[Callable[[Any], Any]] = [
     amount, count, flag, has_marker, integer, items, json_text, non_empty, number, obj, strings, text, unique_strings,
-    without_meta, lambda value: value_at(value, "a", "b"), lambda value: if_small(value, 3),
+    named_values, without_meta, lambda value: value_at(value, "a", "b"), lambda value: if_small(value, 3),
     lambda value: present(obj(value)),
+    named_values,
 ]  # fmt: skip
 SPECIAL: list[Any] = [float("inf"), float("-inf"), float("nan"), 10**400, -(10**400), "\ud83d", {"a": {"b": "\ud83d"}}]
 
@@ -110,4 +112,6 @@ def test_values_are_read_by_their_type() -> None:
     assert (number(1), number(0.5), number(True), number("1"), number(float("nan"))) == (1, 0.5, None, None, None)
     assert (amount(0.1), amount(0), amount(-1), amount(float("inf"))) == (0.1, None, None, None)
     assert (value_at({"a": {"b": 1}}, "a", "b"), value_at({"a": [1]}, "a", "b"), value_at(None, "a")) == (1, None, None)
+    pairs = [{"name": "A", "value": "b"}, {"name": "C"}, {"value": "d"}, 7]
+    assert (named_values(pairs), named_values({"A": 1}), named_values("x")) == ({"A": "b", "C": ""}, {"A": "1"}, {})
     assert (if_small("abc", 5), if_small("abcd", 5), if_small("abcd", 5, "no")) == ("abc", None, "no")

@@ -134,7 +134,7 @@ async def _start(definition: AgentDefinition, found: Found, tasks: TaskGroup) ->
         return
     try:
         with anyio.fail_after(limit):
-            if not driver.probed:
+            if not driver.is_probed:
                 await driver.probe()
             told = dict(_leaves(await driver.handshake_layer()))
     except TimeoutError:

@@ -17,7 +17,7 @@ from rich.markup import escape
 from gateway import __version__
 from gateway.catalog.definition import AgentDefinition
 from gateway.cli.exit import fail
-from gateway.drivers.probe import at_hand
+from gateway.drivers.probe import seems_installed
 from gateway.errors import GatewayError
 from gateway.settings import Settings, load
 from gateway.web.app import create_app
@@ -78,7 +78,7 @@ def url_of(settings: Settings, sock: socket.socket) -> str:
 def greet(settings: Settings, sock: socket.socket, known: Sequence[AgentDefinition]) -> None:
     """What a person wants to know first: where it is, what it has, what to try."""
     url = url_of(settings, sock)
-    here = [agent.id for agent in known if agent.command is None or at_hand(agent, os.environ)]
+    here = [agent.id for agent in known if agent.command is None or seems_installed(agent, os.environ)]
     missing = len(known) - len(here)
     agents = ", ".join(here) + (f"; {missing} more when installed: {url}/agents" if missing else "")
     token = " -H 'authorization: Bearer TOKEN'" if settings.token_file else ""

@@ -1,110 +1,114 @@
-// The capability snapshot → what the chat shows. Pure. What is absent is unknown, and unknown is not shown; nothing here
-// asks which agent it is.
+// Reads from the capability snapshot what the chat offers. Pure: no DOM, no network. A missing capability is unknown and is not
+// offered. Nothing here depends on which agent it is.
 
 const list = (value) => (Array.isArray(value) ? value : []);
 const object = (value) => (typeof value === "object" && value !== null ? value : {});
 
-/** What may be attached, by the snapshot's own names. A PDF and any other file are both AG-UI's `document`. */
+/** The attachable kinds, by their names in the snapshot. AG-UI has one type, `document`, for PDFs and other files. */
 const MODALITIES = [
   { key: "image", type: "image", label: "Attach an image", icon: "image", accept: "image/*" },
-  { key: "audio", type: "audio", label: "Attach a sound", icon: "mic", accept: "audio/*" },
+  { key: "audio", type: "audio", label: "Attach audio", icon: "mic", accept: "audio/*" },
   { key: "video", type: "video", label: "Attach a video", icon: "video", accept: "video/*" },
   { key: "pdf", type: "document", label: "Attach a PDF", icon: "file", accept: "application/pdf,.pdf" },
   { key: "file", type: "document", label: "Attach a file", icon: "clip", accept: "" },
 ];
 
-export function modalities(capabilities) {
+export function acceptedModalities(capabilities) {
   const input = object(object(capabilities?.multimodal).input);
   return MODALITIES.filter(({ key }) => input[key] === true);
 }
 
-/** Which part a file becomes; null: this agent does not take it. */
+/** The AG-UI part type for a file; null: the agent does not accept the file. */
 export function partType(mimeType, capabilities) {
-  const taken = new Set(modalities(capabilities).map(({ key }) => key)), family = mimeType.split("/")[0];
-  if (["image", "audio", "video"].includes(family)) return taken.has(family) ? family : taken.has("file") ? "document" : null;
-  if (mimeType === "application/pdf" && taken.has("pdf")) return "document";
-  return taken.has("file") ? "document" : null;
+  const accepted = new Set(acceptedModalities(capabilities).map(({ key }) => key)), family = mimeType.split("/")[0];
+  if (["image", "audio", "video"].includes(family)) return accepted.has(family) ? family : accepted.has("file") ? "document" : null;
+  if (mimeType === "application/pdf" && accepted.has("pdf")) return "document";
+  return accepted.has("file") ? "document" : null;
 }
 
-export const reasons = (capabilities) => object(capabilities?.reasoning).supported === true;
-export const tools = (capabilities) => list(object(capabilities?.tools).items);
-export const takesTools = (capabilities) => object(capabilities?.tools).clientProvided === true;
-export const subagents = (capabilities) => list(object(capabilities?.multiAgent).subagents);
+export const hasReasoning = (capabilities) => object(capabilities?.reasoning).supported === true;
+export const readTools = (capabilities) => list(object(capabilities?.tools).items);
+export const acceptsClientTools = (capabilities) => object(capabilities?.tools).clientProvided === true;
+export const readSubagents = (capabilities) => list(object(capabilities?.multiAgent).subagents);
 
-/** Facts of the thread's session, as it last told them. */
-export function session(capabilities) {
-  const told = object(object(capabilities?.custom).session);
+/** Modes, models, usage, options and commands of the thread's session. */
+export function readSession(capabilities) {
+  const state = object(object(capabilities?.custom).session);
   return {
-    modes: choices(told.modes), models: choices(told.models), usage: object(told.usage),
-    config: list(told.config).filter((one) => typeof one?.id === "string"),
-    commands: list(told.commands).filter((one) => typeof one?.name === "string"),
+    modes: readChoices(state.modes), models: readChoices(state.models), usage: object(state.usage),
+    config: list(state.config).filter((option) => typeof option?.id === "string"),
+    commands: list(state.commands).filter((command) => typeof command?.name === "string"),
   };
 }
 
-function choices(told) {
-  const available = list(object(told).available).filter((one) => typeof one?.id === "string");
-  return { current: object(told).current, available };
+function readChoices(value) {
+  const available = list(object(value).available).filter((choice) => typeof choice?.id === "string");
+  return { current: object(value).current, available };
 }
 
-export function forks(capabilities) {
+export function canFork(capabilities) {
   const { acp, mux } = object(capabilities?.custom);
   return object(acp).forkSession === true || object(mux).canFork === true;
 }
 
-/** How a message may reach a run that is under way, the mildest first; empty: it cannot. */
-export function deliveries(capabilities) {
+/** The ways to deliver a message to an active run, least intrusive first; empty: there is none. */
+export function deliveryModes(capabilities) {
   const delivery = object(object(object(capabilities?.custom).relay).delivery);
   if (delivery.queue !== true) return [];
   const modes = new Set(list(delivery.modes));
   return ["on-idle", "next-tool-call", "immediate"].filter((mode) => modes.has(mode));
 }
 
-/** What can be chosen: [{id, name, current, options: [{id, name, description}], set}]. `set` says by which route an open
- *  session takes it; a choice without one travels with the next run. `wished`: what was chosen for that.
- *  `models`: `GET …/models`; `options`: what the agent's definition lets a run ask for. */
-export function pickers(capabilities, { models = [], options = [], wished = {} } = {}) {
-  const facts = session(capabilities), found = [];
-  const add = (picker) => picker.options.length && found.push(picker);
-  add({ id: "mode", name: "Mode", current: wished.mode ?? facts.modes.current, options: facts.modes.available, set: "mode" });
-  const listed = facts.models.available.length ? facts.models.available : options.includes("model") ? models.map(fromRegistry) : [];
-  const byDefault = models.find((one) => one.isDefault)?.modelId;
-  const model = wished.model ?? facts.models.current ?? byDefault;
-  add({ id: "model", name: "Model", current: model, options: listed, set: facts.models.available.length ? "model" : undefined });
-  for (const option of facts.config) if (!["mode", "model"].includes(option.category)) add(configured(option));
-  if (options.includes("effort") && !facts.config.some((one) => one.category === "thought_level")) {
-    add({ id: "effort", name: "Effort", current: wished.effort ?? "", options: efforts(capabilities, models, model) });
+/** The selectable options: [{id, name, current, options: [{id, name, description}], set}]. `set` names the route that changes
+ *  an open session; an option without one is sent with the next run. `selected`: the options selected for that run.
+ *  `models`: from `GET …/models`; `options`: the run options that the agent's definition allows. */
+export function listPickers(capabilities, { models = [], options = [], selected = {} } = {}) {
+  const session = readSession(capabilities), pickers = [];
+  const add = (picker) => picker.options.length && pickers.push(picker);
+  add({ id: "mode", name: "Mode", current: selected.mode ?? session.modes.current, options: session.modes.available, set: "mode" });
+  const listed = session.models.available.length ? session.models.available : options.includes("model") ? models.map(fromRegistry) : [];
+  const defaultModel = models.find((entry) => entry.isDefault)?.modelId;
+  const model = selected.model ?? session.models.current ?? defaultModel;
+  add({ id: "model", name: "Model", current: model, options: listed, set: session.models.available.length ? "model" : undefined });
+  for (const option of session.config) if (!["mode", "model"].includes(option.category)) add(configPicker(option));
+  if (options.includes("effort") && !session.config.some((option) => option.category === "thought_level")) {
+    add({ id: "effort", name: "Effort", current: selected.effort ?? "", options: effortLevels(capabilities, models, model) });
   }
-  return found;
+  return pickers;
 }
 
 const fromRegistry = ({ modelId, displayName, deprecated }) => ({ id: modelId, name: deprecated ? `${displayName ?? modelId} (deprecated)` : displayName });
 
-function configured(option) {
-  const told = option.type === "boolean"
+function configPicker(option) {
+  const choices = option.type === "boolean"
     ? [{ id: "true", name: "on" }, { id: "false", name: "off" }]
     : list(option.options).map(({ value, name, description, group }) => ({ id: value, name, description, group }));
-  return { id: `config:${option.id}`, config: option.id, name: option.name ?? option.id, kind: option.type, current: String(option.value ?? ""), options: told, set: "config" };
+  return { id: `config:${option.id}`, config: option.id, name: option.name ?? option.id, kind: option.type, current: String(option.value ?? ""),
+    options: choices, set: "config" };
 }
 
-/** A model's own levels, else the agent's. The empty choice leaves it to the agent. */
-function efforts(capabilities, models, model) {
-  const chosen = models.find((one) => one.modelId === model || one.modelAlias === model);
-  const levels = list(chosen?.thinkingEffortLevels ?? object(object(capabilities?.custom).mux).thinkingEffortLevels);
-  return levels.length ? [{ id: "", name: "as it likes" }, ...levels.map((level) => ({ id: level, name: level }))] : [];
+/** The effort levels of the model, else those of the agent. The empty choice means the agent's default. */
+function effortLevels(capabilities, models, model) {
+  const entry = models.find(({ modelId, modelAlias }) => modelId === model || modelAlias === model);
+  const levels = list(entry?.thinkingEffortLevels ?? object(object(capabilities?.custom).mux).thinkingEffortLevels);
+  return levels.length ? [{ id: "", name: "Default" }, ...levels.map((level) => ({ id: level, name: level }))] : [];
 }
 
-const OPENERS = 6;
+const MAX_SUGGESTIONS = 6;
 
-/** What to say first: words that the agent's own description puts in backticks, then commands that need nothing more. */
-export function openers(capabilities) {
-  const said = String(object(capabilities?.identity).description ?? "");
-  const words = [...said.matchAll(/`([^`\n]{1,40})`/g)].map((found) => ({ say: found[1] }));
-  const commands = session(capabilities).commands.filter(({ name, hint }) => !hint && !words.some(({ say }) => say === name));
-  return [...words, ...commands.map(({ name, description }) => ({ say: `/${name}`, about: description }))].slice(0, OPENERS);
+/** Suggested first messages: texts in backticks in the agent's description, then commands without arguments. */
+export function suggestedMessages(capabilities) {
+  const description = String(object(capabilities?.identity).description ?? "");
+  const quoted = [...description.matchAll(/`([^`\n]{1,40})`/g)].map((match) => ({ text: match[1] }));
+  const commands = readSession(capabilities).commands.filter(({ name, hint }) => !hint && !quoted.some(({ text }) => text === name));
+  return [...quoted, ...commands.map((command) => ({ text: `/${command.name}`, about: command.description }))].slice(0, MAX_SUGGESTIONS);
 }
 
-export function tokens(usage) {
+/** Token counts, summed over the entries of a usage report. */
+export function sumTokens(usage) {
   const sums = {};
-  for (const entry of list(usage)) for (const [name, count] of Object.entries(object(entry))) if (typeof count === "number") sums[name] = (sums[name] ?? 0) + count;
+  for (const entry of list(usage)) {
+    for (const [name, count] of Object.entries(object(entry))) if (typeof count === "number") sums[name] = (sums[name] ?? 0) + count;
+  }
   return sums;
 }

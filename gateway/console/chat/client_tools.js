@@ -1,39 +1,40 @@
-// The tools that this page brings along. One, to show how it works: the agent asks the reader to pick something.
+// The tools that the console itself offers to agents. There is one, as an example: it asks the user to pick an option.
 //
-// The defaults are examples that an agent may call it with as they stand; `demo` does.
+// The parameters have defaults that an agent may send as they are; the `demo` agent does so.
 
 const object = (value) => (typeof value === "object" && value !== null ? value : {});
 
-export const OWN_TOOLS = [{
+export const CONSOLE_TOOLS = [{
   tool: {
     name: "pick_option",
-    description: "Shows the person at the console a question with a few options as buttons, and gives back the one they pick.",
+    description: "Asks the user of the console a question with a few options as buttons, and returns the option that the user picks.",
     parameters: {
       type: "object",
       properties: {
-        question: { type: "string", description: "What to ask, in one sentence.", default: "What shall it be?" },
-        options: { type: "array", items: { type: "string" }, minItems: 1, description: "Two to six short options.", default: ["Tea", "Coffee", "Nothing, thank you"] },
+        question: { type: "string", description: "The question, in one sentence.", default: "What would you like?" },
+        options: { type: "array", items: { type: "string" }, minItems: 1, description: "Two to six short options.",
+          default: ["Tea", "Coffee", "Nothing, thank you"] },
       },
       required: ["question", "options"],
     },
   },
 }];
 
-const NAMES = new Set(OWN_TOOLS.map(({ tool }) => tool.name));
-export const isOwn = (name) => NAMES.has(name) || [...NAMES].some((own) => name?.endsWith(`__${own}`));
+const TOOL_NAMES = new Set(CONSOLE_TOOLS.map(({ tool }) => tool.name));
+export const isConsoleTool = (name) => TOOL_NAMES.has(name) || [...TOOL_NAMES].some((tool) => name?.endsWith(`__${tool}`));
 
-/** A call's arguments as a question; options that are no texts are shown as JSON. */
-export function question(args) {
-  let given;
-  try { given = object(JSON.parse(args)); } catch { given = {}; }
-  const options = Array.isArray(given.options) ? given.options.slice(0, 20) : [];
-  return { words: String(given.question ?? "Pick one"), options: options.map((option) => (typeof option === "string" ? option : JSON.stringify(option))) };
+/** The arguments of a call as {text, options}. Options that are no strings become JSON. */
+export function readQuestion(args) {
+  let params;
+  try { params = object(JSON.parse(args)); } catch { params = {}; }
+  const options = Array.isArray(params.options) ? params.options.slice(0, 20) : [];
+  return { text: String(params.question ?? "Pick one"), options: options.map((option) => (typeof option === "string" ? option : JSON.stringify(option))) };
 }
 
-/** Calls of ours in a conversation that nobody has answered, behind its last user message. */
-export function ownPending(messages) {
-  const last = messages.findLastIndex((message) => message.role === "user"), behind = messages.slice(last + 1);
-  const answered = new Set(behind.filter((message) => message.role === "tool").map((message) => message.toolCallId));
-  const calls = behind.flatMap((message) => message.toolCalls ?? []);
-  return calls.filter((call) => isOwn(call.function?.name) && !answered.has(call.id)).map((call) => call.id);
+/** The ids of unanswered calls of console tools after the last user message. */
+export function pendingConsoleCalls(messages) {
+  const last = messages.findLastIndex((message) => message.role === "user"), after = messages.slice(last + 1);
+  const answered = new Set(after.filter((message) => message.role === "tool").map((message) => message.toolCallId));
+  const calls = after.flatMap((message) => message.toolCalls ?? []);
+  return calls.filter((call) => isConsoleTool(call.function?.name) && !answered.has(call.id)).map((call) => call.id);
 }

@@ -1,11 +1,11 @@
-// Requests as `curl`, for a shell. Pure. A token is never written out: its place is a variable.
+// Formats requests as `curl` commands. Pure: no DOM, no network. A token is never written out; the command uses a variable.
 
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const shellQuote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-export function curl(url, { body, accept, token } = {}) {
-  const lines = [`curl ${body ? "-N " : ""}${quoted(url)}`];
-  if (accept) lines.push(`-H ${quoted(`accept: ${accept}`)}`);
+export function toCurl(url, { body, accept, token } = {}) {
+  const lines = [`curl ${body ? "-N " : ""}${shellQuote(url)}`];
+  if (accept) lines.push(`-H ${shellQuote(`accept: ${accept}`)}`);
   if (token) lines.push('-H "authorization: Bearer $AGUI_GATEWAY_TOKEN"');
-  if (body !== undefined) lines.push("-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+  if (body !== undefined) lines.push("-H 'content-type: application/json'", `-d ${shellQuote(JSON.stringify(body))}`);
   return lines.join(" \\\n  ");
 }

@@ -1,22 +1,22 @@
-// CUSTOM events → items. What the gateway and its drivers are known to tell has a meaning here; anything else is
-// shown by its name, folded. Facts of the session (modes, commands, usage) come by the capability feed and are not shown.
+// Turns CUSTOM events into items. Known events of the gateway and its drivers have handlers; any other event is shown by its
+// name, collapsed. Session state (modes, commands, usage) comes from the capability stream and is not shown here.
 
-const SILENT = new Set([
+const HIDDEN_EVENTS = new Set([
   "capabilities.changed", "claude.status", "claude.task", "hermes.status", "copilot.intent", "copilot.info", "acp.session_message", "acp.subagent",
 ]);
 
-const words = (value) => [value?.message, value?.text, value?.title, value?.description].find((one) => typeof one === "string") ?? "";
+const readMessage = (value) => [value?.message, value?.text, value?.title, value?.description].find((text) => typeof text === "string") ?? "";
 
-export function custom(model, name, value, lane) {
-  if (SILENT.has(name) || name.startsWith("session.")) return;
-  const handler = Object.hasOwn(NAMED, name) ? NAMED[name] : NAMED[`*${name.slice(name.lastIndexOf("."))}`];
-  if (!handler?.(model, value, lane)) model.item("custom", `${model.run?.id}:${model.items.length}`, { name, value, lane, open: false });
+export function handleCustomEvent(model, name, value, subagent) {
+  if (HIDDEN_EVENTS.has(name) || name.startsWith("session.")) return;
+  const handler = Object.hasOwn(EVENT_HANDLERS, name) ? EVENT_HANDLERS[name] : EVENT_HANDLERS[`*${name.slice(name.lastIndexOf("."))}`];
+  if (!handler?.(model, value, subagent)) model.ensureItem("custom", `${model.run?.id}:${model.items.length}`, { name, value, subagent, open: false });
 }
 
-/** True: told. */
-const NAMED = {
+/** A handler returns true if it handled the event. */
+const EVENT_HANDLERS = {
   "gateway.warning"(model, value) {
-    model.notice("warn", words(value) || JSON.stringify(value), { code: value?.code });
+    model.addNotice("warn", readMessage(value) || JSON.stringify(value), { code: value?.code });
     return true;
   },
   cost(model, value) {
@@ -24,32 +24,32 @@ const NAMED = {
     if (model.run && typeof value?.premiumRequests === "number") model.run.premiumRequests = value.premiumRequests;
     return true;
   },
-  "acp.tool_call"(model, value, lane) {
+  "acp.tool_call"(model, value, subagent) {
     if (typeof value?.toolCallId !== "string") return false;
-    const { toolCallId, output, ...shown } = value;
-    const item = model.call({ type: "", toolCallId, subagentRunId: lane, metadata: { acp: shown } });
+    const { toolCallId, output, ...fields } = value;
+    const item = model.ensureToolCall({ type: "", toolCallId, subagentRunId: subagent, metadata: { acp: fields } });
     if (typeof output === "string") item.result = output;
     return true;
   },
   "claude.retracted"(model, value) {
     for (const id of Array.isArray(value?.ids) ? value.ids : []) {
       const item = model.find("message", id) ?? model.find("reasoning", id) ?? model.find("tool", id);
-      if (item) { item.retracted = true; model.note(item); }
+      if (item) { item.retracted = true; model.markChanged(item); }
     }
     return true;
   },
-  "*.notice": told("info"),
-  "*.retry": told("warn"),
-  "claude.api_retry": told("warn"),
-  "claude.command_output": told("info"),
-  "copilot.error": told("warn"),
-  "copilot.notification": told("info"),
+  "*.notice": noticeHandler("info"),
+  "*.retry": noticeHandler("warn"),
+  "claude.api_retry": noticeHandler("warn"),
+  "claude.command_output": noticeHandler("info"),
+  "copilot.error": noticeHandler("warn"),
+  "copilot.notification": noticeHandler("info"),
 };
 
-function told(level) {
+function noticeHandler(level) {
   return (model, value) => {
-    const said = words(value);
-    if (said) model.notice(level, said, { code: value?.code });
-    return Boolean(said);
+    const message = readMessage(value);
+    if (message) model.addNotice(level, message, { code: value?.code });
+    return Boolean(message);
   };
 }

@@ -1,86 +1,93 @@
-// One interrupt as a card: what is asked and about which call, the answers there are, how long it waits.
+// A card for one interrupt: the question, the tool call it is about, the possible answers, and the time left.
 
 import { fill, h, icon } from "../lib/dom.js";
 import { diffView, patchView } from "../render/diff.js";
 import { formFromSchema } from "../render/form.js";
 import { argumentsView } from "./arguments.js";
-import { diffsOf, parsed } from "./tool_calls.js";
-import { editSchema, readQuestion, timeLeft } from "./interrupts.js";
+import { parseArguments, readDiffs } from "./tool_calls.js";
+import { editSchema, readInterrupt, timeLeft } from "./interrupts.js";
 
-let cards = 0;
+let cardCount = 0;
 
-export function questionCard(interrupt, session, settled) {
-  const asked = readQuestion(interrupt), call = session.model.find("tool", interrupt.toolCallId), id = `question-${(cards += 1)}`;
-  const clock = h("span", { class: "tag clock", hidden: true, role: "timer" }), answers = h("div", { class: "row wrap answers" }), below = h("div", { class: "below" }), outcome = h("div", { class: "chosen small", hidden: true });
-  const extra = asked.extra && formFromSchema(asked.extra, {});
-  let chosen = null, expired = false;
+/** `onAnswer(advance)`: called after each change of the answer. */
+export function interruptCard(interrupt, session, onAnswer) {
+  const request = readInterrupt(interrupt), call = session.model.find("tool", interrupt.toolCallId), id = `question-${(cardCount += 1)}`;
+  const clock = h("span", { class: "tag clock", hidden: true, role: "timer" }), answers = h("div", { class: "row wrap answers" }),
+    below = h("div", { class: "below" }), outcome = h("div", { class: "answer small", hidden: true });
+  const extra = request.extra && formFromSchema(request.extra, {});
+  let answer = null, isExpired = false;
 
   const choose = (entry, label) => {
-    chosen = { interruptId: interrupt.id, ...entry };
+    answer = { interruptId: interrupt.id, ...entry };
     outcome.hidden = false;
-    fill(outcome, icon("check"), `Your answer: ${label} `, h("button", { class: "btn quiet", type: "button", on: { click: again } }, "Change"));
+    fill(outcome, icon("check"), `Your answer: ${label} `, h("button", { class: "btn quiet", type: "button", on: { click: reset } }, "Change"));
     answers.hidden = below.hidden = true;
-    settled();
+    onAnswer();
   };
-  function again() {
-    chosen = null;
+  function reset() {
+    answer = null;
     outcome.hidden = true;
     answers.hidden = below.hidden = false;
-    if (asked.edits) fill(below);
-    settled(false);
+    if (request.edits) fill(below);
+    onAnswer(false);
     node.focus();
   }
-  const resolve = (payload, label) => choose({ status: "resolved", ...(payload === undefined ? {} : { payload: { ...extras(extra), ...payload } }) }, label);
+  const resolve = (payload, label) => choose({ status: "resolved",
+    ...(payload === undefined ? {} : { payload: { ...filledFields(extra), ...payload } }) }, label);
   const cancel = () => choose({ status: "cancelled" }, "cancelled");
 
-  fill(answers, asked.choices.map((choice) => button(choice, () => (choice.cancels ? cancel() : resolve(choice.payload, choice.label)))),
-    asked.edits && h("button", { class: "btn", type: "button", on: { click: edit } }, "Approve with changes…"));
-  const quiet = (words, click) => h("button", { class: "btn quiet", type: "button", on: { click } }, words);
-  if (asked.form) fill(below, formFromSchema(asked.form, { submit: (payload) => choose({ status: "resolved", payload }, "as filled in"), actions: [quiet("Cancel", cancel)] }).node);
-  const along = extra && h("details", { class: "extra" }, h("summary", {}, "Say something along with it"), extra.node);
+  fill(answers, request.choices.map((choice) => choiceButton(choice, () => (choice.cancels ? cancel() : resolve(choice.payload, choice.label)))),
+    request.edits && h("button", { class: "btn", type: "button", on: { click: edit } }, "Approve with changes…"));
+  const quietButton = (label, click) => h("button", { class: "btn quiet", type: "button", on: { click } }, label);
+  if (request.form) fill(below, formFromSchema(request.form,
+    { submit: (payload) => choose({ status: "resolved", payload }, "form completed"), actions: [quietButton("Cancel", cancel)] }).node);
+  const feedback = extra && h("details", { class: "extra" }, h("summary", {}, "Add feedback"), extra.node);
 
   function edit() {
-    const given = parsed(call?.args ?? ""), submit = (editedArgs) => resolve({ approved: true, editedArgs }, "approved, with changes");
-    const form = formFromSchema(editSchema(asked.edits, given), { initial: given, submit, submitLabel: "Approve these", actions: [quiet("Never mind", () => { fill(below); answers.hidden = false; })] });
+    const args = parseArguments(call?.args ?? ""), submit = (editedArgs) => resolve({ approved: true, editedArgs }, "approved with changes");
+    const discard = quietButton("Discard changes", () => { fill(below); answers.hidden = false; });
+    const form = formFromSchema(editSchema(request.edits, args), { initial: args, submit, submitLabel: "Approve with these changes", actions: [discard] });
     answers.hidden = true;
     fill(below, form.node);
     below.querySelector("input, textarea, select")?.focus();
   }
 
   const node = h("article", { class: "card question", tabIndex: -1, "aria-labelledby": id, dataset: { testid: "interrupt" } },
-    h("div", { class: "row top" }, h("p", { id, class: "grow asks" }, asked.message), clock), about(interrupt, call), answers, below, along, outcome);
+    h("div", { class: "row top" }, h("p", { id, class: "grow question-text" }, request.message), clock),
+    subjectView(interrupt, call), answers, below, feedback, outcome);
   return {
     node,
-    answer: () => (expired ? null : chosen),
-    expired: () => expired,
+    hasCancel: Boolean(request.form),
+    answer: () => (isExpired ? null : answer),
+    expired: () => isExpired,
     tick(now) {
       const left = timeLeft(interrupt.expiresAt, now);
       if (!left) return;
       clock.hidden = false;
-      clock.textContent = left.words;
+      clock.textContent = left.text;
       clock.className = `tag clock ${left.expired ? "bad" : left.soon ? "warn" : ""}`;
-      if (left.expired && !expired) {
-        expired = true;
+      if (left.expired && !isExpired) {
+        isExpired = true;
         node.classList.add("expired");
-        fill(answers, h("span", { class: "muted" }, "Nobody answered in time: the agent was told that it is cancelled."));
+        fill(answers, h("span", { class: "muted" }, "This request expired without an answer. The gateway cancelled it."));
         answers.hidden = false;
         fill(below);
-        settled(false);
+        onAnswer(false);
       }
     },
   };
 }
 
-function button({ label, about: told, kind, always }, click) {
-  return h("button", { class: `btn ${kind === "reject" ? "danger" : always ? "" : "primary"}`, type: "button", title: told, on: { click } }, label);
+function choiceButton({ label, about, kind, always }, click) {
+  return h("button", { class: `btn ${kind === "reject" ? "danger" : always ? "" : "primary"}`, type: "button", title: about, on: { click } }, label);
 }
 
-/** What the decision is about: the call, its arguments whole, and what it would change. */
-function about(interrupt, call) {
-  const subject = Object.values(interrupt.metadata ?? {}).find((one) => one?.subject)?.subject ?? {};
+/** The subject of the decision: the tool call with its full arguments, or the changes it would make. */
+function subjectView(interrupt, call) {
+  const subject = Object.values(interrupt.metadata ?? {}).find((entry) => entry?.subject)?.subject ?? {};
   const args = call?.args || (subject.rawInput ? JSON.stringify(subject.rawInput) : "");
-  const told = Array.isArray(subject.content) ? subject.content.filter((one) => one?.type === "diff") : [];
-  const diffs = told.length ? diffsOf({ meta: { acp: { diffs: told } }, args: "" }) : call ? diffsOf(call) : [];
+  const content = Array.isArray(subject.content) ? subject.content.filter((part) => part?.type === "diff") : [];
+  const diffs = content.length ? readDiffs({ meta: { acp: { diffs: content } }, args: "" }) : call ? readDiffs(call) : [];
   const url = interrupt.metadata?.url;
   return [
     call && h("div", { class: "row small" }, icon("tool"), h("strong", {}, call.name)),
@@ -89,7 +96,8 @@ function about(interrupt, call) {
   ];
 }
 
-/** Only what was filled in: an empty field is no answer. */
-function extras(form) {
-  return form ? Object.fromEntries(Object.entries(form.value() ?? {}).filter(([, value]) => value !== "" && value !== undefined && value !== null && value !== false)) : {};
+/** The fields that the user filled in: an empty field is no answer. */
+function filledFields(form) {
+  const isFilled = ([, value]) => value !== "" && value !== undefined && value !== null && value !== false;
+  return form ? Object.fromEntries(Object.entries(form.value() ?? {}).filter(isFilled)) : {};
 }

@@ -1,46 +1,48 @@
-// Items → nodes: once a frame, and only what has changed. Whatever there is to build has one budget of time, and goes on
-// in the next frame: typing is never held up. A long thread is built from its end: the newest is there at once.
+// Turns items into nodes, once per frame and only after changes. All building shares one time budget per frame, so that typing
+// is never delayed. A long thread is built from its end: the newest messages appear first.
 
 import { h, icon } from "../lib/dom.js";
 import { VIEWS } from "./items/views.js";
 
-/** Milliseconds of building in one go. What is built must be styled and laid out too, which takes several times as long. */
-const SLICE = 5;
-/** Built before the first look. */
-const AT_FIRST = 40;
-const NEAR = 60;
+/** Time for building in one frame. Style and layout of the new nodes take several times as long. */
+const BUDGET_MS = 5;
+/** Items that are built first; older ones follow in later frames. */
+const FIRST_ITEMS = 40;
+const END_TOLERANCE_PX = 60;
+const HIDDEN_PAGE_DELAY_MS = 250;
 
-export class List {
-  /** `context`: what the views may do ({session, say}). */
+export class MessageList {
+  /** `context`: what the views may use ({session, writeMessage}). */
   constructor(model, context) {
     Object.assign(this, { model, context, views: new Map(), epoch: -1, appended: 0, older: [] });
-    this.inside = h("div", { class: "items" });
-    this.node = h("div", { class: "log", role: "log", "aria-label": "Conversation", "aria-relevant": "additions", tabIndex: 0, dataset: { testid: "log" }, on: { scroll: () => this.#scrolled() } }, this.inside);
-    this.down = h("button", { class: "btn jump", hidden: true, on: { click: () => this.toEnd() } }, icon("down"), "Newest");
-    this.stick = true;
-    this.due = false;
-    this.cost = 0;
-    this.at = 0;
-    // Questions and a growing composer take room from below, pictures come late: whoever was at the end stays there.
-    const sized = new ResizeObserver(() => { if (this.stick) this.toEnd(); });
-    sized.observe(this.node);
-    sized.observe(this.inside);
+    this.container = h("div", { class: "items" });
+    this.node = h("div", { class: "log", role: "log", "aria-label": "Conversation", "aria-relevant": "additions", tabIndex: 0,
+      dataset: { testid: "log" }, on: { scroll: () => this.#onScroll() } }, this.container);
+    this.jumpButton = h("button", { class: "btn jump", hidden: true, on: { click: () => this.scrollToEnd() } }, icon("down"), "Newest");
+    this.isFollowing = true;
+    this.isScheduled = false;
+    this.lastFlushMs = 0;
+    this.lastScrollTop = 0;
+    // Requests, a growing composer and late images change the layout: a user at the end of the list stays at the end.
+    const observer = new ResizeObserver(() => { if (this.isFollowing) this.scrollToEnd(); });
+    observer.observe(this.node);
+    observer.observe(this.container);
   }
 
-  /** News are shown with the next frame. Where a frame takes long, the next waits for as long again: input goes first. */
+  /** Shows changes in the next frame. After a slow frame the next one waits twice as long, so that input goes first. */
   schedule = () => {
-    if (this.due) return;
-    this.due = true;
-    const go = () => { this.due = false; this.flush(); };
-    // A hidden page has no frames.
-    if (document.hidden) setTimeout(go, 250);
-    else if (this.cost > SLICE) setTimeout(() => requestAnimationFrame(go), this.cost * 2);
-    else requestAnimationFrame(go);
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    const run = () => { this.isScheduled = false; this.flush(); };
+    // A hidden page gets no frames.
+    if (document.hidden) setTimeout(run, HIDDEN_PAGE_DELAY_MS);
+    else if (this.lastFlushMs > BUDGET_MS) setTimeout(() => requestAnimationFrame(run), this.lastFlushMs * 2);
+    else requestAnimationFrame(run);
   };
 
   flush() {
-    const began = performance.now(), hasTime = () => performance.now() - began < SLICE;
-    if (this.epoch !== this.model.epoch) this.#anew();
+    const start = performance.now(), hasTime = () => performance.now() - start < BUDGET_MS;
+    if (this.epoch !== this.model.epoch) this.#reset();
     const { items, changed } = this.model;
     while (this.appended < items.length && hasTime()) this.#build(items[this.appended++], hasTime);
     for (const item of changed) {
@@ -48,29 +50,29 @@ export class List {
       this.#update(item, hasTime);
     }
     while (this.older.length && hasTime()) this.#build(this.older.pop(), hasTime, true);
-    if (this.stick) this.toEnd();
-    this.cost = performance.now() - began;
+    if (this.isFollowing) this.scrollToEnd();
+    this.lastFlushMs = performance.now() - start;
     if (this.appended < items.length || changed.size || this.older.length) this.schedule();
   }
 
-  /** What is not there yet will be built as it is by then. */
+  /** An item without a view is built later, in its then current state. */
   #update(item, hasTime) {
     const more = this.views.get(item.key)?.update(item, hasTime);
     if (more) this.model.changed.add(item);
     else this.model.changed.delete(item);
   }
 
-  #anew() {
+  #reset() {
     const { items } = this.model;
     this.epoch = this.model.epoch;
     this.views.clear();
-    this.inside.replaceChildren();
-    this.older = items.slice(0, -AT_FIRST);
+    this.container.replaceChildren();
+    this.older = items.slice(0, -FIRST_ITEMS);
     this.appended = this.older.length;
-    this.stick = true;
+    this.isFollowing = true;
   }
 
-  /** `before`: it is older than everything that is there. */
+  /** `before`: the item is older than all items that are shown. */
   #build(item, hasTime, before = false) {
     if (this.views.has(item.key)) return;
     const view = VIEWS[item.kind]?.(item, this.context);
@@ -78,34 +80,34 @@ export class List {
     this.views.set(item.key, view);
     view.node.classList.add("item");
     view.node.dataset.kind = item.kind;
-    const place = this.#lane(item, hasTime);
-    // A lane is never moved into what it holds.
-    if (view.node.contains(place)) this.inside.append(view.node);
-    else if (before) place.prepend(view.node);
-    else place.append(view.node);
+    const parent = this.#parentOf(item, hasTime);
+    // A malformed event order could make a subagent its own ancestor.
+    if (view.node.contains(parent)) this.container.append(view.node);
+    else if (before) parent.prepend(view.node);
+    else parent.append(view.node);
     this.#update(item, hasTime);
   }
 
-  #lane(item, hasTime) {
-    if (item.lane === undefined) return this.inside;
-    const key = `subagent:${item.lane}`, helper = this.model.find("subagent", item.lane);
-    if (!this.views.has(key) && helper && helper !== item) this.#build(helper, hasTime, this.older.includes(helper));
-    return this.views.get(key)?.lane ?? this.inside;
+  #parentOf(item, hasTime) {
+    if (item.subagent === undefined) return this.container;
+    const key = `subagent:${item.subagent}`, subagent = this.model.find("subagent", item.subagent);
+    if (!this.views.has(key) && subagent && subagent !== item) this.#build(subagent, hasTime, this.older.includes(subagent));
+    return this.views.get(key)?.subagentItems ?? this.container;
   }
 
-  /** Only who goes up leaves the end; what grows below does not push anybody away. */
-  #scrolled() {
+  /** Only scrolling up ends following; growing content does not. */
+  #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.node;
-    if (scrollHeight - scrollTop - clientHeight < NEAR) this.stick = true;
-    else if (scrollTop < this.at - 4) this.stick = false;
-    this.at = scrollTop;
-    this.down.hidden = this.stick;
+    if (scrollHeight - scrollTop - clientHeight < END_TOLERANCE_PX) this.isFollowing = true;
+    else if (scrollTop < this.lastScrollTop - 4) this.isFollowing = false;
+    this.lastScrollTop = scrollTop;
+    this.jumpButton.hidden = this.isFollowing;
   }
 
-  toEnd() {
+  scrollToEnd() {
     this.node.scrollTop = this.node.scrollHeight;
-    this.at = this.node.scrollTop;
-    this.stick = true;
-    this.down.hidden = true;
+    this.lastScrollTop = this.node.scrollTop;
+    this.isFollowing = true;
+    this.jumpButton.hidden = true;
   }
 }

@@ -1,11 +1,11 @@
-// AG-UI events → what a reader sees: items, in the order in which they came.
+// The chat model: AG-UI events in, items in order of arrival out.
 //
-// In: a thread's messages, then events in their order. Out: `items`, `state`, `interrupts`, `pending`. Pure: no DOM, no
-// network. A delta costs an append and a note in `changed`; whoever shows the items looks there once a frame. An event
-// of any shape is read or passed over, never an exception: what comes from an agent is data.
+// In: the messages of a thread, then its events in order. Out: `items`, `state`, `interrupts`, `pending`. Pure: no DOM, no
+// network. A delta costs one append and one entry in `changed`, which the view reads once per frame. Malformed events are
+// ignored and never cause an exception, because agents are not trusted.
 
-import { custom } from "./custom_events.js";
-import { patched } from "./json_patch.js";
+import { handleCustomEvent } from "./custom_events.js";
+import { applyPatch } from "./json_patch.js";
 
 const text = (value) => (typeof value === "string" ? value : "");
 const object = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
@@ -13,59 +13,59 @@ const list = (value) => (Array.isArray(value) ? value : []);
 
 export class Model {
   items = [];
-  /** Items with news since somebody last looked. */
+  /** Items that changed since the view last drew them. */
   changed = new Set();
-  /** Another number means that items are gone or in another order: show them all anew. */
+  /** Changes when items were removed or reordered: the view then redraws all of them. */
   epoch = 0;
   state = undefined;
-  /** Questions that wait for the reader. */
+  /** Interrupts that wait for the user. */
   interrupts = [];
-  /** Ids of tool calls that wait for the page. */
+  /** Ids of calls of client tools that wait for a result. */
   pending = [];
-  /** The run under way or last seen: its item. */
+  /** The active or last run. */
   run = null;
   live = false;
-  /** What is told now happened before the page was opened. */
-  past = false;
-  /** Ids of messages and calls that came whole, and not by events. */
-  whole = new Set();
-  #known = new Map();
-  #chunks = new Map();
+  /** True while events from before the page was opened are fed. */
+  replaying = false;
+  /** Ids of messages and calls that were loaded whole, not built from events. */
+  loadedIds = new Set();
+  #itemsByKey = new Map();
+  #lastChunkIds = new Map();
 
-  /** What a thread holds, as `GET …/threads/{t}` tells it. */
+  /** Replaces all items by the messages of a thread, as in `GET …/threads/{t}`. */
   load(messages, state) {
     this.items = [];
-    this.#known.clear();
-    this.#chunks.clear();
+    this.#itemsByKey.clear();
+    this.#lastChunkIds.clear();
     this.changed.clear();
     this.epoch += 1;
-    for (const message of list(messages)) this.message(message);
+    for (const message of list(messages)) this.addMessage(message);
     if (state !== undefined) this.state = state;
   }
 
-  /** One whole message, of any role. */
-  message(given) {
-    const message = object(given), { id, role } = message, lane = this.#lane(message.subagentRunId);
-    if (role === "tool") return this.#result(message);
-    if (role === "activity") return this.activity(message, message.activityType, object(message.content));
-    if (role === "reasoning") return this.#whole("reasoning", id, lane, { text: text(message.content), encrypted: Boolean(message.encryptedValue) });
+  /** Adds one complete message of any role. */
+  addMessage(value) {
+    const message = object(value), { id, role } = message, subagent = this.#ensureSubagent(message.subagentRunId);
+    if (role === "tool") return this.#setResult(message);
+    if (role === "activity") return this.setActivity(message, message.activityType, object(message.content));
+    if (role === "reasoning") return this.#setWhole("reasoning", id, subagent, { text: text(message.content), encrypted: Boolean(message.encryptedValue) });
     if (!(role === "assistant" && !text(message.content))) {
-      this.#whole("message", id, lane, { role, name: message.name, ...content(message.content), metadata: object(message.metadata) });
+      this.#setWhole("message", id, subagent, { role, name: message.name, ...readContent(message.content), metadata: object(message.metadata) });
     }
-    for (const call of list(message.toolCalls)) this.#wholeCall(object(call), lane);
+    for (const call of list(message.toolCalls)) this.#setWholeCall(object(call), subagent);
   }
 
-  #whole(kind, id, lane, fields) {
-    const item = this.item(kind, id, { lane });
+  #setWhole(kind, id, subagent, fields) {
+    const item = this.ensureItem(kind, id, { subagent });
     Object.assign(item, fields, { open: false });
-    this.note(item);
+    this.markChanged(item);
   }
 
-  #wholeCall(call, lane) {
-    const item = this.item("tool", call.id, { lane, name: text(object(call.function).name), args: "", meta: {}, outputs: [] });
+  #setWholeCall(call, subagent) {
+    const item = this.ensureItem("tool", call.id, { subagent, name: text(object(call.function).name), args: "", meta: {}, outputs: [] });
     Object.assign(item, { args: text(object(call.function).arguments), open: false });
-    this.#meta(item, call.metadata);
-    this.note(item);
+    this.#mergeVendorData(item, call.metadata);
+    this.markChanged(item);
   }
 
   feed(event) {
@@ -73,127 +73,129 @@ export class Model {
     handler?.call(this, event);
   }
 
-  /** The item of this kind and id; made if there is none. */
-  item(kind, id, fields = {}) {
+  /** The item of this kind and id; created if there is none. */
+  ensureItem(kind, id, fields = {}) {
     const key = `${kind}:${id}`;
-    let item = this.#known.get(key);
+    let item = this.#itemsByKey.get(key);
     if (!item) {
       item = { key, kind, id: String(id), open: true, ...fields };
-      this.#known.set(key, item);
-      if (!item.inside) this.items.push(item);
-      this.note(item);
+      this.#itemsByKey.set(key, item);
+      if (!item.parentItem) this.items.push(item);
+      this.markChanged(item);
     }
     return item;
   }
 
   find(kind, id) {
-    return this.#known.get(`${kind}:${id}`);
+    return this.#itemsByKey.get(`${kind}:${id}`);
   }
 
-  note(item) {
-    this.changed.add(item.inside ?? item);
+  markChanged(item) {
+    this.changed.add(item.parentItem ?? item);
   }
 
-  #count = 0;
-  notice(level, words, more = {}) {
-    const said = more.failed ? this.items.findLast((item) => item.kind === "message" && item.role === "user")?.text : undefined;
-    this.item("notice", (this.#count += 1), { level, words, open: false, past: this.past, said, ...more });
+  #noticeCount = 0;
+  /** `failed: true`: the notice offers to send the last user message again. */
+  addNotice(level, message, fields = {}) {
+    const retryText = fields.failed ? this.items.findLast((item) => item.kind === "message" && item.role === "user")?.text : undefined;
+    this.ensureItem("notice", (this.#noticeCount += 1), { level, message, open: false, replayed: this.replaying, retryText, ...fields });
   }
 
-  /** Attribution without an announcement is legal: then the lane has no other name. */
-  #lane(id) {
+  /** AG-UI allows a subagent id without SUBAGENT_STARTED; such a subagent gets a default name. */
+  #ensureSubagent(id) {
     if (typeof id !== "string") return undefined;
-    if (!this.find("subagent", id)) this.item("subagent", id, { name: "helper", state: "unknown", open: false });
+    if (!this.find("subagent", id)) this.ensureItem("subagent", id, { name: "subagent", state: "unknown", open: false });
     return id;
   }
 
-  // -- words
+  // -- texts
 
-  words(kind, event, fields) {
-    const item = this.item(kind, event.messageId, { text: "", lane: this.#lane(event.subagentRunId), ...fields });
-    this.#merge(item, event.metadata);
+  ensureText(kind, event, fields) {
+    const item = this.ensureItem(kind, event.messageId, { text: "", subagent: this.#ensureSubagent(event.subagentRunId), ...fields });
+    this.#mergeMetadata(item, event.metadata);
     return item;
   }
 
-  append(kind, event, fields) {
-    const item = this.words(kind, event, fields);
-    if (item.parts || item.mine) return; // the reader's own words are here already
+  appendText(kind, event, fields) {
+    const item = this.ensureText(kind, event, fields);
+    if (item.parts || item.sentHere) return; // the text of the user's own message is complete already
     item.text += text(event.delta);
-    this.note(item);
+    this.markChanged(item);
   }
 
-  close(kind, id) {
+  closeItem(kind, id) {
     const item = this.find(kind, id);
     if (item?.open) {
       item.open = false;
-      this.note(item);
+      this.markChanged(item);
     }
   }
 
-  #merge(item, metadata) {
+  #mergeMetadata(item, metadata) {
     if (metadata) item.metadata = { ...item.metadata, ...object(metadata) };
   }
 
-  /** Chunks that name no id go on with the last of their kind and lane. */
-  chunk(kind, event, id) {
-    const place = `${kind} ${event.subagentRunId ?? ""}`;
-    if (id !== undefined) this.#chunks.set(place, id);
-    return id ?? this.#chunks.get(place);
+  /** The id of a chunk. Chunks without an id continue the last one of their kind and subagent. */
+  chunkId(kind, event, id) {
+    const key = `${kind} ${event.subagentRunId ?? ""}`;
+    if (id !== undefined) this.#lastChunkIds.set(key, id);
+    return id ?? this.#lastChunkIds.get(key);
   }
 
   // -- tools
 
-  call(event) {
-    const item = this.item("tool", event.toolCallId, { name: text(event.toolCallName), args: "", meta: {}, outputs: [], lane: this.#lane(event.subagentRunId) });
+  ensureToolCall(event) {
+    const item = this.ensureItem("tool", event.toolCallId,
+      { name: text(event.toolCallName), args: "", meta: {}, outputs: [], subagent: this.#ensureSubagent(event.subagentRunId) });
     if (event.type === "TOOL_CALL_START") item.open = true;
     if (!item.name) item.name = text(event.toolCallName);
-    this.#meta(item, event.metadata);
-    this.note(item);
+    this.#mergeVendorData(item, event.metadata);
+    this.markChanged(item);
     return item;
   }
 
-  #meta(item, metadata) {
-    for (const [vendor, told] of Object.entries(object(metadata))) {
-      item.meta = { ...item.meta, [vendor]: typeof told === "object" && told ? { ...object(item.meta[vendor]), ...told } : told };
+  #mergeVendorData(item, metadata) {
+    for (const [vendor, data] of Object.entries(object(metadata))) {
+      item.meta = { ...item.meta, [vendor]: typeof data === "object" && data ? { ...object(item.meta[vendor]), ...data } : data };
     }
   }
 
-  #result(message) {
-    const item = this.call({ ...message, type: "", toolCallName: "tool" });
+  #setResult(message) {
+    const item = this.ensureToolCall({ ...message, type: "", toolCallName: "tool" });
     Object.assign(item, { open: false, result: message.content ?? "", error: message.error });
     this.pending = this.pending.filter((id) => id !== item.id);
-    this.note(item);
+    this.markChanged(item);
   }
 
-  result(event) {
-    this.#result({ toolCallId: event.toolCallId, content: event.content, subagentRunId: event.subagentRunId, metadata: event.metadata });
+  setToolResult(event) {
+    this.#setResult({ toolCallId: event.toolCallId, content: event.content, subagentRunId: event.subagentRunId, metadata: event.metadata });
   }
 
   // -- activities
 
-  /** Output that belongs to a tool call is shown there. */
-  activity(event, activityType, given) {
-    const id = event.messageId ?? event.id, host = this.find("tool", given.toolCallId), before = this.find("activity", id);
-    if (before && event.replace === false) return;
-    const inside = host && (activityType === "terminal" || activityType === "tool_output") ? host : undefined;
-    const item = before ?? this.item("activity", id, { inside, lane: this.#lane(event.subagentRunId) });
-    if (inside && !before) inside.outputs.push(item);
-    Object.assign(item, { activityType: text(activityType), content: given, open: false });
-    this.note(item);
+  /** The output of a tool call becomes part of the tool call item. */
+  setActivity(event, activityType, content) {
+    const id = event.messageId ?? event.id, toolCall = this.find("tool", content.toolCallId), existing = this.find("activity", id);
+    if (existing && event.replace === false) return;
+    const parentItem = toolCall && (activityType === "terminal" || activityType === "tool_output") ? toolCall : undefined;
+    const item = existing ?? this.ensureItem("activity", id, { parentItem, subagent: this.#ensureSubagent(event.subagentRunId) });
+    if (parentItem && !existing) parentItem.outputs.push(item);
+    Object.assign(item, { activityType: text(activityType), content, open: false });
+    this.markChanged(item);
   }
 
-  activityPatch(event) {
+  patchActivity(event) {
     const item = this.find("activity", event.messageId);
     if (!item) return;
-    // Printed lines come by the thousand: they are appended in place, a copy for each would be a copy of all.
-    if (appends(event.patch) && Array.isArray(item.content.output)) {
+    // Output comes in thousands of lines. They are appended in place: an immutable update would copy all lines each time.
+    if (isOutputAppend(event.patch) && Array.isArray(item.content.output)) {
       for (const { value } of event.patch) item.content.output.push(text(value));
     } else {
-      const next = patched(item.content, event.patch);
+      const next = applyPatch(item.content, event.patch);
       if (next === undefined) return;
       item.content = object(next);
     }
-    this.note(item);
+    this.markChanged(item);
   }
 
   // -- state
@@ -201,117 +203,121 @@ export class Model {
   setState(next) {
     if (next === undefined) return;
     this.state = next;
-    const item = this.item("state", this.run?.id ?? "", { open: false });
+    const item = this.ensureItem("state", this.run?.id ?? "", { open: false });
     item.value = next;
-    this.note(item);
+    this.markChanged(item);
   }
 
   // -- runs
 
-  begin(event) {
-    for (const message of list(object(event.input).messages)) if (!this.find("message", message?.id)) this.message(message);
+  startRun(event) {
+    for (const message of list(object(event.input).messages)) if (!this.find("message", message?.id)) this.addMessage(message);
     Object.assign(this, { live: true, pending: [], run: { id: text(event.runId), cost: undefined } });
-    this.#unanswered();
+    this.#markOpenCalls();
   }
 
-  /** How a call stands is also a matter of the run: whether one is live, whether it asks. */
-  #unanswered() {
-    for (const item of this.items) if (item.kind === "tool" && item.result === undefined) this.note(item);
+  /** The status of an unanswered call depends on the run, so it must be drawn again. */
+  #markOpenCalls() {
+    for (const item of this.items) if (item.kind === "tool" && item.result === undefined) this.markChanged(item);
   }
 
-  end(fields, usage) {
+  endRun(fields, usage) {
     this.live = false;
-    for (const item of this.items) if (item.open) this.close(item.kind, item.id);
-    this.#unanswered();
+    for (const item of this.items) if (item.open) this.closeItem(item.kind, item.id);
+    this.#markOpenCalls();
     const run = this.run ?? { id: "" };
-    const item = this.item("run", run.id, {});
+    const item = this.ensureItem("run", run.id, {});
     Object.assign(item, { open: false, usage: list(usage), cost: run.cost, ...fields });
-    this.note(item);
+    this.markChanged(item);
   }
 
-  snapshot(messages) {
-    const keep = new Set(), told = list(messages).map(object), roles = new Set(told.map((message) => message.role));
-    for (const message of told) {
+  applySnapshot(messages) {
+    const keep = new Set(), all = list(messages).map(object), roles = new Set(all.map((message) => message.role));
+    for (const message of all) {
       keep.add(`message:${message.id}`).add(`reasoning:${message.id}`).add(`activity:${message.id}`);
       for (const call of list(message.toolCalls)) keep.add(`tool:${call?.id}`);
       if (message.role === "tool") keep.add(`tool:${message.toolCallId}`);
     }
-    const dropped = (item) => !keep.has(item.key) && (item.kind === "message" || item.kind === "tool" || (item.kind === "reasoning" && roles.has("reasoning")));
-    if (this.items.some(dropped)) {
-      for (const item of this.items.filter(dropped)) this.#known.delete(item.key);
-      this.items = this.items.filter((item) => !dropped(item));
+    const isDropped = (item) => !keep.has(item.key)
+      && (item.kind === "message" || item.kind === "tool" || (item.kind === "reasoning" && roles.has("reasoning")));
+    if (this.items.some(isDropped)) {
+      for (const item of this.items.filter(isDropped)) this.#itemsByKey.delete(item.key);
+      this.items = this.items.filter((item) => !isDropped(item));
       this.epoch += 1;
     }
-    for (const message of told) this.message(message);
+    for (const message of all) this.addMessage(message);
   }
 }
 
-function content(given) {
-  return Array.isArray(given) ? { parts: given, text: given.map((part) => text(part?.text)).join("\n").trim() } : { text: text(given) };
+function readContent(content) {
+  return Array.isArray(content) ? { parts: content, text: content.map((part) => text(part?.text)).join("\n").trim() } : { text: text(content) };
 }
 
-const appends = (patch) => Array.isArray(patch) && patch.length > 0 && patch.every((one) => one?.op === "add" && one.path === "/output/-");
+const isOutputAppend = (patch) => Array.isArray(patch) && patch.length > 0
+  && patch.every((operation) => operation?.op === "add" && operation.path === "/output/-");
 
 /** @type {Record<string, (this: Model, event: any) => void>} */
 const HANDLERS = {
-  RUN_STARTED(event) { this.begin(event); },
+  RUN_STARTED(event) { this.startRun(event); },
   RUN_FINISHED(event) {
     const outcome = object(event.outcome);
-    this.interrupts = outcome.type === "interrupt" ? list(outcome.interrupts).filter((one) => typeof one?.id === "string") : [];
+    this.interrupts = outcome.type === "interrupt" ? list(outcome.interrupts).filter((interrupt) => typeof interrupt?.id === "string") : [];
     this.pending = list(outcome.pendingToolCallIds);
-    this.end({ outcome: outcome.type ?? "success", stopReason: object(event.result).stopReason }, event.usage);
+    this.endRun({ outcome: outcome.type ?? "success", stopReason: object(event.result).stopReason }, event.usage);
   },
   RUN_ERROR(event) {
-    this.end({ outcome: "error" }, event.usage);
-    this.notice("bad", text(event.message) || "The run failed.", { code: event.code, failed: true });
+    this.endRun({ outcome: "error" }, event.usage);
+    this.addNotice("bad", text(event.message) || "The run failed.", { code: event.code, failed: true });
   },
-  TEXT_MESSAGE_START(event) { Object.assign(this.words("message", event, {}), { role: event.role ?? "assistant", name: event.name, open: true }); },
-  TEXT_MESSAGE_CONTENT(event) { this.append("message", event, { role: "assistant" }); },
-  TEXT_MESSAGE_END(event) { this.close("message", event.messageId); },
+  TEXT_MESSAGE_START(event) { Object.assign(this.ensureText("message", event, {}), { role: event.role ?? "assistant", name: event.name, open: true }); },
+  TEXT_MESSAGE_CONTENT(event) { this.appendText("message", event, { role: "assistant" }); },
+  TEXT_MESSAGE_END(event) { this.closeItem("message", event.messageId); },
   TEXT_MESSAGE_CHUNK(event) {
-    const messageId = this.chunk("message", event, event.messageId);
-    if (messageId !== undefined) this.append("message", { ...event, messageId }, { role: event.role ?? "assistant" });
+    const messageId = this.chunkId("message", event, event.messageId);
+    if (messageId !== undefined) this.appendText("message", { ...event, messageId }, { role: event.role ?? "assistant" });
   },
-  REASONING_MESSAGE_START(event) { this.words("reasoning", event).open = true; },
-  REASONING_MESSAGE_CONTENT(event) { this.append("reasoning", event); },
-  REASONING_MESSAGE_END(event) { this.close("reasoning", event.messageId); },
+  REASONING_MESSAGE_START(event) { this.ensureText("reasoning", event).open = true; },
+  REASONING_MESSAGE_CONTENT(event) { this.appendText("reasoning", event); },
+  REASONING_MESSAGE_END(event) { this.closeItem("reasoning", event.messageId); },
   REASONING_MESSAGE_CHUNK(event) {
-    const messageId = this.chunk("reasoning", event, event.messageId);
-    if (messageId !== undefined) this.append("reasoning", { ...event, messageId });
+    const messageId = this.chunkId("reasoning", event, event.messageId);
+    if (messageId !== undefined) this.appendText("reasoning", { ...event, messageId });
   },
   REASONING_ENCRYPTED_VALUE(event) {
     const item = this.find("reasoning", event.entityId);
-    if (item) { item.encrypted = true; this.note(item); }
+    if (item) { item.encrypted = true; this.markChanged(item); }
   },
-  TOOL_CALL_START(event) { this.call(event); },
-  TOOL_CALL_ARGS(event) { this.call(event).args += text(event.delta); },
-  TOOL_CALL_END(event) { this.call(event); this.close("tool", event.toolCallId); },
+  TOOL_CALL_START(event) { this.ensureToolCall(event); },
+  TOOL_CALL_ARGS(event) { this.ensureToolCall(event).args += text(event.delta); },
+  TOOL_CALL_END(event) { this.ensureToolCall(event); this.closeItem("tool", event.toolCallId); },
   TOOL_CALL_CHUNK(event) {
-    const toolCallId = this.chunk("tool", event, event.toolCallId);
-    if (toolCallId !== undefined) this.call({ ...event, toolCallId }).args += text(event.delta);
+    const toolCallId = this.chunkId("tool", event, event.toolCallId);
+    if (toolCallId !== undefined) this.ensureToolCall({ ...event, toolCallId }).args += text(event.delta);
   },
-  TOOL_CALL_RESULT(event) { this.result(event); },
-  ACTIVITY_SNAPSHOT(event) { this.activity(event, event.activityType, object(event.content)); },
-  ACTIVITY_DELTA(event) { this.activityPatch(event); },
+  TOOL_CALL_RESULT(event) { this.setToolResult(event); },
+  ACTIVITY_SNAPSHOT(event) { this.setActivity(event, event.activityType, object(event.content)); },
+  ACTIVITY_DELTA(event) { this.patchActivity(event); },
   STATE_SNAPSHOT(event) { this.setState(event.snapshot ?? null); },
-  STATE_DELTA(event) { this.setState(patched(this.state ?? {}, event.delta)); },
-  MESSAGES_SNAPSHOT(event) { this.snapshot(event.messages); },
+  STATE_DELTA(event) { this.setState(applyPatch(this.state ?? {}, event.delta)); },
+  MESSAGES_SNAPSHOT(event) { this.applySnapshot(event.messages); },
   SUBAGENT_STARTED(event) {
-    const item = this.item("subagent", event.subagentRunId, {});
-    Object.assign(item, { name: text(event.name) || "helper", description: text(event.description), lane: event.subagentRunId === event.parentSubagentRunId ? undefined : event.parentSubagentRunId, state: "running", open: true });
-    this.note(item);
+    const item = this.ensureItem("subagent", event.subagentRunId, {});
+    Object.assign(item, { name: text(event.name) || "subagent", description: text(event.description),
+      subagent: event.subagentRunId === event.parentSubagentRunId ? undefined : event.parentSubagentRunId, state: "running", open: true });
+    this.markChanged(item);
   },
   SUBAGENT_FINISHED(event) {
-    const item = this.item("subagent", event.subagentRunId, { name: "helper" });
+    const item = this.ensureItem("subagent", event.subagentRunId, { name: "subagent" });
     Object.assign(item, { state: object(event.outcome).type === "suspended" ? "waiting" : "done", result: event.result, open: false });
-    this.note(item);
+    this.markChanged(item);
   },
   SUBAGENT_ERROR(event) {
-    const item = this.item("subagent", event.subagentRunId, { name: "helper" });
-    Object.assign(item, { state: "failed", words: text(event.message), open: false });
-    this.note(item);
+    const item = this.ensureItem("subagent", event.subagentRunId, { name: "subagent" });
+    Object.assign(item, { state: "failed", message: text(event.message), open: false });
+    this.markChanged(item);
   },
-  STEP_STARTED(event) { this.item("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`, { name: text(event.stepName), lane: event.subagentRunId }); },
-  STEP_FINISHED(event) { this.close("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`); },
-  CUSTOM(event) { custom(this, text(event.name), event.value, event.subagentRunId); },
+  STEP_STARTED(event) { this.ensureItem("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`,
+    { name: text(event.stepName), subagent: event.subagentRunId }); },
+  STEP_FINISHED(event) { this.closeItem("step", `${this.run?.id}:${event.subagentRunId ?? ""}:${event.stepName}`); },
+  CUSTOM(event) { handleCustomEvent(this, text(event.name), event.value, event.subagentRunId); },
 };

@@ -1,24 +1,23 @@
-// Whether somebody else has gone on with the thread: another window, another program. The list of threads is looked at
-// now and then, which also keeps the history fresh. Not the thread's feed: every window would hold one more connection,
-// and a browser has six for all of them.
+// Notices when another window or program continues the thread. It polls the list of threads, which also keeps the history
+// current. It does not use the thread's event stream: each window would keep one more connection, and a browser allows six.
 
-const EVERY = 3000;
+const POLL_MS = 3000;
 
-export function watch(session) {
-  let seen = marked(session);
-  const look = async () => {
+export function watchOtherWindows(session) {
+  let lastKey = threadKey(session);
+  const poll = async () => {
     if (document.hidden || session.live) return;
-    await session.list();
-    const mark = marked(session);
-    if (mark === undefined || mark === seen || session.live) return;
-    seen = mark;
+    await session.loadThreads();
+    const key = threadKey(session);
+    if (key === undefined || key === lastKey || session.live) return;
+    lastKey = key;
     await session.refresh();
   };
-  const timer = setInterval(() => look().catch(() => {}), EVERY); // the capability feed tells that nobody answers
+  const timer = setInterval(() => poll().catch(() => {}), POLL_MS); // the capability stream reports an unreachable gateway
   session.abort.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
-function marked({ threads, thread }) {
+function threadKey({ threads, thread }) {
   const entry = threads.value.find(({ threadId }) => threadId === thread);
-  return entry && JSON.stringify([entry.updated, entry.waiting, entry.status]);
+  return entry && JSON.stringify([entry.updated, entry.pendingRunId, entry.status]);
 }

@@ -1,69 +1,70 @@
-// The chat with one agent: made of what its snapshot says, and changed with it while it is open.
+// The chat page of one agent. Its controls follow the capability snapshot and change with it while the page is open.
 
 import { fill, h, icon } from "../lib/dom.js";
-import { remedy, statusTag } from "../pages/agent_parts.js";
+import { remedyView, statusTag } from "../pages/agent_parts.js";
 import { Approvals } from "./approvals.js";
 import { Composer } from "./composer.js";
-import { openers, session as facts } from "./capabilities.js";
-import { addressOf, History, newThread } from "./history.js";
-import { List } from "./message_list.js";
-import { offers, openPalette } from "./palette.js";
+import { readSession, suggestedMessages } from "./capabilities.js";
+import { chatAddress, History, newThreadId } from "./history.js";
+import { MessageList } from "./message_list.js";
+import { agentActions, openPalette } from "./palette.js";
 import { Session } from "./session.js";
 
-const HISTORY = "agui-gateway-history", WIDE = 1000;
+const HISTORY_KEY = "agui-gateway-history", WIDE_PX = 1000, INSPECTOR_DELAY_MS = 120;
 
 export async function chatPage({ agent, thread }, query, { abort }) {
   if (!thread) {
-    location.replace(addressOf(agent, newThread()) + (query.size ? `?${query}` : ""));
+    location.replace(chatAddress(agent, newThreadId()) + (query.size ? `?${query}` : ""));
     return h("div", {});
   }
-  const page = new Chat(agent, thread, abort);
+  const page = new ChatPage(agent, thread, abort);
   await page.session.open();
   return page.open(query.get("say"));
 }
 
-class Chat {
+class ChatPage {
   constructor(agent, thread, abort) {
     this.abort = abort;
-    this.session = new Session(agent, thread, abort, () => this.#news());
-    const say = (words) => this.composer.write(words);
-    this.list = new List(this.session.model, { session: this.session, say });
-    this.composer = new Composer(this.session, { palette: () => this.palette() });
+    this.session = new Session(agent, thread, abort, () => this.#onUpdate());
+    const writeMessage = (text) => this.composer.write(text);
+    this.list = new MessageList(this.session.model, { session: this.session, writeMessage });
+    this.composer = new Composer(this.session, { openPalette: () => this.openPalette() });
     this.approvals = new Approvals(this.session, () => this.composer.input.focus());
     this.history = new History(this.session);
     this.status = h("div", { class: "sr", role: "status" });
     this.inspector = null;
   }
 
-  #news() {
+  #onUpdate() {
     this.list.schedule();
-    if (this.inspector && !this.inspector.node.hidden && !this.inspecting) {
-      this.inspecting = true;
-      setTimeout(() => { this.inspecting = false; this.inspector.update(); }, 120);
+    if (this.inspector && !this.inspector.node.hidden && !this.inspectorScheduled) {
+      this.inspectorScheduled = true;
+      setTimeout(() => { this.inspectorScheduled = false; this.inspector.update(); }, INSPECTOR_DELAY_MS);
     }
   }
 
-  open(words) {
+  open(text) {
     const { session } = this;
     this.welcome = h("div", { class: "welcome", dataset: { testid: "welcome" } });
-    this.main = h("div", { class: "talk" }, this.#header(), h("div", { class: "log-frame" }, this.list.node, this.welcome, this.list.down), this.approvals.node, this.composer.node, this.status);
+    this.main = h("div", { class: "conversation" }, this.#header(),
+      h("div", { class: "log-frame" }, this.list.node, this.welcome, this.list.jumpButton), this.approvals.node, this.composer.node, this.status);
     this.node = h("div", { class: "chat", dataset: { testid: "chat" } }, this.history.node, this.main);
-    session.run.follow((run) => this.#running(run), this.abort);
-    for (const told of [session.capabilities, session.feed]) told.follow(() => this.#changed(), this.abort);
-    session.moved.follow(() => this.#welcome(), this.abort);
-    const keys = (event) => this.#pressed(event), seen = () => !document.hidden && session.refresh().catch(() => {});
-    addEventListener("keydown", keys, { signal: this.abort });
-    this.abort.addEventListener("abort", () => this.#left());
-    document.addEventListener("visibilitychange", seen, { signal: this.abort });
-    this.#showHistory(innerWidth >= WIDE && localStorage.getItem(HISTORY) !== "closed");
+    session.run.subscribe((run) => this.#showRun(run), this.abort);
+    for (const source of [session.capabilities, session.connection]) source.subscribe(() => this.#showAgent(), this.abort);
+    session.threadVersion.subscribe(() => this.#showWelcome(), this.abort);
+    const onKey = (event) => this.#onKey(event), onVisible = () => !document.hidden && session.refresh().catch(() => {});
+    addEventListener("keydown", onKey, { signal: this.abort });
+    this.abort.addEventListener("abort", () => this.#close());
+    document.addEventListener("visibilitychange", onVisible, { signal: this.abort });
+    this.#showHistory(innerWidth >= WIDE_PX && localStorage.getItem(HISTORY_KEY) !== "closed");
     this.list.flush();
-    requestAnimationFrame(() => { this.list.toEnd(); if (innerWidth >= WIDE && this.approvals.node.hidden) this.composer.input.focus(); });
-    if (words) this.composer.write(words);
+    requestAnimationFrame(() => { this.list.scrollToEnd(); if (innerWidth >= WIDE_PX && this.approvals.node.hidden) this.composer.input.focus(); });
+    if (text) this.composer.write(text);
     return this.node;
   }
 
-  /** The next page is not there yet, and this one is: nothing that is typed into it would be kept. */
-  #left() {
+  /** The page stays visible until the next one is loaded. It takes no more input, because that would be lost. */
+  #close() {
     document.title = "agui-gateway";
     this.node.inert = true;
     this.composer.input.disabled = true;
@@ -73,48 +74,56 @@ class Chat {
     this.name = h("h1", { class: "clip" });
     this.badge = h("span", { class: "badge" });
     this.meter = h("span", { class: "small muted meter", dataset: { testid: "session-usage" } });
-    this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads", on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));
-    this.inspectButton = h("button", { class: "btn quiet", "aria-label": "Inspector", "aria-expanded": "false", on: { click: () => this.inspect() } }, icon("panel"), h("span", { class: "wide" }, "Inspector"));
+    this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads",
+      on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));
+    this.inspectButton = h("button", { class: "btn quiet", "aria-label": "Inspector", "aria-expanded": "false",
+      on: { click: () => this.inspect() } }, icon("panel"), h("span", { class: "wide" }, "Inspector"));
     return h("div", { class: "chat-head row" }, this.historyButton, this.name, this.badge, h("span", { class: "grow" }), this.meter,
-      h("a", { class: "btn quiet", href: `#/agents/${encodeURIComponent(this.session.agent)}`, "aria-label": "Capabilities", title: "What this agent can do, and who said so" }, icon("info"), h("span", { class: "wide" }, "Capabilities")),
-      this.inspectButton, h("a", { class: "btn quiet only new", "aria-label": "New thread", title: "New thread", href: addressOf(this.session.agent, newThread()) }, icon("plus")));
+      h("a", { class: "btn quiet", href: `#/agents/${encodeURIComponent(this.session.agent)}`, "aria-label": "Capabilities",
+        title: "Show the capabilities of this agent and their sources" }, icon("info"), h("span", { class: "wide" }, "Capabilities")),
+      this.inspectButton, h("a", { class: "btn quiet only new", "aria-label": "New thread", title: "New thread",
+        href: chatAddress(this.session.agent, newThreadId()) }, icon("plus")));
   }
 
-  #changed() {
-    const { identity = {} } = this.session.capabilities.value, { usage } = facts(this.session.capabilities.value);
+  #showAgent() {
+    const { identity = {} } = this.session.capabilities.value, { usage } = readSession(this.session.capabilities.value);
     this.name.textContent = identity.name ?? this.session.agent;
     this.name.title = identity.description ?? "";
     document.title = `${identity.name ?? this.session.agent} · agui-gateway`;
-    const { availability } = this.session.about.value;
-    fill(this.badge, this.session.feed.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Out of reach") : availability && statusTag(availability));
-    this.meter.textContent = metered(usage);
-    this.#welcome();
+    const { availability } = this.session.agentInfo.value;
+    fill(this.badge, this.session.connection.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Unreachable")
+      : availability && statusTag(availability));
+    this.meter.textContent = formatUsage(usage);
+    this.#showWelcome();
   }
 
-  /** Before the first word: who this is, and what it suggests to say. */
-  #welcome() {
-    const { capabilities, model, about, run } = this.session, { identity = {} } = capabilities.value, { availability = {} } = about.value;
+  /** In an empty thread: name and description of the agent, and suggested messages. */
+  #showWelcome() {
+    const { capabilities, model, agentInfo, run } = this.session, { identity = {} } = capabilities.value, { availability = {} } = agentInfo.value;
     this.welcome.hidden = model.items.length > 0 || run.value !== "idle";
     if (this.welcome.hidden) return;
-    fill(this.welcome, h("h2", {}, identity.name ?? this.session.agent), identity.description && h("p", { class: "muted" }, identity.description.replaceAll("`", "")),
-      availability.status && availability.status !== "ready" && remedy(availability),
-      h("div", { class: "row wrap" }, openers(capabilities.value).map(({ say, about }) => h("button", { class: "btn", title: about, on: { click: () => this.composer.send(say) } }, say))));
+    fill(this.welcome, h("h2", {}, identity.name ?? this.session.agent),
+      identity.description && h("p", { class: "muted" }, identity.description.replaceAll("`", "")),
+      availability.status && availability.status !== "ready" && remedyView(availability),
+      h("div", { class: "row wrap" }, suggestedMessages(capabilities.value).map(({ text, about }) => h("button",
+        { class: "btn", title: about, on: { click: () => this.composer.send(text) } }, text))));
   }
 
-  #running(run) {
-    const who = this.session.capabilities.value.identity?.name ?? this.session.agent;
-    const before = this.list.node.getAttribute("aria-busy") === "true";
+  #showRun(run) {
+    const name = this.session.capabilities.value.identity?.name ?? this.session.agent;
+    const wasBusy = this.list.node.getAttribute("aria-busy") === "true";
     this.list.node.setAttribute("aria-busy", String(run !== "idle"));
     this.main.classList.toggle("live", run !== "idle");
-    if (run === "live" && !before) this.status.textContent = `${who} is answering.`;
-    if (run === "idle" && before) this.status.textContent = this.session.model.interrupts.length ? `${who} asks you something.` : `${who} has finished.`;
-    this.#welcome();
+    if (run === "live" && !wasBusy) this.status.textContent = `${name} is answering.`;
+    if (run === "idle" && wasBusy) this.status.textContent = this.session.model.interrupts.length ? `${name} is waiting for your answer.`
+      : `${name} has finished.`;
+    this.#showWelcome();
   }
 
   #showHistory(open) {
     this.history.node.hidden = !open;
     this.historyButton.setAttribute("aria-expanded", String(open));
-    if (innerWidth >= WIDE) localStorage.setItem(HISTORY, open ? "open" : "closed");
+    if (innerWidth >= WIDE_PX) localStorage.setItem(HISTORY_KEY, open ? "open" : "closed");
     if (open) this.history.refresh();
   }
 
@@ -132,29 +141,31 @@ class Chat {
     else this.inspectButton.focus();
   }
 
-  palette() {
+  openPalette() {
     const { session } = this, inspect = (tab, name) => ({ name, group: "console", run: () => this.inspect(tab) });
     openPalette([
-      ...offers(session, this.composer.pickers.offered, (words) => this.composer.write(words)),
+      ...agentActions(session, this.composer.pickers.available, (text) => this.composer.write(text)),
       session.live && { name: "Stop the run", group: "console", run: () => session.stop() },
-      { name: "New thread", group: "console", run: () => { location.hash = addressOf(session.agent, newThread()); } },
-      { name: "Threads", about: "show or hide", group: "console", run: () => this.#showHistory(this.history.node.hidden) },
-      inspect("events", "Events as they were sent"), inspect("snapshot", "The snapshot, explained"), inspect("tools", "Tools, helpers, commands"), inspect("state", "Shared state"), inspect("requests", "Copy as curl"),
+      { name: "New thread", group: "console", run: () => { location.hash = chatAddress(session.agent, newThreadId()); } },
+      { name: "Show or hide the threads", group: "console", run: () => this.#showHistory(this.history.node.hidden) },
+      inspect("events", "Inspector: events"), inspect("snapshot", "Inspector: snapshot with sources"),
+        inspect("tools", "Inspector: tools, subagents and commands"), inspect("state", "Inspector: shared state"),
+        inspect("requests", "Inspector: requests as curl"),
     ].filter(Boolean));
   }
 
-  #pressed(event) {
+  #onKey(event) {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
-      if (!document.querySelector("dialog[open]")) this.palette();
+      if (!document.querySelector("dialog[open]")) this.openPalette();
     }
   }
 }
 
-function metered({ used, size, cost }) {
-  const short = (count) => (count >= 1000 ? `${(count / 1000).toFixed(count >= 100_000 ? 0 : 1)}k` : String(count));
+function formatUsage({ used, size, cost }) {
+  const formatCount = (count) => (count >= 1000 ? `${(count / 1000).toFixed(count >= 100_000 ? 0 : 1)}k` : String(count));
   const parts = [];
-  if (typeof used === "number") parts.push(typeof size === "number" ? `context ${short(used)} of ${short(size)}` : `context ${short(used)}`);
+  if (typeof used === "number") parts.push(typeof size === "number" ? `context ${formatCount(used)} of ${formatCount(size)}` : `context ${formatCount(used)}`);
   if (typeof cost?.amount === "number") parts.push(`${cost.amount.toFixed(2)} ${cost.currency ?? ""}`.trim());
   return parts.join(" · ");
 }

@@ -1,42 +1,42 @@
-// The messages of AG-UI's protobuf wire, as the reader needs them: field number, JSON key, kind.
-// Kinds: `s` text, `s!` text that JSON always has, `i` integer, `b` boolean, `op` an operation's name, `v` any JSON value,
-// `o` an object, a capital a message; `*` repeated. Names and numbers are AG-UI's and never change.
+// The messages of AG-UI's protobuf format, as the decoder needs them: field number, JSON key, kind.
+// Kinds: `s` string, `s!` string that JSON always has, `i` integer, `b` boolean, `op` name of an operation, `v` any JSON value,
+// `o` object, a capitalized name a message; `*` repeated. Names and numbers are defined by AG-UI and never change.
 
-const TAGGED = (rest, number) => `1 base Base|${rest}|${number} subagentRunId s`;
+const withSubagent = (rest, number) => `1 base Base|${rest}|${number} subagentRunId s`;
 
-/** Arms of `Event`, by their number: the event's type and its fields. */
+/** The members of the `Event` oneof by number: event type and fields. */
 export const EVENTS = {
-  1: ["TEXT_MESSAGE_START", TAGGED("2 messageId s!|3 role s|4 name s", 5)],
-  2: ["TEXT_MESSAGE_CONTENT", TAGGED("2 messageId s!|3 delta s!", 4)],
-  3: ["TEXT_MESSAGE_END", TAGGED("2 messageId s!", 3)],
-  4: ["TOOL_CALL_START", TAGGED("2 toolCallId s!|3 toolCallName s!|4 parentMessageId s", 5)],
-  5: ["TOOL_CALL_ARGS", TAGGED("2 toolCallId s!|3 delta s!", 4)],
-  6: ["TOOL_CALL_END", TAGGED("2 toolCallId s!", 3)],
-  7: ["STATE_SNAPSHOT", TAGGED("2 snapshot v", 3)],
-  8: ["STATE_DELTA", TAGGED("2 delta Operation*!", 3)],
+  1: ["TEXT_MESSAGE_START", withSubagent("2 messageId s!|3 role s|4 name s", 5)],
+  2: ["TEXT_MESSAGE_CONTENT", withSubagent("2 messageId s!|3 delta s!", 4)],
+  3: ["TEXT_MESSAGE_END", withSubagent("2 messageId s!", 3)],
+  4: ["TOOL_CALL_START", withSubagent("2 toolCallId s!|3 toolCallName s!|4 parentMessageId s", 5)],
+  5: ["TOOL_CALL_ARGS", withSubagent("2 toolCallId s!|3 delta s!", 4)],
+  6: ["TOOL_CALL_END", withSubagent("2 toolCallId s!", 3)],
+  7: ["STATE_SNAPSHOT", withSubagent("2 snapshot v", 3)],
+  8: ["STATE_DELTA", withSubagent("2 delta Operation*!", 3)],
   9: ["MESSAGES_SNAPSHOT", "1 base Base|2 messages Message*!"],
-  10: ["RAW", TAGGED("2 event v|3 source s", 4)],
-  11: ["CUSTOM", TAGGED("2 name s!|3 value v", 4)],
+  10: ["RAW", withSubagent("2 event v|3 source s", 4)],
+  11: ["CUSTOM", withSubagent("2 name s!|3 value v", 4)],
   12: ["RUN_STARTED", "1 base Base|2 threadId s!|3 runId s!|4 parentRunId s|5 input Input|6 protocolVersion s"],
   13: ["RUN_FINISHED", "1 base Base|2 threadId s!|3 runId s!|4 result v|5 outcome s|6 interrupts Interrupt*|7 usage Usage*|8 pendingToolCallIds s*"],
   14: ["RUN_ERROR", "1 base Base|2 code s|3 message s!|4 usage Usage*"],
-  15: ["STEP_STARTED", TAGGED("2 stepName s!", 3)],
-  16: ["STEP_FINISHED", TAGGED("2 stepName s!", 3)],
-  17: ["TEXT_MESSAGE_CHUNK", TAGGED("2 messageId s|3 role s|4 delta s|5 name s", 6)],
-  18: ["TOOL_CALL_CHUNK", TAGGED("2 toolCallId s|3 toolCallName s|4 parentMessageId s|5 delta s", 6)],
+  15: ["STEP_STARTED", withSubagent("2 stepName s!", 3)],
+  16: ["STEP_FINISHED", withSubagent("2 stepName s!", 3)],
+  17: ["TEXT_MESSAGE_CHUNK", withSubagent("2 messageId s|3 role s|4 delta s|5 name s", 6)],
+  18: ["TOOL_CALL_CHUNK", withSubagent("2 toolCallId s|3 toolCallName s|4 parentMessageId s|5 delta s", 6)],
   19: ["SUBAGENT_STARTED", "1 base Base|2 subagentRunId s!|3 name s!|4 description s|5 parentSubagentRunId s|6 parentToolCallId s|7 parentMessageId s"],
   20: ["SUBAGENT_FINISHED", "1 base Base|2 subagentRunId s!|3 result v|4 outcome s|5 interruptIds s*"],
   21: ["SUBAGENT_ERROR", "1 base Base|2 subagentRunId s!|3 message s!|4 code s"],
-  22: ["TOOL_CALL_RESULT", TAGGED("3 messageId s!|4 toolCallId s!|5 content s|6 role s|7 contentParts Part*", 2)],
-  23: ["ACTIVITY_SNAPSHOT", TAGGED("3 messageId s!|4 activityType s!|5 content o|6 replace b", 2)],
-  24: ["ACTIVITY_DELTA", TAGGED("3 messageId s!|4 activityType s!|5 patch Operation*!", 2)],
-  25: ["REASONING_START", TAGGED("3 messageId s!", 2)],
-  26: ["REASONING_MESSAGE_START", TAGGED("3 messageId s!|4 role s!", 2)],
-  27: ["REASONING_MESSAGE_CONTENT", TAGGED("3 messageId s!|4 delta s!", 2)],
-  28: ["REASONING_MESSAGE_END", TAGGED("3 messageId s!", 2)],
-  29: ["REASONING_MESSAGE_CHUNK", TAGGED("3 messageId s|4 delta s", 2)],
-  30: ["REASONING_END", TAGGED("3 messageId s!", 2)],
-  31: ["REASONING_ENCRYPTED_VALUE", TAGGED("3 subtype s!|4 entityId s!|5 encryptedValue s!", 2)],
+  22: ["TOOL_CALL_RESULT", withSubagent("3 messageId s!|4 toolCallId s!|5 content s|6 role s|7 contentParts Part*", 2)],
+  23: ["ACTIVITY_SNAPSHOT", withSubagent("3 messageId s!|4 activityType s!|5 content o|6 replace b", 2)],
+  24: ["ACTIVITY_DELTA", withSubagent("3 messageId s!|4 activityType s!|5 patch Operation*!", 2)],
+  25: ["REASONING_START", withSubagent("3 messageId s!", 2)],
+  26: ["REASONING_MESSAGE_START", withSubagent("3 messageId s!|4 role s!", 2)],
+  27: ["REASONING_MESSAGE_CONTENT", withSubagent("3 messageId s!|4 delta s!", 2)],
+  28: ["REASONING_MESSAGE_END", withSubagent("3 messageId s!", 2)],
+  29: ["REASONING_MESSAGE_CHUNK", withSubagent("3 messageId s|4 delta s", 2)],
+  30: ["REASONING_END", withSubagent("3 messageId s!", 2)],
+  31: ["REASONING_ENCRYPTED_VALUE", withSubagent("3 subtype s!|4 entityId s!|5 encryptedValue s!", 2)],
 };
 
 export const MESSAGES = {
@@ -44,8 +44,8 @@ export const MESSAGES = {
   Usage: "1 provider s|2 model s|3 inputTokens i|4 outputTokens i|5 totalTokens i|6 reasoningTokens i|7 cachedInputTokens i|8 cacheWriteInputTokens i",
   Operation: "1 op op|2 path s!|3 from s|4 value v",
   Message: "1 id s!|2 role s!|3 content s|4 name s|5 toolCalls ToolCall*|6 toolCallId s|7 error s|8 contentParts Part*|9 metadata o|10 subagentRunId s|11 encryptedValue s|12 activityType s|13 activityContent o",
-  ToolCall: "1 id s!|2 type s!|3 function Called|4 metadata o|5 encryptedValue s",
-  Called: "1 name s!|2 arguments s!",
+  ToolCall: "1 id s!|2 type s!|3 function FunctionCall|4 metadata o|5 encryptedValue s",
+  FunctionCall: "1 name s!|2 arguments s!",
   Part: "1 text TextPart|2 image MediaPart|3 audio MediaPart|4 video MediaPart|5 document MediaPart",
   TextPart: "1 text s!|2 id s|3 metadata v",
   MediaPart: "1 source Source|2 metadata v|3 id s",

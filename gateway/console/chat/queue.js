@@ -1,69 +1,69 @@
-// Messages for a run that is under way: handed to the gateway, which delivers them when it can, and tells on the thread's
-// feed what became of each. The feed is followed only while something waits: a browser has few connections to spare.
+// Messages to an active run. The gateway delivers them when it can and reports each on the thread's event stream. The stream is
+// read only while a message is queued, because a browser allows few connections.
 
-import { follow, postJson } from "../lib/api.js";
+import { followEvents, postJson } from "../lib/api.js";
 import { signal } from "../lib/signal.js";
 
 export class Queue {
-  /** [{message, deliveryId, delivery, reason}]; `reason`: why it waits, in the gateway's words. */
+  /** [{message, deliveryId, delivery, reason}]; `reason`: the gateway's text on why the message waits. */
   waiting = signal([]);
   delivery = signal(undefined);
   #session;
-  #following = null;
-  #last = 0;
+  #stream = null;
+  #lastNumber = 0;
 
   constructor(session) {
     this.#session = session;
-    session.abort.addEventListener("abort", () => this.#following?.abort());
+    session.abort.addEventListener("abort", () => this.#stream?.abort());
   }
 
-  get chosen() {
-    const modes = this.#session.deliveries;
+  get selectedMode() {
+    const modes = this.#session.deliveryModes;
     return modes.includes(this.delivery.value) ? this.delivery.value : modes[0];
   }
 
-  async put(message) {
-    const delivery = this.chosen, deliveryId = crypto.randomUUID();
+  async add(message) {
+    const delivery = this.selectedMode, deliveryId = crypto.randomUUID();
     const forwardedProps = this.#session.input([]).forwardedProps;
     this.waiting.value = [...this.waiting.value, { message, deliveryId, delivery }];
     try {
-      const told = await postJson(`${this.#session.threadPath}/messages`, { message, delivery, deliveryId, forwardedProps });
-      this.#heard({ type: `delivery.${told.status}`, ...told });
+      const receipt = await postJson(`${this.#session.threadPath}/messages`, { message, delivery, deliveryId, forwardedProps });
+      this.#onEvent({ type: `delivery.${receipt.status}`, ...receipt });
     } catch (problem) {
-      this.#drop(deliveryId);
+      this.#remove(deliveryId);
       throw problem;
     }
-    if (this.waiting.value.length) this.#watch();
+    if (this.waiting.value.length) this.#followThread();
   }
 
-  #watch() {
-    if (this.#following) return;
-    this.#following = new AbortController();
-    const path = `${this.#session.threadPath}/events?after=${this.#last}`;
-    follow(path, ({ id, data }) => { this.#last = Number(id ?? this.#last); this.#heard(data); }, this.#following.signal);
+  #followThread() {
+    if (this.#stream) return;
+    this.#stream = new AbortController();
+    const path = `${this.#session.threadPath}/events?after=${this.#lastNumber}`;
+    followEvents(path, ({ id, data }) => { this.#lastNumber = Number(id ?? this.#lastNumber); this.#onEvent(data); }, this.#stream.signal);
   }
 
-  /** `delivery.accepted | deferred | delivered | failed`; the feed tells of other things too. */
-  #heard(told) {
-    const letter = this.waiting.value.find(({ deliveryId }) => deliveryId === told.deliveryId), { model } = this.#session;
-    if (!letter) return;
-    if (told.type === "delivery.delivered") {
-      if (!model.find("message", letter.message.id)) this.#session.said(letter.message);
-      if (told.runId) this.#session.follow(told.runId);
-      this.#drop(letter.deliveryId);
-    } else if (told.type === "delivery.failed") {
-      model.notice("bad", `Your message was not delivered: ${told.reason ?? "nobody said why"}`, { code: told.code });
-      this.#session.shown();
-      this.#drop(letter.deliveryId);
-    } else if (told.type === "delivery.deferred") {
-      this.waiting.value = this.waiting.value.map((one) => (one === letter ? { ...one, reason: told.reason } : one));
+  /** Handles `delivery.delivered`, `delivery.failed` and `delivery.deferred`; ignores other events. */
+  #onEvent(event) {
+    const entry = this.waiting.value.find(({ deliveryId }) => deliveryId === event.deliveryId), { model } = this.#session;
+    if (!entry) return;
+    if (event.type === "delivery.delivered") {
+      if (!model.find("message", entry.message.id)) this.#session.addUserMessage(entry.message);
+      if (event.runId) this.#session.followRun(event.runId);
+      this.#remove(entry.deliveryId);
+    } else if (event.type === "delivery.failed") {
+      model.addNotice("bad", `Your message was not delivered: ${event.reason ?? "the gateway gave no reason"}`, { code: event.code });
+      this.#session.onUpdate();
+      this.#remove(entry.deliveryId);
+    } else if (event.type === "delivery.deferred") {
+      this.waiting.value = this.waiting.value.map((other) => (other === entry ? { ...other, reason: event.reason } : other));
     }
   }
 
-  #drop(gone) {
-    this.waiting.value = this.waiting.value.filter(({ deliveryId }) => deliveryId !== gone);
+  #remove(removedId) {
+    this.waiting.value = this.waiting.value.filter(({ deliveryId }) => deliveryId !== removedId);
     if (this.waiting.value.length) return;
-    this.#following?.abort();
-    this.#following = null;
+    this.#stream?.abort();
+    this.#stream = null;
   }
 }

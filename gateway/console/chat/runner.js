@@ -1,89 +1,92 @@
-// One run at a time: started, followed to its end, taken up again after a break, stopped.
+// Starts one run at a time, receives it to its end, reconnects after a break, and cancels it.
 //
-// In: a `RunAgentInput`, or the id of a run that is live. Out: `heard([{number, at, event, bytes|text}])` in the order of
-// the run's log, each number once, whatever becomes of the connection. The run is asked to go on when a reader leaves:
-// closing the page is not stopping.
+// In: a `RunAgentInput`, or the id of a live run. Out: `onEvents([{number, at, event, bytes|text}])` in the order of the run's
+// log, each number once, whatever happens to the connection. The input asks the gateway to continue the run when the client
+// disconnects, so closing the page does not stop it.
 
-import { at, Problem, send } from "../lib/api.js";
-import { batches } from "../lib/sse.js";
-import { decode, frames, PROTOBUF } from "./protobuf.js";
-import { overSocket } from "./socket.js";
+import { encodePath, Problem, send } from "../lib/api.js";
+import { readFrames } from "../lib/sse.js";
+import { decodeEvent, PROTOBUF, readProtobufFrames } from "./protobuf.js";
+import { runOverSocket } from "./socket.js";
 
 const SSE = "text/event-stream";
-const ENDS = new Set(["RUN_FINISHED", "RUN_ERROR"]);
-const SOONEST = 300, LATEST = 5000, TRIES = 8;
-/** Milliseconds of reading in one go: after that the page may breathe. */
-const AT_ONCE = 6;
+const END_EVENTS = new Set(["RUN_FINISHED", "RUN_ERROR"]);
+const FIRST_RETRY_MS = 300, MAX_RETRY_MS = 5000, MAX_TRIES = 8;
+/** Time for decoding in one go; then the browser can handle input. */
+const DECODE_BUDGET_MS = 6;
+const CLOCK_CHECK_EVENTS = 64;
 
 export class Runner {
-  /** `state("live" | "lost" | "idle")`: of the connection. */
-  constructor(agent, abort, { heard, state, format }) {
-    Object.assign(this, { agent, abort, heard, state, format, runId: null, last: 0 });
-    this.#stopping = new Set();
+  /** `onState("live" | "lost" | "idle")` reports the connection; `format()` returns the wire format of the next request. */
+  constructor(agent, abort, { onEvents, onState, format }) {
+    Object.assign(this, { agent, abort, onEvents, onState, format, runId: null, lastNumber: 0 });
+    this.#cancelledIds = new Set();
   }
 
-  #stopping;
+  #cancelledIds;
 
-  /** Resolves when the run is over; rejects where the gateway refuses it. */
+  /** Resolves when the run is over; rejects if the gateway refuses it. */
   async start(input) {
-    const first = () => (this.#socket ? overSocket(this.agent, { type: "run", input }, this.abort) : this.#open(at("agents", this.agent), { method: "POST", body: input }));
-    await this.#go(input.runId, 0, first);
+    const connect = () => (this.#usesSocket ? runOverSocket(this.agent, { type: "run", input }, this.abort)
+      : this.#request(encodePath("agents", this.agent), { method: "POST", body: input }));
+    await this.#receive(input.runId, 0, connect);
   }
 
   async attach(runId, after = 0) {
-    await this.#go(runId, after, () => this.#again(runId));
+    await this.#receive(runId, after, () => this.#reconnect(runId));
   }
 
   async cancel() {
-    if (this.runId === null || this.#stopping.has(this.runId)) return;
-    this.#stopping.add(this.runId);
-    await send(`${at("runs", this.runId)}/cancel`, { method: "POST" });
+    if (this.runId === null || this.#cancelledIds.has(this.runId)) return;
+    this.#cancelledIds.add(this.runId);
+    await send(`${encodePath("runs", this.runId)}/cancel`, { method: "POST" });
   }
 
-  async #go(runId, after, first) {
-    Object.assign(this, { runId, last: after });
-    this.state("live");
+  async #receive(runId, after, connect) {
+    Object.assign(this, { runId, lastNumber: after });
+    this.onState("live");
     try {
-      if (await this.#read(first)) return;
-      await this.#come_back(runId);
+      if (await this.#read(connect)) return;
+      await this.#retry(runId);
     } finally {
       this.runId = null;
-      this.state("idle");
+      this.onState("idle");
     }
   }
 
-  /** The connection broke: the run went on without us. */
-  async #come_back(runId) {
-    let wait = SOONEST;
-    for (let tries = 0; tries < TRIES && !this.abort.aborted; tries += 1) {
-      this.state("lost");
+  /** Reconnects after a break: the run continued meanwhile. */
+  async #retry(runId) {
+    let wait = FIRST_RETRY_MS;
+    for (let tries = 0; tries < MAX_TRIES && !this.abort.aborted; tries += 1) {
+      this.onState("lost");
       await pause(wait);
-      wait = Math.min(wait * 2, LATEST);
-      const before = this.last;
-      if (await this.#read(() => this.#again(runId))) return;
-      if (this.last > before) tries = 0;
+      wait = Math.min(wait * 2, MAX_RETRY_MS);
+      const lastBefore = this.lastNumber;
+      if (await this.#read(() => this.#reconnect(runId))) return;
+      if (this.lastNumber > lastBefore) tries = 0;
     }
-    if (!this.abort.aborted) throw new Error("The gateway cannot be reached. The run may go on without this page, and is shown when the gateway is back.");
+    if (this.abort.aborted) return;
+    throw new Error("The gateway cannot be reached. The run may continue without this page. The console shows it when the gateway is back.");
   }
 
-  get #socket() { return this.format() === "websocket"; }
+  get #usesSocket() { return this.format() === "websocket"; }
 
-  #again(runId) {
-    if (this.#socket) return overSocket(this.agent, { type: "attach", runId, after: this.last }, this.abort);
-    return this.#open(`${at("runs", runId)}/events?after=${this.last}`, {});
+  #reconnect(runId) {
+    if (this.#usesSocket) return runOverSocket(this.agent, { type: "attach", runId, after: this.lastNumber }, this.abort);
+    return this.#request(`${encodePath("runs", runId)}/events?after=${this.lastNumber}`, {});
   }
 
-  #open(path, options) {
+  #request(path, options) {
     return send(path, { ...options, accept: this.format() === "protobuf" ? `${PROTOBUF}, ${SSE};q=0.5` : SSE, signal: this.abort });
   }
 
-  /** True: the run ended, or the page did. */
-  async #read(open) {
+  /** Returns true if the run ended or the page was closed. */
+  async #read(connect) {
     try {
-      const response = await open();
-      this.state("live");
+      const response = await connect();
+      this.onState("live");
       for await (const batch of this.#batches(response)) {
-        if (await this.#hear(batch)) return true;
+        if (await this.#decode(batch)) return true;
       }
     } catch (problem) {
       if (this.abort.aborted) return true;
@@ -92,40 +95,40 @@ export class Runner {
     return this.abort.aborted;
   }
 
-  /** A response, or what a socket gives. */
+  /** Batches from a response or from a socket. */
   #batches(response) {
     if (!response.headers) return response;
-    return response.headers.get("content-type") === PROTOBUF ? this.#frames(response) : this.#events(response);
+    return response.headers.get("content-type") === PROTOBUF ? this.#protobufEvents(response) : this.#sseEvents(response);
   }
 
-  async *#events(response) {
-    for await (const batch of batches(response)) yield batch.map(({ id, data }) => ({ number: Number(id), text: data }));
+  async *#sseEvents(response) {
+    for await (const batch of readFrames(response)) yield batch.map(({ id, data }) => ({ number: Number(id), text: data }));
   }
 
-  /** Protobuf carries no numbers; the log has none to spare, so counting gives them. */
-  async *#frames(response) {
-    let number = this.last;
-    for await (const batch of frames(response)) yield batch.map((bytes) => ({ number: (number += 1), bytes }));
+  /** Protobuf frames carry no numbers. The numbers of the log have no gaps, so they can be counted. */
+  async *#protobufEvents(response) {
+    let number = this.lastNumber;
+    for await (const batch of readProtobufFrames(response)) yield batch.map((bytes) => ({ number: (number += 1), bytes }));
   }
 
-  /** What came together is read in parts, each short. True: that was the end of the run. */
-  async #hear(batch) {
+  /** Decodes a batch in short parts. Returns true if it contained the end of the run. */
+  async #decode(batch) {
     const at = Date.now();
-    let ended = false;
+    let hasEnded = false;
     for (let next = 0; next < batch.length; ) {
-      const began = performance.now(), part = [];
-      while (next < batch.length && (part.length % 64 || performance.now() - began < AT_ONCE)) {
+      const start = performance.now(), part = [];
+      while (next < batch.length && (part.length % CLOCK_CHECK_EVENTS || performance.now() - start < DECODE_BUDGET_MS)) {
         const { number, text, bytes } = batch[next++];
-        if (!(number > this.last)) continue; // told before the connection broke
-        this.last = number;
-        const event = bytes ? decode(bytes) : JSON.parse(text);
+        if (!(number > this.lastNumber)) continue; // received before the connection broke
+        this.lastNumber = number;
+        const event = bytes ? decodeEvent(bytes) : JSON.parse(text);
         if (event) part.push({ number, at, event, text, bytes });
       }
-      ended = ENDS.has(part.at(-1)?.event.type);
-      this.heard(part);
+      hasEnded = END_EVENTS.has(part.at(-1)?.event.type);
+      this.onEvents(part);
       if (next < batch.length) await pause(0);
     }
-    return ended;
+    return hasEnded;
   }
 }
 

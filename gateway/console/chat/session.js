@@ -1,78 +1,85 @@
-// One thread of one agent, as the page holds it: what it can do, what was said, what is under way, what may be done now.
+// The state of one thread of one agent: capabilities, messages, the active run, and the actions that are possible now.
 //
-// Everything the page shows comes from here; everything the reader does goes through here. Draws nothing.
+// The views read everything from here, and all user actions go through here. Draws nothing.
 
-import { at, follow, getJson, postJson, Problem, send } from "../lib/api.js";
+import { encodePath, followEvents, getJson, postJson, Problem, send } from "../lib/api.js";
 import { toast } from "../lib/dom.js";
 import { signal } from "../lib/signal.js";
-import { deliveries, takesTools } from "./capabilities.js";
-import { Journal } from "./event_log.js";
+import { acceptsClientTools, deliveryModes } from "./capabilities.js";
+import { EventLog } from "./event_log.js";
 import { Model } from "./model.js";
-import { OWN_TOOLS, ownPending } from "./client_tools.js";
-import { readPast, retell } from "./replay.js";
+import { CONSOLE_TOOLS, pendingConsoleCalls } from "./client_tools.js";
+import { loadRuns, replayThread } from "./replay.js";
 import { Queue } from "./queue.js";
 import { Runner } from "./runner.js";
-import { watch } from "./other_windows.js";
+import { watchOtherWindows } from "./other_windows.js";
 
-/** The turn that asked is gone, or somebody else has answered: the thread is another than this page thinks. */
-const LOST = new Set(["TURN_LOST", "INTERRUPT_EXPIRED", "INTERRUPT_ANSWERED"]);
+/** Error codes after which the thread must be loaded again: the turn is gone, or another client answered. */
+const OUTDATED_CODES = new Set(["TURN_LOST", "INTERRUPT_EXPIRED", "INTERRUPT_ANSWERED"]);
 
-/** The gateway lists so many threads, the newest. */
-const LISTED = 200;
+/** The gateway lists only this many threads, the newest ones. */
+const MAX_LISTED_THREADS = 200;
 
-/** After a run that was taken up again: by then one that was queued behind it has begun. */
-const SOON = 600;
+/** Delay of the refresh after a run that was attached: by then a queued message has started the next run. */
+const NEXT_RUN_DELAY_MS = 600;
 
 export class Session {
   model = new Model();
-  journal = new Journal();
+  eventLog = new EventLog();
   capabilities = signal({});
-  about = signal({});
+  agentInfo = signal({});
   models = signal([]);
-  /** "idle", "live", or "lost": live, but out of sight. */
+  /** "idle", "live", or "lost": live, but without a connection. */
   run = signal("idle");
-  feed = signal("open");
-  wished = signal({});
-  /** Counts up whenever questions, pending calls or the thread itself may be others. */
-  moved = signal(0);
+  /** State of the capability stream: "open", "lost" or "refused". */
+  connection = signal("open");
+  /** Options that are sent with the next run. */
+  selectedOptions = signal({});
+  /** Increases whenever interrupts, pending calls or messages may have changed. */
+  threadVersion = signal(0);
   offersTools = signal(true);
   format = signal("sse");
-  known = signal(false);
-  /** The agent's threads, as they were last listed. */
+  /** Whether the gateway has stored the thread. */
+  isStored = signal(false);
+  /** The agent's threads, as last loaded. */
   threads = signal([]);
 
-  /** `shown()`: the model has news. */
-  constructor(agent, thread, abort, shown) {
-    Object.assign(this, { agent, thread, abort, shown });
-    this.runner = new Runner(agent, abort, { heard: (batch) => this.#heard(batch), state: (state) => (this.run.value = state), format: () => this.format.value });
+  /** `onUpdate()`: called when the model has changed. */
+  constructor(agent, thread, abort, onUpdate) {
+    Object.assign(this, { agent, thread, abort, onUpdate });
+    this.runner = new Runner(agent, abort, { onEvents: (batch) => this.#onEvents(batch), onState: (state) => (this.run.value = state),
+      format: () => this.format.value });
     this.queue = new Queue(this);
   }
 
-  get path() { return at("agents", this.agent); }
-  get threadPath() { return `${this.path}/threads/${at(this.thread)}`; }
+  get path() { return encodePath("agents", this.agent); }
+  get threadPath() { return `${this.path}/threads/${encodePath(this.thread)}`; }
   get live() { return this.run.value !== "idle"; }
-  get deliveries() { return deliveries(this.capabilities.value); }
+  get deliveryModes() { return deliveryModes(this.capabilities.value); }
 
-  /** What the page needs before it can be drawn; the rest follows by itself. */
+  /** Loads what the page needs before it can be drawn, and starts the rest. */
   async open() {
-    const [about, capabilities, thread] = await Promise.all([
-      getJson(this.path, { signal: this.abort }), getJson(`${this.path}/capabilities?thread=${at(this.thread)}`, { signal: this.abort }), this.look(),
+    const [agentInfo, capabilities, thread] = await Promise.all([
+      getJson(this.path, { signal: this.abort }),
+      getJson(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, { signal: this.abort }),
+      this.loadThread(),
     ]);
-    this.about.value = about;
+    this.agentInfo.value = agentInfo;
     this.capabilities.value = capabilities;
-    await this.#take(thread);
-    watch(this);
-    getJson(`${this.path}/models`, { signal: this.abort }).then((found) => (this.models.value = found.models ?? []), () => {});
-    follow(`${this.path}/capabilities?thread=${at(this.thread)}`, (frame) => this.#changed(frame), this.abort, (state, problem) => this.#feeding(state, problem));
-    if (thread?.runId) this.#attached(thread.runId).then(() => this.#soon(SOON));
+    await this.#applyThread(thread);
+    watchOtherWindows(this);
+    getJson(`${this.path}/models`, { signal: this.abort }).then((response) => (this.models.value = response.models ?? []), () => {});
+    followEvents(`${this.path}/capabilities?thread=${encodePath(this.thread)}`, (frame) => this.#onCapabilities(frame), this.abort,
+      (state, problem) => this.#onConnection(state, problem));
+    if (thread?.runId) this.#attachRun(thread.runId).then(() => this.#refreshLater(NEXT_RUN_DELAY_MS));
   }
 
-  /** The thread as the gateway has it; null: it is new. Asked only if it is listed: a refusal is an error to a browser. */
-  async look() {
+  /** The thread from the gateway; null if it is new. Requested only if it is listed, because browsers log every 404. */
+  async loadThread() {
     try {
-      if (!this.known.value) {
-        const listed = await this.list();
-        if (listed.length < LISTED && !listed.some(({ threadId }) => threadId === this.thread)) return null;
+      if (!this.isStored.value) {
+        const listed = await this.loadThreads();
+        if (listed.length < MAX_LISTED_THREADS && !listed.some(({ threadId }) => threadId === this.thread)) return null;
       }
       return await getJson(this.threadPath, { signal: this.abort });
     } catch (problem) {
@@ -81,139 +88,141 @@ export class Session {
     }
   }
 
-  /** One request at a time: whoever asks meanwhile gets the same answer. */
-  #listing = null;
-  list() {
-    this.#listing ??= listThreads(this.agent, this.abort).then((threads) => (this.threads.value = threads)).finally(() => (this.#listing = null));
-    return this.#listing;
+  /** One request at a time: calls during a request share its result. */
+  #threadsRequest = null;
+  loadThreads() {
+    this.#threadsRequest ??= fetchThreads(this.agent, this.abort)
+      .then((threads) => (this.threads.value = threads))
+      .finally(() => (this.#threadsRequest = null));
+    return this.#threadsRequest;
   }
 
-  /** What the page does not know of the thread yet: all of it, or what others did. */
-  async #take(thread) {
-    this.known.value = thread !== null;
+  /** Adds the part of the thread that the page does not show yet. */
+  async #applyThread(thread) {
+    this.isStored.value = thread !== null;
     if (thread === null) return;
-    const past = await readPast(thread, this.journal, this.abort);
-    if (this.live) return; // the reader was quicker; the rest is seen when that run is over
-    for (const { runId, entries } of past) for (const entry of entries) this.journal.add(entry, runId);
-    retell(this.model, thread.messages, past);
+    const runs = await loadRuns(thread, this.eventLog, this.abort);
+    if (this.live) return; // the user started a run meanwhile; the rest is loaded when it is over
+    for (const { runId, entries } of runs) for (const entry of entries) this.eventLog.add(entry, runId);
+    replayThread(this.model, thread.messages, runs);
     const { model } = this, unanswered = model.pending.filter((id) => model.find("tool", id)?.result === undefined);
-    Object.assign(model, { state: thread.state, interrupts: thread.interrupts, pending: [...new Set([...unanswered, ...ownPending(thread.messages)])] });
-    this.#show();
+    Object.assign(model, { state: thread.state, interrupts: thread.interrupts,
+      pending: [...new Set([...unanswered, ...pendingConsoleCalls(thread.messages)])] });
+    this.#notify();
   }
 
-  #refreshing = null;
-  /** Another page, or a message that was queued there, may have gone on with the thread. */
+  #refreshRequest = null;
+  /** Loads the thread again, because another page or a queued message may have continued it. */
   refresh() {
-    this.#refreshing ??= this.#refresh().finally(() => (this.#refreshing = null));
-    return this.#refreshing;
+    this.#refreshRequest ??= this.#refresh().finally(() => (this.#refreshRequest = null));
+    return this.#refreshRequest;
   }
 
   async #refresh() {
     if (this.live) return;
-    const thread = await this.look();
+    const thread = await this.loadThread();
     if (this.live || thread === null) return;
-    await this.#take(thread);
-    if (thread.runId && !this.live) this.#attached(thread.runId);
+    await this.#applyThread(thread);
+    if (thread.runId && !this.live) this.#attachRun(thread.runId);
   }
 
-  #soon(milliseconds = 0) {
+  #refreshLater(milliseconds = 0) {
     setTimeout(() => this.refresh().catch(() => {}), milliseconds);
   }
 
-  async #attached(runId) {
-    if (this.journal.over(runId)) return undefined; // it ended while the page read of it
-    return this.#followed(this.runner.attach(runId, this.journal.last(runId)));
+  async #attachRun(runId) {
+    if (this.eventLog.isOver(runId)) return undefined; // it ended while the thread was loaded
+    return this.#trackRun(this.runner.attach(runId, this.eventLog.lastNumber(runId)));
   }
 
-  #show() {
-    this.moved.value += 1;
-    this.shown();
+  #notify() {
+    this.threadVersion.value += 1;
+    this.onUpdate();
   }
 
-  #changed({ event, data }) {
+  #onCapabilities({ event, data }) {
     if (data.capabilities) this.capabilities.value = data.capabilities;
-    if (event === "removed") this.model.notice("bad", data.detail ?? "This agent is not there any more.");
+    if (event === "removed") this.model.addNotice("bad", data.detail ?? "This agent was removed from the gateway.");
   }
 
-  #feeding(state, problem) {
-    const back = state === "open" && this.feed.value === "lost";
-    this.feed.value = state;
-    if (back) this.#soon();
-    if (state === "refused") toast(`What the agent can do is not followed any more: ${problem.message}`, "bad");
+  #onConnection(state, problem) {
+    const isBack = state === "open" && this.connection.value === "lost";
+    this.connection.value = state;
+    if (isBack) this.#refreshLater();
+    if (state === "refused") toast(`The console no longer receives capability updates: ${problem.message}`, "bad");
   }
 
-  #started = Promise.resolve();
-  #begun = () => {};
+  #runStarted = Promise.resolve();
+  #markStarted = () => {};
 
-  #heard(batch) {
-    this.#begun();
+  #onEvents(batch) {
+    this.#markStarted();
     for (const entry of batch) {
-      this.journal.add(entry, this.runner.runId);
+      this.eventLog.add(entry, this.runner.runId);
       this.model.feed(entry.event);
     }
-    this.shown();
+    this.onUpdate();
   }
 
-  // -- what the reader does
+  // -- user actions
 
   async send(content) {
     const message = { id: `user-${crypto.randomUUID()}`, role: "user", content };
     if (this.live) {
-      await this.#started; // before the gateway knows of the run, a message would overtake it
-      if (this.live) return this.queue.put(message);
+      await this.#runStarted; // otherwise the message could reach the gateway before the run
+      if (this.live) return this.queue.add(message);
     }
-    this.said(message);
-    return this.#go([message]);
+    this.addUserMessage(message);
+    return this.#startRun([message]);
   }
 
-  said(message) {
-    this.model.message(message);
-    this.model.find("message", message.id).mine = true;
-    this.#show();
+  addUserMessage(message) {
+    this.model.addMessage(message);
+    this.model.find("message", message.id).sentHere = true;
+    this.#notify();
   }
 
-  /** A run that the gateway began with a queued message: followed now, or behind the one that is still shown. */
-  follow(runId) {
-    if (runId === this.runner.runId || runId === this.upcoming) return;
-    if (this.live) this.upcoming = runId;
-    else this.#attached(runId);
+  /** Shows a run that the gateway started with a queued message, now or after the run that is still shown. */
+  followRun(runId) {
+    if (runId === this.runner.runId || runId === this.nextRunId) return;
+    if (this.live) this.nextRunId = runId;
+    else this.#attachRun(runId);
   }
 
   /** `entries`: one for each open interrupt. */
-  async answer(entries) {
-    return this.#go([], { resume: entries });
+  async answerInterrupts(entries) {
+    return this.#startRun([], { resume: entries });
   }
 
-  /** `results`: tool call id → what the page's tool gives back. */
-  async giveBack(results) {
+  /** `results`: tool call id → result of the console tool. */
+  async sendToolResults(results) {
     const messages = Object.entries(results).map(([toolCallId, content]) => ({ id: `tool-${crypto.randomUUID()}`, role: "tool", toolCallId, content }));
-    for (const message of messages) this.model.message(message);
-    this.#show();
-    return this.#go(messages);
+    for (const message of messages) this.model.addMessage(message);
+    this.#notify();
+    return this.#startRun(messages);
   }
 
   async stop() {
-    const stopping = this.runner.cancel();
-    await stopping.catch((problem) => toast(problem.message, "bad"));
+    await this.runner.cancel().catch((problem) => toast(problem.message, "bad"));
   }
 
-  /** Gives up what is asked: the agent is told that it was cancelled. */
-  giveUp() {
-    return this.answer(this.model.interrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" })));
+  /** Cancels all open interrupts. */
+  cancelInterrupts() {
+    return this.answerInterrupts(this.model.interrupts.map(({ id }) => ({ interruptId: id, status: "cancelled" })));
   }
 
-  /** Questions that nobody can answer any more. */
-  async forget() {
-    const thread = await this.look().catch(() => null);
+  /** Removes expired interrupts. */
+  async dismissExpired() {
+    const thread = await this.loadThread().catch(() => null);
     this.model.interrupts = (thread?.interrupts ?? []).filter(({ expiresAt }) => !(Date.parse(expiresAt) <= Date.now()));
-    this.#show();
+    this.#notify();
   }
 
-  async choose(picker, value) {
+  async selectOption(picker, value) {
     if (picker.set && !this.live) {
       const body = picker.set === "config" ? { id: picker.config, value: picker.kind === "boolean" ? value === "true" : value } : { [picker.set]: value };
       await postJson(`${this.threadPath}/${picker.set}`, body);
-    } else this.wished.value = { ...this.wished.value, [picker.id]: value };
+    } else this.selectedOptions.value = { ...this.selectedOptions.value, [picker.id]: value };
   }
 
   async fork() {
@@ -222,88 +231,88 @@ export class Session {
 
   // -- runs
 
-  input(messages, more = {}) {
-    const wishes = Object.fromEntries(Object.entries(this.wished.value).filter(([, wish]) => wish !== ""));
+  input(messages, fields = {}) {
+    const options = Object.fromEntries(Object.entries(this.selectedOptions.value).filter(([, value]) => value !== ""));
     return {
       threadId: this.thread, runId: `run-${crypto.randomUUID()}`, protocolVersion: "1.0", state: this.model.state ?? {}, messages,
-      tools: this.offersTools.value && takesTools(this.capabilities.value) ? OWN_TOOLS.map(({ tool }) => tool) : [], context: [],
-      forwardedProps: { gateway: { onDisconnect: "continue", ...wishes } }, ...more,
+      tools: this.offersTools.value && acceptsClientTools(this.capabilities.value) ? CONSOLE_TOOLS.map(({ tool }) => tool) : [], context: [],
+      forwardedProps: { gateway: { onDisconnect: "continue", ...options } }, ...fields,
     };
   }
 
-  async #go(fresh, more) {
+  async #startRun(newMessages, fields) {
     if (this.live) return;
-    this.#started = new Promise((resolve) => (this.#begun = resolve));
+    this.#runStarted = new Promise((resolve) => (this.#markStarted = resolve));
     this.run.value = "live";
     try {
-      const thread = await this.look();
-      if (thread?.runId) return await this.#behind(thread.runId, fresh);
-      if (more?.resume && !stillOpen(more.resume, thread)) return this.#outdated();
-      const before = (thread?.messages ?? []).filter(({ role, id }) => role !== "activity" && !fresh.some((one) => one.id === id));
-      const input = this.input([...before, ...fresh], more);
-      this.journal.began(input);
-      await this.#followed(this.runner.start(input));
+      const thread = await this.loadThread();
+      if (thread?.runId) return await this.#queueBehind(thread.runId, newMessages);
+      if (fields?.resume && !areStillOpen(fields.resume, thread)) return this.#reportOutdated();
+      const earlier = (thread?.messages ?? []).filter(({ role, id }) => role !== "activity" && !newMessages.some((message) => message.id === id));
+      const input = this.input([...earlier, ...newMessages], fields);
+      this.eventLog.addInput(input);
+      await this.#trackRun(this.runner.start(input));
     } catch (problem) {
-      this.#refused(problem);
+      this.#showFailure(problem);
     } finally {
-      this.#begun();
+      this.#markStarted();
       this.run.value = "idle";
-      this.#show();
+      this.#notify();
     }
   }
 
-  /** Another page was quicker: its run is shown, and a message waits behind it, where that can be. */
-  async #behind(runId, fresh) {
-    const following = this.#attached(runId);
-    const message = fresh.find(({ role }) => role === "user");
-    if (message && this.deliveries.length) await this.queue.put(message);
-    else toast("This thread had a run under way: here it is. What you sent was not delivered.", "bad");
+  /** Another page started a run first: shows that run, and queues the message behind it if possible. */
+  async #queueBehind(runId, newMessages) {
+    const following = this.#attachRun(runId);
+    const message = newMessages.find(({ role }) => role === "user");
+    if (message && this.deliveryModes.length) await this.queue.add(message);
+    else toast("Another run is active in this thread, so your message was not sent. The console now shows that run.", "bad");
     await following;
   }
 
-  async #followed(running) {
+  async #trackRun(running) {
     try {
       await running;
-      this.known.value = true;
-      this.#settle();
+      this.isStored.value = true;
+      this.#afterRun();
     } catch (problem) {
-      this.#refused(problem);
+      this.#showFailure(problem);
     }
-    this.#show();
-    const { upcoming } = this;
-    this.upcoming = undefined;
-    if (upcoming) await this.#attached(upcoming);
+    this.#notify();
+    const { nextRunId } = this;
+    this.nextRunId = undefined;
+    if (nextRunId) await this.#attachRun(nextRunId);
   }
 
-  /** A choice that the session has taken up is the session's to tell. */
-  #settle() {
-    const { mode, ...rest } = this.wished.value;
-    this.wished.value = mode === undefined ? this.wished.value : rest;
-    const failed = this.model.items.at(-1);
-    if (LOST.has(failed?.code)) this.#soon();
+  /** Forgets the selected mode, because the session now reports it. Reloads the thread if it was outdated. */
+  #afterRun() {
+    const { mode, ...rest } = this.selectedOptions.value;
+    this.selectedOptions.value = mode === undefined ? this.selectedOptions.value : rest;
+    const lastItem = this.model.items.at(-1);
+    if (OUTDATED_CODES.has(lastItem?.code)) this.#refreshLater();
   }
 
-  #outdated() {
-    toast("This question is not open any more: it was answered elsewhere, or given up.");
-    this.#soon();
+  #reportOutdated() {
+    toast("This request is no longer open. It was answered or cancelled elsewhere.");
+    this.#refreshLater();
   }
 
-  #refused(problem) {
+  #showFailure(problem) {
     if (this.abort.aborted) return;
-    this.model.notice("bad", problem.message, { code: problem.code, failed: true, told: problem instanceof Problem ? problem.body : undefined });
-    this.#show();
+    this.model.addNotice("bad", problem.message, { code: problem.code, failed: true, body: problem instanceof Problem ? problem.body : undefined });
+    this.#notify();
   }
 }
 
-function stillOpen(answers, thread) {
+function areStillOpen(answers, thread) {
   const open = new Set((thread?.interrupts ?? []).map(({ id }) => id));
   return answers.every(({ interruptId }) => open.has(interruptId));
 }
 
-export async function listThreads(agent, abort) {
-  return (await getJson(`${at("agents", agent)}/threads`, { signal: abort })).threads;
+export async function fetchThreads(agent, abort) {
+  return (await getJson(`${encodePath("agents", agent)}/threads`, { signal: abort })).threads;
 }
 
 export async function deleteThread(agent, thread) {
-  await send(`${at("agents", agent)}/threads/${at(thread)}`, { method: "DELETE" });
+  await send(`${encodePath("agents", agent)}/threads/${encodePath(thread)}`, { method: "DELETE" });
 }

@@ -1,31 +1,31 @@
-// A run over the gateway's WebSocket, as batches of {number, text}: the same as its server-sent events would be.
+// Receives a run over the gateway's WebSocket, in the same batches of {number, text} as from server-sent events.
 
-import { at, Problem, token } from "../lib/api.js";
+import { encodePath, Problem, token } from "../lib/api.js";
 
-/** `first`: {type: "run", input} or {type: "attach", runId, after}. Ends with the connection; rejects with the gateway's
- *  refusal. Leaving it does not stop the run: that was asked for in its input. */
-export async function* overSocket(agent, first, abort) {
-  const address = new URL(`${at("agents", agent)}/socket`, document.baseURI);
+/** `request`: {type: "run", input} or {type: "attach", runId, after}. Ends with the connection; throws the gateway's problem.
+ *  Closing the socket does not stop the run, as requested in its input. */
+export async function* runOverSocket(agent, request, abort) {
+  const address = new URL(`${encodePath("agents", agent)}/socket`, document.baseURI);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   address.hash = "";
   const socket = new WebSocket(address, ["agui.json", ...(token.value ? [`bearer.${token.value}`] : [])]);
-  const leave = () => socket.close();
-  abort.addEventListener("abort", leave, { once: true });
-  const heard = [];
-  let wake = () => {}, over = false;
-  socket.onopen = () => socket.send(JSON.stringify(first));
-  socket.onmessage = ({ data }) => { heard.push(data); wake(); };
-  socket.onclose = () => { over = true; wake(); };
+  const close = () => socket.close();
+  abort.addEventListener("abort", close, { once: true });
+  const received = [];
+  let wake = () => {}, isClosed = false;
+  socket.onopen = () => socket.send(JSON.stringify(request));
+  socket.onmessage = ({ data }) => { received.push(data); wake(); };
+  socket.onclose = () => { isClosed = true; wake(); };
   try {
-    while (heard.length || !over) {
-      if (!heard.length) await new Promise((resolve) => (wake = resolve));
-      for (const message of heard.splice(0).map((data) => JSON.parse(data))) {
+    while (received.length || !isClosed) {
+      if (!received.length) await new Promise((resolve) => (wake = resolve));
+      for (const message of received.splice(0).map((data) => JSON.parse(data))) {
         if (message.problem) throw new Problem(message.problem.status, message.problem);
         yield message.events.map((event, index) => ({ number: message.first + index, text: JSON.stringify(event) }));
       }
     }
   } finally {
-    abort.removeEventListener("abort", leave);
-    leave();
+    abort.removeEventListener("abort", close);
+    close();
   }
 }

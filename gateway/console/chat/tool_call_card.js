@@ -1,31 +1,33 @@
-// A call of a tool that the page brings along, waiting for the page: ours as a question with buttons, one that is not ours
-// (another page offered it) as a field for whatever it would have given back.
+// A card for a call of a client tool. A console tool becomes a question with buttons; for a tool of another client the user can
+// enter the result.
 
 import { h, icon } from "../lib/dom.js";
-import { isOwn, question } from "./client_tools.js";
+import { isConsoleTool, readQuestion } from "./client_tools.js";
 
-export function callCard(id, session, settled) {
+export function toolCallCard(id, session, onAnswer) {
   const call = session.model.find("tool", id) ?? { name: "tool", args: "" };
   let content;
-  const give = (words) => { content = words; settled(); };
-  const node = h("article", { class: "card question", tabIndex: -1, dataset: { testid: "client-tool" } }, isOwn(call.name) ? picking(call, give) : byHand(call, give));
+  const answer = (text) => { content = text; onAnswer(); };
+  const node = h("article", { class: "card question", tabIndex: -1, dataset: { testid: "client-tool" } },
+    isConsoleTool(call.name) ? questionView(call, answer) : resultForm(call, answer));
   return { node, answer: () => (content === undefined ? null : { toolCallId: id, content }) };
 }
 
-function picking({ name, args }, give) {
-  const { words, options } = question(args);
+function questionView({ name, args }, answer) {
+  const { text, options } = readQuestion(args);
   return [
-    h("p", { class: "asks" }, words), h("p", { class: "row small muted" }, icon("tool"), `The agent called ${name}, a tool of this page.`),
-    h("div", { class: "row wrap answers" }, options.map((option) => h("button", { class: "btn", type: "button", on: { click: () => give(option) } }, option)),
-      h("button", { class: "btn quiet", type: "button", on: { click: () => give("The person picked none.") } }, "None of these")),
+    h("p", { class: "question-text" }, text), h("p", { class: "row small muted" }, icon("tool"), `The agent called ${name}, a tool that this page provides.`),
+    h("div", { class: "row wrap answers" }, options.map((option) => h("button", { class: "btn", type: "button", on: { click: () => answer(option) } }, option)),
+      h("button", { class: "btn quiet", type: "button", on: { click: () => answer("The user picked none of the options.") } }, "None of these")),
   ];
 }
 
-function byHand({ name, args }, give) {
-  const field = h("textarea", { rows: 2, "aria-label": "What the tool gives back" });
+function resultForm({ name, args }, answer) {
+  const field = h("textarea", { rows: 2, "aria-label": "Tool result" });
   return [
-    h("p", { class: "asks" }, `${name} waits for a result.`), h("p", { class: "small muted" }, "This page has no such tool. You can answer in its place, or send a message and go on without it."),
+    h("p", { class: "question-text" }, `The agent waits for the result of ${name}.`),
+      h("p", { class: "small muted" }, "This page does not provide that tool. You can enter the result yourself, or send a message to continue without it."),
     args && h("pre", { class: "args" }, args), field,
-    h("div", { class: "row answers" }, h("button", { class: "btn primary", type: "button", on: { click: () => give(field.value) } }, "Give it back")),
+    h("div", { class: "row answers" }, h("button", { class: "btn primary", type: "button", on: { click: () => answer(field.value) } }, "Send result")),
   ];
 }

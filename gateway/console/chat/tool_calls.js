@@ -1,53 +1,58 @@
-// A tool call, read for people: how it stands, what it changes, what it is about in a few words. Pure.
+// Reads a tool call: its status, its changes to files, and a short form of its arguments. Pure: no DOM, no network.
+
+const MAX_SUMMARY_CHARS = 200;
 
 const object = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
 
-export function parsed(args) {
+/** The arguments as a value; undefined if they are no JSON. */
+export function parseArguments(args) {
   try { return JSON.parse(args); } catch { return undefined; }
 }
 
 /** "writing" | "running" | "waiting" | "done" | "failed" | "cancelled" | "unknown" */
-export function statusOf(call, model) {
+export function callStatus(call, model) {
   if (call.result === undefined) {
     if (call.open) return "writing";
     if (model.live) return "running";
     return model.interrupts.some(({ toolCallId }) => toolCallId === call.id) || model.pending.includes(call.id) ? "waiting" : "unknown";
   }
-  const told = Object.values(call.meta).map(object), status = told.map((one) => one.status).find(Boolean);
-  if (call.error || told.some((one) => one.isError === true || one.success === false) || ["failed", "declined", "error"].includes(status)) return "failed";
-  if (told.some((one) => typeof one.exitCode === "number" && one.exitCode !== 0)) return "failed";
+  const vendorData = Object.values(call.meta).map(object), status = vendorData.map((data) => data.status).find(Boolean);
+  if (call.error || vendorData.some((data) => data.isError === true || data.success === false)
+    || ["failed", "declined", "error"].includes(status)) return "failed";
+  if (vendorData.some((data) => typeof data.exitCode === "number" && data.exitCode !== 0)) return "failed";
   return ["cancelled", "unknown"].includes(status) ? status : "done";
 }
 
-/** [{path, oldText, newText}] and [{patch}], from wherever the agent told them: the drivers' metadata, or the arguments
- *  of the edit itself. */
-export function diffsOf({ meta, args, open }) {
-  const told = Object.values(meta).map(object);
-  const whole = told.flatMap((one) => (Array.isArray(one.diffs) ? one.diffs : [])).map(object).map(fromAcp).filter(Boolean);
-  if (whole.length) return whole;
-  const patch = told.flatMap((one) => [one.diff, one.detail, one.patch]).find((one) => typeof one === "string" && isPatch(one));
+/** [{path, oldText, newText}] or [{patch}], from the driver's metadata or from the arguments of the edit. */
+export function readDiffs({ meta, args, open }) {
+  const vendorData = Object.values(meta).map(object);
+  const diffs = vendorData.flatMap((data) => (Array.isArray(data.diffs) ? data.diffs : [])).map(object).map(fromAcp).filter(Boolean);
+  if (diffs.length) return diffs;
+  const patch = vendorData.flatMap((data) => [data.diff, data.detail, data.patch]).find((text) => typeof text === "string" && isPatch(text));
   if (patch) return [{ patch }];
-  return open ? [] : fromArguments(object(parsed(args)));
+  return open ? [] : fromArguments(object(parseArguments(args)));
 }
 
 function fromAcp(diff) {
   const patch = object(diff.patch).text ?? diff.patch;
   if (typeof patch === "string") return { patch };
-  return typeof diff.newText === "string" ? { path: String(diff.path ?? ""), oldText: typeof diff.oldText === "string" ? diff.oldText : undefined, newText: diff.newText } : null;
+  return typeof diff.newText === "string" ? { path: String(diff.path ?? ""), oldText: typeof diff.oldText === "string" ? diff.oldText : undefined,
+    newText: diff.newText } : null;
 }
 
-const isPatch = (words) => /^(diff --git |--- |Index: |@@ )/m.test(words.slice(0, 2000));
+const isPatch = (text) => /^(diff --git |--- |Index: |@@ )/m.test(text.slice(0, 2000));
 
-function fromArguments(given) {
-  const path = [given.file_path, given.path, given.filePath, given.filename].find((one) => typeof one === "string");
+function fromArguments(args) {
+  const path = [args.file_path, args.path, args.filePath, args.filename].find((name) => typeof name === "string");
   const pairs = [["old_string", "new_string"], ["oldString", "newString"], ["oldText", "newText"], ["old_str", "new_str"]];
-  const pair = pairs.find(([before, now]) => typeof given[before] === "string" && typeof given[now] === "string");
-  return path && pair ? [{ path, oldText: given[pair[0]], newText: given[pair[1]] }] : [];
+  const pair = pairs.find(([before, after]) => typeof args[before] === "string" && typeof args[after] === "string");
+  return path && pair ? [{ path, oldText: args[pair[0]], newText: args[pair[1]] }] : [];
 }
 
-/** `path=notes.txt, depth=2` */
-export function inShort(args) {
-  const given = parsed(args);
-  if (typeof given !== "object" || given === null) return args.slice(0, 200);
-  return Object.entries(given).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ").slice(0, 200);
+/** The arguments in short: `path=notes.txt, depth=2`. */
+export function summarizeArguments(args) {
+  const value = parseArguments(args);
+  if (typeof value !== "object" || value === null) return args.slice(0, MAX_SUMMARY_CHARS);
+  const describe = ([name, member]) => `${name}=${typeof member === "string" ? member : JSON.stringify(member)}`;
+  return Object.entries(value).map(describe).join(", ").slice(0, MAX_SUMMARY_CHARS);
 }

@@ -1,42 +1,44 @@
-// The gateway's routes, as the page calls them. All addresses are relative, so the console works under any prefix.
+// HTTP calls to the gateway. All addresses are relative, so the console works under any path prefix.
 
 import { signal } from "./signal.js";
-import { batches } from "./sse.js";
+import { readFrames } from "./sse.js";
 
-const TOKEN = "agui-gateway-token";
-export const token = signal(sessionStorage.getItem(TOKEN) ?? "");
-token.follow((value) => (value ? sessionStorage.setItem(TOKEN, value) : sessionStorage.removeItem(TOKEN)));
-/** Set when the gateway wants a token, or another one; the shell asks for it. */
-export const refused = signal(false);
+const TOKEN_KEY = "agui-gateway-token";
+export const token = signal(sessionStorage.getItem(TOKEN_KEY) ?? "");
+token.subscribe((value) => (value ? sessionStorage.setItem(TOKEN_KEY, value) : sessionStorage.removeItem(TOKEN_KEY)));
+/** True after the gateway answered 401. main.js then asks the user for a token. */
+export const tokenRequired = signal(false);
 
-/** What the gateway refused, in its own words (application/problem+json). */
+/** An error response of the gateway (application/problem+json). */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail ?? body.title ?? `the gateway answered ${status}`);
+    super(body.detail ?? body.title ?? `The gateway answered with status ${status}.`);
     Object.assign(this, { status, code: body.code, body });
   }
 }
 
-/** Nobody answered. What the browser says of it is for programmers. */
+/** The gateway did not answer. The message replaces the browser's own, which is written for programmers. */
 export class Unreachable extends Error {
-  constructor() { super("The gateway is out of reach."); }
+  constructor() { super("The gateway cannot be reached."); }
 }
 
-export function at(...parts) {
+/** Path segments, each percent-encoded, joined by slashes. */
+export function encodePath(...parts) {
   return parts.map((part) => encodeURIComponent(part)).join("/");
 }
 
 export async function send(path, { method = "GET", body, accept = "application/json", signal: abort, headers = {} } = {}) {
-  const asked = { accept, ...headers };
-  if (token.value) asked.authorization = `Bearer ${token.value}`;
-  if (body !== undefined) asked["content-type"] = "application/json";
-  const response = await reach(path, { method, headers: asked, body: body === undefined ? undefined : JSON.stringify(body), signal: abort, cache: "no-store" });
+  const requestHeaders = { accept, ...headers };
+  if (token.value) requestHeaders.authorization = `Bearer ${token.value}`;
+  if (body !== undefined) requestHeaders["content-type"] = "application/json";
+  const json = body === undefined ? undefined : JSON.stringify(body);
+  const response = await fetchGateway(path, { method, headers: requestHeaders, body: json, signal: abort, cache: "no-store" });
   if (response.ok) return response;
-  if (response.status === 401) refused.value = true;
+  if (response.status === 401) tokenRequired.value = true;
   throw new Problem(response.status, await response.json().catch(() => ({})));
 }
 
-async function reach(path, options) {
+async function fetchGateway(path, options) {
   try {
     return await fetch(path, options);
   } catch (problem) {
@@ -44,18 +46,19 @@ async function reach(path, options) {
   }
 }
 
-/** Would the gateway take this token? */
-export async function accepted(given) {
-  return (await reach("agents", { headers: { authorization: `Bearer ${given}` }, cache: "no-store" })).status !== 401;
+/** Does the gateway accept this token? */
+export async function isTokenAccepted(candidate) {
+  const response = await fetchGateway("agents", { headers: { authorization: `Bearer ${candidate}` }, cache: "no-store" });
+  return response.status !== 401;
 }
 
-/** Does anybody answer? */
-export const alive = () => fetch("healthz", { cache: "no-store" }).then(() => true, () => false);
+/** Does the gateway answer at all? */
+export const isGatewayUp = () => fetch("healthz", { cache: "no-store" }).then(() => true, () => false);
 
-/** Resolves when the gateway answers again, or when nobody waits for that any more. */
-export async function back(abort) {
-  do await new Promise((resolve) => setTimeout(resolve, BETWEEN));
-  while (!abort.aborted && !(await alive()));
+/** Resolves when the gateway answers again, or when `abort` is signalled. */
+export async function waitForGateway(abort) {
+  do await new Promise((resolve) => setTimeout(resolve, HEALTH_CHECK_MS));
+  while (!abort.aborted && !(await isGatewayUp()));
 }
 
 export async function getJson(path, options) {
@@ -65,31 +68,31 @@ export async function getJson(path, options) {
 
 export const postJson = (path, body, options) => getJson(path, { ...options, method: "POST", body });
 
-const SOONEST = 300, LATEST = 8000, BETWEEN = 1500;
+const FIRST_RETRY_MS = 300, MAX_RETRY_MS = 8000, HEALTH_CHECK_MS = 1500;
 
-/** Follows a feed of server-sent events for ever, coming back with the last id after every break.
- *  `heard({id, event, data})` has `data` parsed; `state("open"|"lost", problem?)` tells of the connection.
- *  A refusal (4xx) ends it: asking again would not help. */
-export async function follow(path, heard, abort, state = () => {}) {
-  let last, wait = SOONEST;
+/** Reads a stream of server-sent events until `abort`, and reconnects with the last event id after every break.
+ *  `onFrame({id, event, data})` gets `data` as parsed JSON; `onState("open" | "lost" | "refused", problem?)` reports the
+ *  connection. A 4xx response ends the loop, because the same request would fail again. */
+export async function followEvents(path, onFrame, abort, onState = () => {}) {
+  let lastId, wait = FIRST_RETRY_MS;
   while (!abort.aborted) {
     try {
-      const headers = last === undefined ? {} : { "last-event-id": last };
+      const headers = lastId === undefined ? {} : { "last-event-id": lastId };
       const response = await send(path, { accept: "text/event-stream", signal: abort, headers });
-      state("open");
-      for await (const batch of batches(response)) {
-        wait = SOONEST;
+      onState("open");
+      for await (const batch of readFrames(response)) {
+        wait = FIRST_RETRY_MS;
         for (const frame of batch) {
-          last = frame.id ?? last;
-          heard({ ...frame, data: JSON.parse(frame.data) });
+          lastId = frame.id ?? lastId;
+          onFrame({ ...frame, data: JSON.parse(frame.data) });
         }
       }
     } catch (problem) {
       if (abort.aborted) return;
-      if (problem.status >= 400 && problem.status < 500) return state("refused", problem);
-      state("lost", problem);
+      if (problem.status >= 400 && problem.status < 500) return onState("refused", problem);
+      onState("lost", problem);
     }
     await new Promise((resolve) => setTimeout(resolve, wait));
-    wait = Math.min(wait * 2, LATEST);
+    wait = Math.min(wait * 2, MAX_RETRY_MS);
   }
 }

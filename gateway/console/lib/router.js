@@ -1,25 +1,25 @@
-// Which page, by what stands behind the #. A page is `async (parameters, query, {abort}) => node`; `abort` is signalled
-// when the reader goes elsewhere, and everything that the page started ends with it.
+// Shows the page named by the URL hash. A page is `async (parameters, query, {abort}) => node`; `abort` is signalled when the
+// user navigates away, and everything that the page started must end with it.
 
-import { alive, back, Unreachable } from "./api.js";
+import { isGatewayUp, Unreachable, waitForGateway } from "./api.js";
 import { fill, h } from "./dom.js";
-import { troubleNotice } from "./errors.js";
+import { errorNotice } from "./errors.js";
 
-/** routes: [["/agents/:agent", page], …]; the first that fits. */
-export function route(main, routes, moved) {
-  let leaving = new AbortController();
-  function go() {
-    leaving.abort();
-    leaving = new AbortController();
+/** `routes`: [["/agents/:agent", page], …], first match wins. `onNavigate(path)` is called before each page. */
+export function route(main, routes, onNavigate) {
+  let navigation = new AbortController();
+  function navigate() {
+    navigation.abort();
+    navigation = new AbortController();
     const [path, query] = (location.hash.slice(1) || "/").split("?");
-    moved(path);
-    return show(main, find(routes, path), new URLSearchParams(query), leaving.signal);
+    onNavigate(path);
+    return show(main, findPage(routes, path), new URLSearchParams(query), navigation.signal);
   }
-  addEventListener("hashchange", go);
-  return go();
+  addEventListener("hashchange", navigate);
+  return navigate();
 }
 
-/** The page, or what is wrong, until there is a page. */
+/** Shows the page. After an error, shows the error and tries again until there is a page. */
 async function show(main, page, query, abort) {
   while (!abort.aborted) {
     try {
@@ -29,31 +29,31 @@ async function show(main, page, query, abort) {
     } catch (problem) {
       if (abort.aborted) return;
       console.warn(problem);
-      await told(main, problem, abort);
-      if (problem.stale && (await alive())) location.reload();
+      await showError(main, problem, abort);
+      if (problem.stale && (await isGatewayUp())) location.reload();
     }
   }
 }
 
-/** Until trying again makes sense: the reader says so, or the gateway answers again. */
-function told(main, problem, abort) {
-  return new Promise((again) => {
-    const pressed = main.contains(document.activeElement);
-    fill(main, h("div", { class: "page" }, troubleNotice(problem, problem.hopeless ? null : again)));
-    if (pressed) main.querySelector("button")?.focus();
-    if (problem instanceof Unreachable) back(abort).then(again);
-    abort.addEventListener("abort", again, { once: true });
+/** Resolves when the page should be tried again: the user pressed Retry, or the gateway answers. */
+function showError(main, problem, abort) {
+  return new Promise((retry) => {
+    const hadFocus = main.contains(document.activeElement);
+    fill(main, h("div", { class: "page" }, errorNotice(problem, problem.permanent ? null : retry)));
+    if (hadFocus) main.querySelector("button")?.focus();
+    if (problem instanceof Unreachable) waitForGateway(abort).then(retry);
+    abort.addEventListener("abort", retry, { once: true });
   });
 }
 
-function find(routes, path) {
+function findPage(routes, path) {
   for (const [pattern, page] of routes) {
     const names = [], shape = pattern.replace(/:(\w+)/g, (_, name) => (names.push(name), "([^/]+)"));
-    const found = path.match(new RegExp(`^${shape}$`));
-    if (found) {
-      const parameters = Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(found[index + 1])]));
+    const match = path.match(new RegExp(`^${shape}$`));
+    if (match) {
+      const parameters = Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(match[index + 1])]));
       return (context) => page(parameters, context.query, context);
     }
   }
-  return async () => { throw Object.assign(new Error(`There is no page ${path}.`), { hopeless: true }); };
+  return async () => { throw Object.assign(new Error(`The console has no page ${path}.`), { permanent: true }); };
 }

@@ -1,4 +1,4 @@
-// A value that others follow. Listeners are told of changes, once per change, in the order they came.
+// A value with subscribers. Each subscriber is called once per change, in the order of subscription.
 
 export function signal(value) {
   const listeners = new Set();
@@ -9,8 +9,8 @@ export function signal(value) {
       value = next;
       for (const listener of [...listeners]) listener(value);
     },
-    /** Calls now and at every change; gives back how to stop. With an AbortSignal it stops by itself. */
-    follow(listener, abort) {
+    /** Calls the listener now and after every change. Returns a function that ends the subscription; `abort` ends it too. */
+    subscribe(listener, abort) {
       listeners.add(listener);
       const stop = () => listeners.delete(listener);
       abort?.addEventListener("abort", stop, { once: true });

@@ -1,17 +1,17 @@
-// Server-sent events from a fetch: EventSource can send no token and no body.
+// Reads server-sent events from a fetch response. EventSource cannot be used: it sends neither a token nor a body.
 
-/** Text in any cut → frames {id, event, data}. Keep-alive comments are dropped. */
-export class Frames {
-  #rest = "";
+/** Splits text, received in arbitrary pieces, into frames {id, event, data}. Drops keep-alive comments. */
+export class FrameParser {
+  #buffer = "";
 
   feed(text) {
-    const lines = (this.#rest + text).replaceAll("\r\n", "\n").split("\n\n");
-    this.#rest = lines.pop();
-    return lines.map(read).filter((frame) => frame.data !== undefined);
+    const blocks = (this.#buffer + text).replaceAll("\r\n", "\n").split("\n\n");
+    this.#buffer = blocks.pop();
+    return blocks.map(parseFrame).filter((frame) => frame.data !== undefined);
   }
 }
 
-function read(block) {
+function parseFrame(block) {
   const frame = { id: undefined, event: "message", data: undefined };
   for (const line of block.split("\n")) {
     if (line.startsWith(":")) continue;
@@ -24,14 +24,14 @@ function read(block) {
   return frame;
 }
 
-/** Batches of frames, one for each read: what came together is handled together. */
-export async function* batches(response) {
-  const frames = new Frames(), decoder = new TextDecoder(), reader = response.body.getReader();
+/** Yields one batch of frames for each read of the response. */
+export async function* readFrames(response) {
+  const parser = new FrameParser(), decoder = new TextDecoder(), reader = response.body.getReader();
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      const batch = frames.feed(decoder.decode(value, { stream: true }));
+      const batch = parser.feed(decoder.decode(value, { stream: true }));
       if (batch.length) yield batch;
     }
   } finally {

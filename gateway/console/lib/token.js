@@ -1,41 +1,42 @@
-// Asks for the gateway's token, and whether it is the right one before the dialog goes.
+// The dialog that asks for the gateway's token. It checks the token with the gateway before it closes.
 
-import { accepted, token } from "./api.js";
+import { isTokenAccepted, token } from "./api.js";
 import { fill, h, openDialog } from "./dom.js";
 
-let asking = false;
+let isOpen = false;
 
 export async function askForToken() {
-  if (asking) return;
-  asking = true;
-  const given = await openDialog("This gateway wants a token", form).finally(() => (asking = false));
-  if (!given) return;
-  token.value = given;
+  if (isOpen) return;
+  isOpen = true;
+  const candidate = await openDialog("Token required", buildForm).finally(() => (isOpen = false));
+  if (!candidate) return;
+  token.value = candidate;
   location.reload();
 }
 
-function form(close) {
-  const wrong = h("p", { class: "field-wrong", id: "token-wrong", role: "alert" });
-  const input = h("input", { type: "password", autocomplete: "off", required: true, id: "token", "aria-describedby": "token-wrong" });
-  const button = h("button", { class: "btn primary" }, "Use it");
-  async function sent(event) {
+function buildForm(close) {
+  const error = h("p", { class: "field-error", id: "token-error", role: "alert" });
+  const input = h("input", { type: "password", autocomplete: "off", required: true, id: "token", "aria-describedby": "token-error" });
+  const button = h("button", { class: "btn primary" }, "Use token");
+  async function onSubmit(event) {
     event.preventDefault();
     button.disabled = true;
-    const words = await tried(input.value.trim());
+    const message = await checkToken(input.value.trim());
     button.disabled = false;
-    if (!words) return close(input.value.trim());
-    fill(wrong, words);
+    if (!message) return close(input.value.trim());
+    fill(error, message);
     input.setAttribute("aria-invalid", "true");
     input.select();
   }
-  return h("form", { class: "form stack", on: { submit: sent } },
-    h("div", { class: "field" }, h("label", { htmlFor: "token" }, "Each line of its token file has one, behind the name. What you enter is kept until this tab is closed."), input, wrong), h("div", { class: "row" }, button));
+  return h("form", { class: "form stack", on: { submit: onSubmit } },
+    h("div", { class: "field" }, h("label", { htmlFor: "token" },
+      "Enter a token from the gateway's token file. The browser keeps it until you close this tab."), input, error), h("div", { class: "row" }, button));
 }
 
-/** What is wrong with it, or "". */
-async function tried(given) {
+/** The error message for the token, or "". */
+async function checkToken(candidate) {
   try {
-    return (await accepted(given)) ? "" : "The gateway does not know this token.";
+    return (await isTokenAccepted(candidate)) ? "" : "The gateway does not accept this token.";
   } catch (problem) {
     return problem.message;
   }

@@ -1,123 +1,139 @@
-// One agent: what it is, how to call it, and what it can do now, as its snapshot changes.
+// The page of one agent: availability, capabilities with live updates, models, threads, and how to connect.
 
-import { at, follow, getJson } from "../lib/api.js";
+import { encodePath, followEvents, getJson } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
-import { CapabilityTree, when } from "../render/capability.js";
+import { CapabilityTree, formatTime } from "../render/capability.js";
 import { copyButton } from "../render/copy.js";
 import { inlineNodes } from "../render/markdown.js";
 import { safeLink } from "../render/url_policy.js";
 import { Tree } from "../render/tree.js";
 import { modelsTable } from "./models.js";
-import { chatLink, command, facts, keepLooking, remedy, statusTag } from "./agent_parts.js";
+import { chatLink, commandLine, describeAgent, pollWhileVisible, remedyView, statusTag } from "./agent_parts.js";
 
-const VIEWS = { agui: "AG-UI", acp: "ACP", mux: "agent-mux", relay: "agent-relay" };
-const EVERY = 10_000;
+const FORMATS = { agui: "AG-UI", acp: "ACP", mux: "agent-mux", relay: "agent-relay" };
+const POLL_MS = 10_000;
 
 export async function agentPage({ agent: id }, _, { abort }) {
-  const own = `agents/${at(id)}`;
-  const page = new Agent(id, own, abort);
-  await page.look();
-  await Promise.all([page.explain(), page.models(), page.threads()]);
-  follow(`${own}/capabilities`, () => page.explain().catch(() => {}), abort, (state, problem) => page.feed(state, problem));
-  keepLooking(async () => { await page.look(); await page.threads(); }, EVERY, abort, (problem) => page.feed(problem ? "lost" : "open", problem));
+  const path = `agents/${encodePath(id)}`;
+  const page = new AgentPage(id, path, abort);
+  await page.loadAgent();
+  await Promise.all([page.loadCapabilities(), page.loadModels(), page.loadThreads()]);
+  followEvents(`${path}/capabilities`, () => page.loadCapabilities().catch(() => {}), abort, (state, problem) => page.showConnection(state, problem));
+  const poll = async () => {
+    await page.loadAgent();
+    await page.loadThreads();
+  };
+  pollWhileVisible(poll, POLL_MS, abort, (problem) => page.showConnection(problem ? "lost" : "open", problem));
   return page.node;
 }
 
-class Agent {
+class AgentPage {
   #tree = new CapabilityTree();
-  #told = "";
-  #asked = 0;
+  #lastAgent = "";
+  #requestCount = 0;
 
-  constructor(id, own, abort) {
-    Object.assign(this, { id, own, abort });
+  constructor(id, path, abort) {
+    Object.assign(this, { id, path, abort });
     this.head = h("header", { class: "stack agent-head" });
-    this.state = h("span", { class: "tag", role: "status" });
-    this.list = h("div");
-    this.prices = h("div");
+    this.connection = h("span", { class: "tag", role: "status" });
+    this.threadList = h("div");
+    this.modelList = h("div");
     this.node = h("div", { class: "page stack" }, this.head,
       h("div", { class: "agent-grid" },
-        h("div", { class: "stack" }, section("Capabilities", this.#tree.node, { beside: this.state, note: "Open a line to see who said it, when, and whom that overridden." })),
-        h("div", { class: "stack" }, section("Call it", callIt(own)), section("Models", this.prices), section("Threads", this.list), section("Other words for it", views(own)))));
+        h("div", { class: "stack" }, section("Capabilities", this.#tree.node,
+          { aside: this.connection, note: "Open a row to see the source of a value, when it was set, and which values it overrides." })),
+        h("div", { class: "stack" }, section("Connect", connectionExamples(path)), section("Models", this.modelList),
+          section("Threads", this.threadList), section("Other formats", formatViewer(path)))));
   }
 
   get(path) { return getJson(path, { signal: this.abort }); }
 
-  async look() {
-    const agent = await this.get(this.own), told = JSON.stringify(agent);
-    if (told === this.#told) return;
-    this.#told = told;
-    const { identity, availability } = agent, ready = availability.status === "ready", link = docs(identity.documentationUrl);
+  async loadAgent() {
+    const agent = await this.get(this.path), json = JSON.stringify(agent);
+    if (json === this.#lastAgent) return;
+    this.#lastAgent = json;
+    const { identity, availability } = agent, ready = availability.status === "ready", link = documentationLink(identity.documentationUrl);
     fill(this.head,
-      h("nav", { class: "small", "aria-label": "Where this is" }, h("a", { href: "#/" }, "Agents"), " / ", h("span", { class: "mono" }, this.id)),
+      h("nav", { class: "small", "aria-label": "Breadcrumb" }, h("a", { href: "#/" }, "Agents"), " / ", h("span", { class: "mono" }, this.id)),
       h("div", { class: "row wrap" }, h("h1", {}, identity.name ?? this.id), statusTag(availability), h("span", { class: "grow" }),
         h("a", { class: "btn", href: `#/compare?a=${encodeURIComponent(this.id)}` }, "Compare"), chatLink(this.id, { primary: ready })),
-      h("p", { class: "muted" }, [facts(agent), link && [" · ", link]]), identity.description && h("p", { class: "md" }, inlineNodes(identity.description)),
-      agent.definition && h("div", { class: "notice warn" }, `Its file is wrong since ${when(agent.definition.since)}, and the last good one is in use: ${agent.definition.error}`), remedy(availability));
+      h("p", { class: "muted" }, [describeAgent(agent), link && [" · ", link]]),
+        identity.description && h("p", { class: "md" }, inlineNodes(identity.description)),
+      agent.definition && h("div", { class: "notice warn" },
+        `The agent's file has had an error since ${formatTime(agent.definition.since)}. `,
+        `The gateway uses the last valid version. ${agent.definition.error}`),
+      remedyView(availability));
   }
 
-  /** The feed says that something changed, this says who says so now. Only the newest answer counts. */
-  async explain() {
-    const asked = ++this.#asked, told = await this.get(`${this.own}/capabilities?explain=1`);
-    if (asked === this.#asked) this.#tree.update(told.capabilities, told.explain);
+  /** Loads the snapshot with its sources. Where requests overlap, only the answer to the newest one is shown. */
+  async loadCapabilities() {
+    const request = ++this.#requestCount, snapshot = await this.get(`${this.path}/capabilities?explain=1`);
+    if (request === this.#requestCount) this.#tree.update(snapshot.capabilities, snapshot.explain);
   }
 
-  feed(state, problem) {
-    this.state.className = `tag ${state === "open" ? "good" : "warn"}`;
-    fill(this.state, h("span", { class: "dot" }), state === "open" ? "live" : state === "refused" ? problem.message : "the gateway is out of reach");
+  showConnection(state, problem) {
+    this.connection.className = `tag ${state === "open" ? "good" : "warn"}`;
+    fill(this.connection, h("span", { class: "dot" }), state === "open" ? "live" : state === "refused" ? problem.message : "gateway unreachable");
   }
 
-  async models() {
-    const told = await this.get(`${this.own}/models`);
-    fill(this.prices, modelsTable(told));
+  async loadModels() {
+    fill(this.modelList, modelsTable(await this.get(`${this.path}/models`)));
   }
 
-  async threads() {
-    const { threads } = await this.get(`${this.own}/threads`);
+  async loadThreads() {
+    const { threads } = await this.get(`${this.path}/threads`);
     const row = (thread) => h("li", {}, h("a", { class: "thread", href: `#/agents/${encodeURIComponent(this.id)}/chat/${encodeURIComponent(thread.threadId)}` },
-      h("span", { class: `clip grow ${thread.title ? "" : "mono"}`, title: thread.threadId }, thread.title || thread.threadId), doing(thread.status), h("span", { class: "muted small" }, when(new Date(thread.updated * 1000).toISOString()))));
-    fill(this.list, threads.length ? h("ul", { class: "threads" }, threads.slice(0, 50).map(row)) : h("p", { class: "muted small" }, "None yet."));
+      h("span", { class: `clip grow ${thread.title ? "" : "mono"}`, title: thread.threadId }, thread.title || thread.threadId),
+        statusLabel(thread.status), h("span", { class: "muted small" }, formatTime(new Date(thread.updated * 1000).toISOString()))));
+    fill(this.threadList, threads.length ? h("ul", { class: "threads" }, threads.slice(0, 50).map(row))
+      : h("p", { class: "muted small" }, "This agent has no threads yet."));
   }
 }
 
-/** That a thread runs is news; only that it waits is the reader's business. */
-function doing(status) {
+/** Only a waiting thread is highlighted: the user has to act there. */
+function statusLabel(status) {
   if (status === "running") return h("span", { class: "tag" }, "running");
-  return status === "waiting" && h("span", { class: "tag warn" }, "waits for you");
+  return status === "waiting" && h("span", { class: "tag warn" }, "waiting for you");
 }
 
-function docs(address) {
+function documentationLink(address) {
   const href = safeLink(address);
   return href ? h("a", { href, target: "_blank", rel: "noopener noreferrer" }, "Documentation") : null;
 }
 
-function section(title, body, { beside, note } = {}) {
-  return h("section", { class: "card stack" }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), beside), note && h("p", { class: "muted small" }, note), body);
+function section(title, body, { aside, note } = {}) {
+  return h("section", { class: "card stack" }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), aside),
+    note && h("p", { class: "muted small" }, note), body);
 }
 
-/** An address for a program, and a call that can be pasted. */
-function callIt(own) {
-  const url = new URL(own, document.baseURI).href;
+/** Code to copy for an AG-UI client and for a terminal. */
+function connectionExamples(path) {
+  const url = new URL(path, document.baseURI).href;
   const body = JSON.stringify({ threadId: "t1", runId: "r1", messages: [{ id: "1", role: "user", content: "Hello" }] });
   return h("div", { class: "stack" },
-    h("div", { class: "field" }, h("span", { class: "label" }, "AG-UI client"), command(`new HttpAgent({ url: "${url}" })`, "Copy for @ag-ui/client")),
-    h("div", { class: "field" }, h("span", { class: "label" }, "Terminal"), command(`curl -N ${url} -H 'content-type: application/json' -d '${body}'`, "Copy as curl")),
-    h("div", { class: "field" }, h("span", { class: "label" }, "Its capabilities"), command(`curl ${url}/capabilities`, "Copy as curl")));
+    h("div", { class: "field" }, h("span", { class: "label" }, "AG-UI client"), commandLine(`new HttpAgent({ url: "${url}" })`, "Copy for @ag-ui/client")),
+    h("div", { class: "field" }, h("span", { class: "label" }, "Terminal"),
+      commandLine(`curl -N ${url} -H 'content-type: application/json' -d '${body}'`, "Copy as curl")),
+    h("div", { class: "field" }, h("span", { class: "label" }, "Capabilities"), commandLine(`curl ${url}/capabilities`, "Copy as curl")));
 }
 
-/** The same snapshot in other protocols' words, read when asked for. */
-function views(own) {
-  const tree = new Tree({ label: "The snapshot in other words" }), frame = h("div", { class: "view" });
-  let shown = null;
-  const buttons = Object.entries(VIEWS).map(([name, words]) => h("button", { type: "button", class: "segment", "aria-pressed": "false", on: { click: () => show(name) } }, words));
+/** The snapshot in the formats of other protocols. Each is loaded when the user selects it. */
+function formatViewer(path) {
+  const tree = new Tree({ label: "The snapshot in the selected format" }), frame = h("div", { class: "view" });
+  let snapshot = null;
+  const buttons = Object.entries(FORMATS).map(([name, label]) => h("button",
+    { type: "button", class: "segment", "aria-pressed": "false", on: { click: () => show(name) } }, label));
   async function show(name) {
-    buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(Object.keys(VIEWS)[index] === name)));
+    buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(Object.keys(FORMATS)[index] === name)));
     try {
-      shown = await getJson(`${own}/capabilities?view=${name}`);
-      tree.update(shown);
-      fill(frame, h("div", { class: "row" }, h("code", { class: "grow muted" }, `?view=${name}`), copyButton(() => JSON.stringify(shown, null, 2), "Copy the JSON")), tree.node);
+      snapshot = await getJson(`${path}/capabilities?view=${name}`);
+      tree.update(snapshot);
+      fill(frame, h("div", { class: "row" }, h("code", { class: "grow muted" }, `?view=${name}`),
+        copyButton(() => JSON.stringify(snapshot, null, 2), "Copy the JSON")), tree.node);
     } catch (problem) {
       fill(frame, h("div", { class: "notice bad" }, problem.message));
     }
   }
-  return h("div", { class: "stack" }, h("div", { class: "row" }, icon("info"), h("span", { class: "muted small" }, "The snapshot, as each of these protocols would say it.")), h("div", { class: "segments" }, buttons), frame);
+  return h("div", { class: "stack" }, h("div", { class: "row" }, icon("info"),
+    h("span", { class: "muted small" }, "Shows the same snapshot in the format of another protocol.")), h("div", { class: "segments" }, buttons), frame);
 }

@@ -1,71 +1,75 @@
-// Pieces that several pages show of an agent.
+// Parts that several pages use to show an agent: status, description, what to do when it cannot run, polling.
 
-import { back, Unreachable } from "../lib/api.js";
+import { Unreachable, waitForGateway } from "../lib/api.js";
 import { h, icon } from "../lib/dom.js";
 import { copyButton } from "../render/copy.js";
 import { inlineNodes } from "../render/markdown.js";
 import { STATUSES } from "./highlights.js";
 
-const KINDS = { ready: "good", "needs-auth": "warn", broken: "bad" };
+const STATUS_COLOURS = { ready: "good", "needs-auth": "warn", broken: "bad" };
 const DRIVERS = { acp: "ACP", cli: "command line", remote: "remote AG-UI", python: "Python" };
 
 export function statusTag({ status }) {
-  return h("span", { class: `tag ${KINDS[status] ?? ""}` }, h("span", { class: "dot" }), STATUSES[status] ?? status);
+  return h("span", { class: `tag ${STATUS_COLOURS[status] ?? ""}` }, h("span", { class: "dot" }), STATUSES[status] ?? status);
 }
 
-export function command(line, label = "Copy the command") {
+export function commandLine(line, label = "Copy the command") {
   return h("div", { class: "command" }, h("code", { title: line }, line), copyButton(line, label));
 }
 
-/** Why it cannot run, and what to do. A hint to install is a command; one to sign in is a sentence with commands in it. */
-export function remedy({ status, reason, hint, missing = [], platform }) {
+/** Why the agent cannot run, and what to do. An install hint is one command; a sign-in hint is a sentence that may contain
+ *  commands. */
+export function remedyView({ status, reason, hint, missing = [], platform }) {
   if (status === "ready") return null;
-  const whole = status === "not-installed" || !hint?.includes(" ");
-  const said = hint?.includes("`") ? [...hint.matchAll(/`([^`]+)`/g)].map((found) => found[1]) : [];
+  const isCommand = status === "not-installed" || !hint?.includes(" ");
+  const commands = hint?.includes("`") ? [...hint.matchAll(/`([^`]+)`/g)].map((match) => match[1]) : [];
   return h("div", { class: "remedy" },
-    reason && h("p", { class: "small" }, capital(reason)),
-    platform === false && h("p", { class: "small muted" }, "It does not run on this system."),
-    missing.length > 0 && h("p", { class: "small" }, "It also needs ", missing.map((one, at) => [at > 0 && ", ", h("code", {}, one.split(" ")[0])]), "."),
-    hint && (whole && !said.length ? command(hint, "Copy how to install it") : [h("p", { class: "small md" }, inlineNodes(capital(hint))), said.map((one) => command(one))]));
+    reason && h("p", { class: "small" }, capitalize(reason)),
+    platform === false && h("p", { class: "small muted" }, "This agent does not run on this system."),
+    missing.length > 0 && h("p", { class: "small" }, "This agent also needs ",
+      missing.map((program, index) => [index > 0 && ", ", h("code", {}, program.split(" ")[0])]), "."),
+    hint && (isCommand && !commands.length ? commandLine(hint, "Copy the install command")
+      : [h("p", { class: "small md" }, inlineNodes(capitalize(hint))), commands.map((line) => commandLine(line))]));
 }
 
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+const capitalize = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** Provider, version, and the way in, in a line. */
-export function facts(agent) {
+/** One line with provider, version, driver, transport and the gateways in between. */
+export function describeAgent(agent) {
   const { identity, availability } = agent;
   const version = availability.version ?? identity.version;
-  return [identity.provider, version && `v${String(version).replace(/^v/, "")}`, DRIVERS[agent.driver] ?? agent.driver, availability.door && `by ${availability.door}`, agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
+  return [identity.provider, version && `v${String(version).replace(/^v/, "")}`, DRIVERS[agent.driver] ?? agent.driver,
+    availability.transport && `over ${availability.transport}`, agent.via?.length && `via ${agent.via.join(", ")}`].filter(Boolean).join(" · ");
 }
 
-export function chatLink(id, { words = "Chat", primary = true } = {}) {
-  return h("a", { class: `btn ${primary ? "primary" : ""}`, href: `#/agents/${encodeURIComponent(id)}/chat` }, icon("arrow"), words);
+export function chatLink(id, { label = "Chat", primary = true } = {}) {
+  return h("a", { class: `btn ${primary ? "primary" : ""}`, href: `#/agents/${encodeURIComponent(id)}/chat` }, icon("arrow"), label);
 }
 
-/** Calls `look` now and then as long as the page is seen and open, and as soon as a gateway that was away is back. What it
- *  throws is shown by `trouble(problem, again)`; null: all is well. */
-export function keepLooking(look, every, abort, trouble = () => {}) {
-  let waits = false;
-  async function once() {
+/** Calls `poll` every `intervalMs` while the page is visible, and as soon as an unreachable gateway is back. Reports each
+ *  result by `onResult(problem, retry)`; `problem` is null after a success. */
+export function pollWhileVisible(poll, intervalMs, abort, onResult = () => {}) {
+  let isWaiting = false;
+  async function pollOnce() {
     try {
-      await look();
-      trouble(null);
+      await poll();
+      onResult(null);
     } catch (problem) {
       if (abort.aborted) return;
-      trouble(problem, once);
-      if (!(problem instanceof Unreachable) || waits) return;
-      waits = true;
-      await back(abort);
-      waits = false;
-      if (!abort.aborted) await once();
+      onResult(problem, pollOnce);
+      if (!(problem instanceof Unreachable) || isWaiting) return;
+      isWaiting = true;
+      await waitForGateway(abort);
+      isWaiting = false;
+      if (!abort.aborted) await pollOnce();
     }
   }
-  const timer = setInterval(() => { if (!document.hidden && !waits) once(); }, every);
+  const timer = setInterval(() => { if (!document.hidden && !isWaiting) pollOnce(); }, intervalMs);
   abort.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
-/** The hash's query, changed in place: a filter is kept by a reload and by whoever gets the link, and makes no history. */
-export function keepInAddress(path, parameters) {
+/** Replaces the query in the URL hash, without a history entry. A reload or a shared link then shows the same filters. */
+export function saveInAddress(path, parameters) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value || value === 0)).toString();
   history.replaceState(null, "", `#${path}${query ? `?${query}` : ""}`);
 }

@@ -1,55 +1,57 @@
-// What people look for in an agent, in a word each, read off its snapshot and its options. Pure.
+// The facets by which agents are filtered and labelled, read from snapshots and options. Pure: no DOM, no network.
 
-const says = (...paths) => ({ values }) => {
-  const told = paths.map((path) => values[path]).filter((value) => value !== undefined);
-  return told.length ? told.some(Boolean) : undefined;
+/** True if one of the paths is true, false if all known ones are false, undefined if none is known. */
+const anyTrue = (...paths) => ({ values }) => {
+  const known = paths.map((path) => values[path]).filter((value) => value !== undefined);
+  return known.length ? known.some(Boolean) : undefined;
 };
-const takes = (option, ...paths) => (one) => (one.options.includes(option) ? true : says(...paths)(one));
+const hasOption = (option, ...paths) => (agent) => (agent.options.includes(option) ? true : anyTrue(...paths)(agent));
 
-/** [id, word, ({values, options}) → true, false or undefined: nobody knows]. */
+/** [id, label, ({values, options}) → true, false, or undefined where it is unknown]. */
 export const FACETS = [
-  ["image", "images", says("multimodal.input.image")],
-  ["file", "files", says("multimodal.input.file", "multimodal.input.pdf")],
-  ["audio", "audio", says("multimodal.input.audio")],
-  ["reasoning", "reasoning", says("reasoning.supported")],
-  ["approvals", "approvals", says("humanInTheLoop.approvals")],
-  ["edits", "edited approvals", says("humanInTheLoop.approveWithEdits")],
-  ["subagents", "subagents", says("multiAgent.supported")],
-  ["client-tools", "client tools", says("tools.clientProvided")],
-  ["mcp", "MCP", takes("mcpServers", "custom.mux.supportsMCP")],
-  ["models", "models", takes("model")],
-  ["effort", "effort", takes("effort")],
-  ["modes", "modes", takes("mode")],
-  ["resume", "resume", takes("sessionId", "custom.mux.canResume")],
-  ["fork", "fork", takes("forkSessionId", "custom.mux.canFork")],
-  ["structured", "structured output", says("output.structuredOutput")],
-  ["sandbox", "sandbox", says("execution.sandboxed")],
+  ["image", "images", anyTrue("multimodal.input.image")],
+  ["file", "files", anyTrue("multimodal.input.file", "multimodal.input.pdf")],
+  ["audio", "audio", anyTrue("multimodal.input.audio")],
+  ["reasoning", "reasoning", anyTrue("reasoning.supported")],
+  ["approvals", "approvals", anyTrue("humanInTheLoop.approvals")],
+  ["edits", "edited approvals", anyTrue("humanInTheLoop.approveWithEdits")],
+  ["subagents", "subagents", anyTrue("multiAgent.supported")],
+  ["client-tools", "client tools", anyTrue("tools.clientProvided")],
+  ["mcp", "MCP", hasOption("mcpServers", "custom.mux.supportsMCP")],
+  ["models", "models", hasOption("model")],
+  ["effort", "effort", hasOption("effort")],
+  ["modes", "modes", hasOption("mode")],
+  ["resume", "resume", hasOption("sessionId", "custom.mux.canResume")],
+  ["fork", "fork", hasOption("forkSessionId", "custom.mux.canFork")],
+  ["structured", "structured output", anyTrue("output.structuredOutput")],
+  ["sandbox", "sandbox", anyTrue("execution.sandboxed")],
 ];
 
 export const STATUSES = { ready: "Ready", "needs-auth": "Needs sign-in", "not-installed": "Not installed", broken: "Broken" };
-const ORDER = Object.keys(STATUSES);
+const STATUS_ORDER = Object.keys(STATUSES);
 
 /** The ids of the facets that an agent is known to have. */
-export function facetsOf(agent, values) {
+export function findFacets(agent, values) {
   return FACETS.filter(([, , test]) => test({ values, options: agent.options ?? [] }) === true).map(([id]) => id);
 }
 
-/** Ready ones first, and `demo` before all: it is there to be tried. */
-export function sorted(agents) {
-  const rank = (agent) => ORDER.indexOf(agent.availability.status) + (agent.availability.status in STATUSES ? 0 : ORDER.length + 1);
+/** Ready agents first, and `demo` before all others, because it is made for trying out. */
+export function sortAgents(agents) {
+  const rank = (agent) => STATUS_ORDER.indexOf(agent.availability.status) + (agent.availability.status in STATUSES ? 0 : STATUS_ORDER.length + 1);
   const name = (agent) => (agent.id === "demo" ? "" : (agent.identity.name ?? agent.id).toLowerCase());
-  return [...agents].sort((one, other) => rank(one) - rank(other) || (name(one) < name(other) ? -1 : 1));
+  return [...agents].sort((first, second) => rank(first) - rank(second) || (name(first) < name(second) ? -1 : 1));
 }
 
-/** Every word of the query somewhere in what is told of the agent. */
-export function matches(agent, { query = "", status = "", facets = [] }, has) {
+/** Whether every word of the query occurs in the agent's names, and the status and all facets match. */
+export function matchesFilter(agent, { query = "", status = "", facets = [] }, agentFacets) {
   const text = [agent.id, agent.driver, ...(agent.via ?? []), ...Object.values(agent.identity)].join(" ").toLowerCase();
-  return query.toLowerCase().split(/\s+/).every((word) => text.includes(word)) && (!status || agent.availability.status === status) && facets.every((facet) => has.includes(facet));
+  return query.toLowerCase().split(/\s+/).every((term) => text.includes(term)) && (!status || agent.availability.status === status)
+    && facets.every((facet) => agentFacets.includes(facet));
 }
 
-/** path → agent → value, as the matrix has it, turned to agent → path → value. */
-export function byAgent({ agents, leaves }) {
-  const found = Object.fromEntries(agents.map((name) => [name, {}]));
-  for (const [path, cells] of Object.entries(leaves)) for (const [name, value] of Object.entries(cells)) found[name][path] = value;
-  return found;
+/** Turns the matrix (path → agent → value) into agent → path → value. */
+export function groupByAgent({ agents, leaves: matrixRows }) {
+  const values = Object.fromEntries(agents.map((name) => [name, {}]));
+  for (const [path, cells] of Object.entries(matrixRows)) for (const [name, value] of Object.entries(cells)) values[name][path] = value;
+  return values;
 }

@@ -1,19 +1,19 @@
-// Agents by capabilities. Every cell is built once; a filter only hides. The arrow keys walk the cells, Enter asks who
-// said it.
+// The matrix page: all agents by all capabilities. Each cell is built once and filters only hide cells. The arrow keys move
+// between cells; Enter opens the source of a value.
 
 import { getJson, send } from "../lib/api.js";
 import { fill, h, icon, openDialog, toast } from "../lib/dom.js";
-import { explained, valueMark } from "../render/capability.js";
-import { grouped, titleOf, within } from "../render/paths.js";
-import { keepInAddress } from "./agent_parts.js";
-import { abilitiesFirst, chosen, sign, words } from "./matrix_cells.js";
+import { explanation, valueMark } from "../render/capability.js";
+import { groupPaths, groupTitle, pathInGroup } from "../render/paths.js";
+import { saveInAddress } from "./agent_parts.js";
+import { cellLabel, cellMark, filterMatrix, identityLast } from "./matrix_cells.js";
 
 export async function matrixPage(_, query, { abort }) {
   const [matrix, listed] = await Promise.all([getJson("capabilities/matrix?explain=1", { signal: abort }), getJson("agents", { signal: abort })]);
-  return new Matrix(matrix, listed.agents, query).node;
+  return new MatrixPage(matrix, listed.agents, query).node;
 }
 
-class Matrix {
+class MatrixPage {
   #rows = new Map(); // path → {tr, cells: [td by column]}
   #groups = []; // {tr, paths}
   #heads = [];
@@ -22,103 +22,114 @@ class Matrix {
   constructor(matrix, listed, query) {
     this.matrix = matrix;
     this.names = Object.fromEntries(listed.map((agent) => [agent.id, agent.identity.name ?? agent.id]));
-    this.able = new Set(listed.filter((agent) => agent.availability.status === "ready").map((agent) => agent.id));
-    const field = (name, label) => h("input", { type: "search", value: query.get(name) ?? "", placeholder: label, "aria-label": label, on: { input: () => this.#filter() } });
+    this.readyAgents = new Set(listed.filter((agent) => agent.availability.status === "ready").map((agent) => agent.id));
+    const field = (name, label) => h("input",
+      { type: "search", value: query.get(name) ?? "", placeholder: label, "aria-label": label, on: { input: () => this.#filter() } });
     const box = (name) => h("input", { type: "checkbox", checked: query.has(name), on: { change: () => this.#filter() } });
-    [this.rows, this.columns, this.differences, this.ready] = [field("rows", "Filter capabilities"), field("agents", "Filter agents"), box("differences"), box("ready")];
+    this.rows = field("rows", "Filter capabilities");
+    this.columns = field("agents", "Filter agents");
+    this.differences = box("differences");
+    this.ready = box("ready");
     this.count = h("span", { class: "muted small", role: "status" });
     this.table = this.#table();
     this.node = h("div", { class: "page wide stack" },
-      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Matrix"), h("p", { class: "muted" }, "✓ yes, ✗ no, blank: nobody knows. Choose a cell to see who said it.")), this.count,
-        h("button", { class: "btn", on: { click: download } }, icon("save"), "CSV")),
-      h("div", { class: "row wrap filters" }, h("div", { class: "search" }, icon("search"), this.rows), h("div", { class: "search" }, icon("search"), this.columns),
+      h("div", { class: "page-head" }, h("div", { class: "grow" }, h("h1", {}, "Matrix"),
+        h("p", { class: "muted" }, "✓ means yes, ✗ means no, and a blank cell means unknown. Select a cell to see the source of its value.")), this.count,
+        h("button", { class: "btn", on: { click: downloadCsv } }, icon("save"), "CSV")),
+      h("div", { class: "row wrap filters" }, h("div", { class: "search" }, icon("search"), this.rows),
+        h("div", { class: "search" }, icon("search"), this.columns),
         h("label", { class: "check" }, this.differences, "Only differences"), h("label", { class: "check" }, this.ready, "Only ready agents")),
       h("div", { class: "matrix-frame" }, this.table));
     this.#filter();
   }
 
   #table() {
-    const { agents, leaves } = this.matrix, body = h("tbody");
+    const { agents, leaves: rows } = this.matrix, body = h("tbody");
     const link = (agent) => h("a", { href: `#/agents/${encodeURIComponent(agent)}`, title: this.names[agent], tabIndex: -1 }, agent);
-    this.#heads = agents.map((agent) => h("th", { scope: "col", class: this.able.has(agent) ? "able" : undefined }, h("span", {}, link(agent))));
-    for (const [group, paths] of abilitiesFirst(grouped(Object.keys(leaves)))) {
-      const tr = h("tr", { class: "matrix-group" }, h("th", { colSpan: agents.length + 1, scope: "colgroup" }, h("span", {}, titleOf(group), h("span", { class: "mono muted" }, group))));
+    this.#heads = agents.map((agent) => h("th", { scope: "col", class: this.readyAgents.has(agent) ? "ready" : undefined }, h("span", {}, link(agent))));
+    for (const [group, paths] of identityLast(groupPaths(Object.keys(rows)))) {
+      const tr = h("tr", { class: "matrix-group" },
+        h("th", { colSpan: agents.length + 1, scope: "colgroup" }, h("span", {}, groupTitle(group), h("span", { class: "mono muted" }, group))));
       this.#groups.push({ tr, paths });
       body.append(tr, ...paths.map((path) => this.#row(path)));
     }
-    return h("table", { class: "matrix", role: "grid", "aria-label": "Agents by capabilities", on: { click: (event) => this.#ask(event.target), keydown: (event) => this.#key(event) } },
+    return h("table", { class: "matrix", role: "grid", "aria-label": "Agents by capabilities",
+      on: { click: (event) => this.#openCell(event.target), keydown: (event) => this.#onKey(event) } },
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "corner" }, "Capability"), this.#heads)), body);
   }
 
   #row(path) {
     const cells = this.matrix.agents.map((agent) => {
-      const cell = this.matrix.leaves[path][agent], [text, kind] = sign(cell), said = words(path, agent, cell);
-      return h("td", { class: kind, tabIndex: -1, title: said, "aria-label": said, dataset: cell ? { layer: cell.layer } : undefined }, text);
+      const cell = this.matrix.leaves[path][agent], [text, kind] = cellMark(cell), label = cellLabel(path, agent, cell);
+      return h("td", { class: kind, tabIndex: -1, title: label, "aria-label": label, dataset: cell ? { layer: cell.layer } : undefined }, text);
     });
-    const tr = h("tr", {}, h("th", { scope: "row", title: path }, within(path)), cells);
+    const tr = h("tr", {}, h("th", { scope: "row", title: path }, pathInGroup(path)), cells);
     this.#rows.set(path, { tr, cells });
     return tr;
   }
 
   #filter() {
-    const wish = { rows: this.rows.value, columns: this.columns.value, differences: this.differences.checked, ready: this.ready.checked ? this.able : null };
-    const { rows, columns } = chosen(this.matrix, wish), { agents } = this.matrix;
-    keepInAddress("/matrix", { rows: wish.rows, agents: wish.columns, differences: wish.differences && 1, ready: wish.ready && 1 });
-    agents.forEach((agent, at) => this.#column(at, !columns.has(agent)));
+    const filter = { rows: this.rows.value, columns: this.columns.value, differences: this.differences.checked,
+      ready: this.ready.checked ? this.readyAgents : null };
+    const { rows, columns } = filterMatrix(this.matrix, filter), { agents } = this.matrix;
+    saveInAddress("/matrix", { rows: filter.rows, agents: filter.columns, differences: filter.differences && 1, ready: filter.ready && 1 });
+    agents.forEach((agent, index) => this.#hideColumn(index, !columns.has(agent)));
     for (const [path, { tr }] of this.#rows) tr.hidden = !rows.has(path);
     for (const { tr, paths } of this.#groups) tr.hidden = !paths.some((path) => rows.has(path));
-    this.#enter(this.table.querySelector("tbody tr:not([hidden]) td:not([hidden])"));
+    this.#setTabStop(this.table.querySelector("tbody tr:not([hidden]) td:not([hidden])"));
     fill(this.count, `${rows.size} of ${this.#rows.size} capabilities, ${columns.size} of ${agents.length} agents`);
   }
 
-  /** The one cell that Tab comes to. */
-  #enter(td) {
-    if (this.tabbed) this.tabbed.tabIndex = -1;
-    this.tabbed = td;
+  /** Makes the cell the only one that Tab reaches. */
+  #setTabStop(td) {
+    if (this.tabStop) this.tabStop.tabIndex = -1;
+    this.tabStop = td;
     if (td) td.tabIndex = 0;
   }
 
-  #column(at, hidden) {
-    if (hidden === this.#hidden.has(at)) return;
-    this.#hidden[hidden ? "add" : "delete"](at);
-    this.#heads[at].hidden = hidden;
-    for (const { cells } of this.#rows.values()) cells[at].hidden = hidden;
+  #hideColumn(index, hidden) {
+    if (hidden === this.#hidden.has(index)) return;
+    this.#hidden[hidden ? "add" : "delete"](index);
+    this.#heads[index].hidden = hidden;
+    for (const { cells } of this.#rows.values()) cells[index].hidden = hidden;
   }
 
-  #ask(target) {
-    const place = this.#place(target.closest?.("td"));
-    if (!place) return;
-    const { path, agent, cell } = place;
-    openDialog(this.names[agent] ?? agent, () => h("div", { class: "stack cell-told" }, h("p", {}, h("code", {}, path), " ", cell && valueMark(cell.value)), h("div", { class: "caps-more" }, explained(cell, cell?.value, cell !== undefined)),
-      h("div", { class: "row" }, h("a", { class: "btn", href: `#/agents/${encodeURIComponent(agent)}` }, "All about this agent"))));
+  #openCell(target) {
+    const position = this.#findCell(target.closest?.("td"));
+    if (!position) return;
+    const { path, agent, cell } = position;
+    openDialog(this.names[agent] ?? agent, () => h("div", { class: "stack cell-source" },
+      h("p", {}, h("code", {}, path), " ", cell && valueMark(cell.value)), h("div", { class: "caps-more" }, explanation(cell, cell?.value, cell !== undefined)),
+      h("div", { class: "row" }, h("a", { class: "btn", href: `#/agents/${encodeURIComponent(agent)}` }, "Open agent"))));
   }
 
-  #place(td) {
+  #findCell(td) {
     for (const [path, { cells }] of td ? this.#rows : []) {
-      const at = cells.indexOf(td);
-      if (at >= 0) return { path, at, agent: this.matrix.agents[at], cell: this.matrix.leaves[path][this.matrix.agents[at]] };
+      const column = cells.indexOf(td), agent = this.matrix.agents[column];
+      if (column >= 0) return { path, column, agent, cell: this.matrix.leaves[path][agent] };
     }
     return null;
   }
 
-  #key(event) {
-    const here = event.target.closest("td"), place = this.#place(here);
-    if (!place) return;
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); return this.#ask(here); }
+  #onKey(event) {
+    const current = event.target.closest("td"), position = this.#findCell(current);
+    if (!position) return;
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); return this.#openCell(current); }
     const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
     if (!down && !right) return;
     event.preventDefault();
-    const rows = [...this.#rows.values()].filter(({ tr }) => !tr.hidden), columns = this.matrix.agents.map((_, at) => at).filter((at) => !this.#hidden.has(at));
-    const row = rows[rows.findIndex(({ cells }) => cells.includes(here)) + down], column = columns[columns.indexOf(place.at) + right];
+    const rows = [...this.#rows.values()].filter(({ tr }) => !tr.hidden),
+      columns = this.matrix.agents.map((_, index) => index).filter((index) => !this.#hidden.has(index));
+    const row = rows[rows.findIndex(({ cells }) => cells.includes(current)) + down], column = columns[columns.indexOf(position.column) + right];
     const next = row?.cells[column];
     if (!next) return;
-    this.#enter(next);
+    this.#setTabStop(next);
     next.focus();
   }
 }
 
-/** The table is asked for by `Accept`, which a plain link cannot say. */
-async function download() {
+/** The CSV is selected by the `Accept` header, which a plain link cannot set. */
+async function downloadCsv() {
   try {
     const file = await (await send("capabilities/matrix?explain=1", { accept: "text/csv" })).blob();
     const link = h("a", { href: URL.createObjectURL(file), download: "capabilities.csv" });

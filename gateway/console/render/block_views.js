@@ -1,34 +1,34 @@
-// Blocks of Markdown as elements. An update touches only what changed: of the open blocks, the parts whose source differs.
-// What an agent writes can become elements of this list and text.
+// Markdown blocks as elements. An update changes only the elements whose source changed. Text from an agent can become only
+// the elements listed here, and text.
 
 import { fill, h } from "../lib/dom.js";
-import { Code } from "./code_view.js";
-import { List, Table } from "./lists.js";
+import { CodeView } from "./code_view.js";
+import { ListView, TableView } from "./lists.js";
 import { inlineNodes } from "./inline_view.js";
 
-const PIECE = 12_000; // characters of a paragraph that are read as one
+const MAX_PIECE_CHARS = 12_000; // longer paragraphs are parsed in pieces
 
-/** Makes the last children of `parent`, which `old` views show, show `blocks`. `live`: the last of them is unfinished. */
+/** Makes the last children of `parent`, shown so far by the `old` views, show `blocks`. `live`: the last block is unfinished. */
 export function reconcile(parent, old, blocks, live) {
   const views = blocks.map((block, index) => {
     const unfinished = live && index === blocks.length - 1, view = old[index];
     if (view?.show(block, unfinished)) return view;
-    const made = new VIEWS[block.kind](block);
-    made.show(block, unfinished);
-    if (view) view.node.replaceWith(made.node);
-    else parent.append(made.node);
-    return made;
+    const created = new VIEWS[block.kind](block);
+    created.show(block, unfinished);
+    if (view) view.node.replaceWith(created.node);
+    else parent.append(created.node);
+    return created;
   });
-  for (const left of old.slice(blocks.length)) left.node.remove();
+  for (const surplus of old.slice(blocks.length)) surplus.node.remove();
   return views;
 }
 
-class Text {
+class TextView {
   #pieces = [];
 
   constructor({ kind, level }) {
     this.tag = kind === "heading" ? `h${level}` : "p";
-    // Headings of a message stand below those of the page.
+    // Headings of a message rank below the headings of the page.
     this.node = kind === "heading" ? h("div", { class: `md-h md-h${level}`, role: "heading", "aria-level": String(Math.min(level + 2, 6)) }) : h("p");
   }
 
@@ -36,13 +36,13 @@ class Text {
     if (this.tag !== (kind === "heading" ? `h${level}` : kind === "paragraph" ? "p" : "")) return false;
     if (text === this.text && !live && !this.live) return true;
     Object.assign(this, { text, live });
-    if (text.length <= PIECE && !this.#pieces.length) fill(this.node, inlineNodes(text, live));
-    else this.#inPieces(text, live);
+    if (text.length <= MAX_PIECE_CHARS && !this.#pieces.length) fill(this.node, inlineNodes(text, live));
+    else this.#showInPieces(text, live);
     return true;
   }
 
-  #inPieces(text, live) {
-    const parts = cut(text);
+  #showInPieces(text, live) {
+    const parts = splitText(text);
     if (!this.#pieces.length) this.node.replaceChildren();
     parts.forEach((part, index) => {
       const unfinished = live && index === parts.length - 1, piece = this.#pieces[index];
@@ -51,40 +51,40 @@ class Text {
       fill(node, inlineNodes(part, unfinished));
       this.#pieces[index] = { part, node, unfinished };
     });
-    for (const left of this.#pieces.splice(parts.length)) left.node.remove();
+    for (const surplus of this.#pieces.splice(parts.length)) surplus.node.remove();
   }
 }
 
-/** At spaces where there are some: a link may be cut in two, which only a paragraph of a dozen pages has to fear. */
-function cut(text) {
+/** Splits at spaces where possible. A link may be split in two, but only in a paragraph of many pages. */
+function splitText(text) {
   const parts = [];
   for (let at = 0; at < text.length; ) {
-    const space = text.length - at > PIECE ? text.lastIndexOf(" ", at + PIECE) : -1;
-    const end = space > at ? space : at + PIECE;
+    const space = text.length - at > MAX_PIECE_CHARS ? text.lastIndexOf(" ", at + MAX_PIECE_CHARS) : -1;
+    const end = space > at ? space : at + MAX_PIECE_CHARS;
     parts.push(text.slice(at, end));
     at = end;
   }
   return parts;
 }
 
-class Quote {
+class QuoteView {
   #views = [];
-  #first = 0; // the place of the first of them: those before are settled
+  #first = 0; // index of the first view: the blocks before it are final
   node = h("blockquote");
 
   show({ kind, blocks, raw, before = 0 }, live) {
     if (kind !== "quote") return false;
-    const same = raw === this.raw && before === this.#first;
-    if (!same || live || this.live) this.#views = reconcile(this.node, this.#views.slice(before - this.#first), blocks, live);
+    const isSame = raw === this.raw && before === this.#first;
+    if (!isSame || live || this.live) this.#views = reconcile(this.node, this.#views.slice(before - this.#first), blocks, live);
     this.#first = before;
     Object.assign(this, { raw, live });
     return true;
   }
 }
 
-class Rule {
+class RuleView {
   node = h("hr");
   show({ kind }) { return kind === "rule"; }
 }
 
-const VIEWS = { paragraph: Text, heading: Text, code: Code, quote: Quote, list: List, table: Table, rule: Rule };
+const VIEWS = { paragraph: TextView, heading: TextView, code: CodeView, quote: QuoteView, list: ListView, table: TableView, rule: RuleView };

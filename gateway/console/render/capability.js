@@ -1,11 +1,11 @@
-// A snapshot to read: groups of leaves, each with its value and who said it. A row opens to tell the source, the time,
-// and whom that overridden. Updates touch the rows that changed, and mark them for a moment.
+// Shows a capability snapshot: groups of rows, each with a value and the layer it comes from. An open row shows the source,
+// the time, and overridden values. An update changes and briefly marks only the rows that differ.
 
 import { fill, h } from "../lib/dom.js";
-import { flatten, grouped, KNOWN, brief, same, titleOf, within } from "./paths.js";
-import { blink, Tree } from "./tree.js";
+import { AGUI_PATHS, flatten, groupPaths, groupTitle, isEqual, pathInGroup, summarize } from "./paths.js";
+import { flash, Tree } from "./tree.js";
 
-/** The whole snapshot as a node. `explain` may be missing: then nobody is named. */
+/** The snapshot as a node. `explain`: the sources of the values; may be missing. */
 export function capabilityTree(capabilities, explain) {
   const tree = new CapabilityTree();
   tree.update(capabilities, explain);
@@ -15,100 +15,106 @@ export function capabilityTree(capabilities, explain) {
 export class CapabilityTree {
   #rows = new Map();
   #groups = new Map();
-  #told = null;
+  #snapshot = null;
 
   constructor() {
-    this.unknown = h("input", { type: "checkbox", on: { change: () => this.#draw(false) } });
+    this.showUnknown = h("input", { type: "checkbox", on: { change: () => this.#draw(false) } });
     this.body = h("div", { class: "caps-groups" });
-    this.node = h("div", { class: "caps" }, this.body, h("label", { class: "check caps-unknown" }, this.unknown, "Show what nobody knows"));
+    this.node = h("div", { class: "caps" }, this.body, h("label", { class: "check caps-unknown" }, this.showUnknown, "Show unknown capabilities"));
   }
 
   update(capabilities, explain) {
-    const first = !this.#told;
-    this.#told = { values: flatten(capabilities), explain: explain ?? {} };
-    this.#draw(!first);
+    const isFirst = !this.#snapshot;
+    this.#snapshot = { values: flatten(capabilities), explain: explain ?? {} };
+    this.#draw(!isFirst);
   }
 
-  #draw(flash) {
-    const { values, explain } = this.#told;
-    const paths = new Set([...Object.keys(values), ...(this.unknown.checked ? KNOWN.filter((path) => !isTold(values, path)) : [])]);
+  #draw(highlight) {
+    const { values, explain } = this.#snapshot;
+    const paths = new Set([...Object.keys(values), ...(this.showUnknown.checked ? AGUI_PATHS.filter((path) => !isReported(values, path)) : [])]);
     for (const [path, row] of this.#rows) if (!paths.has(path)) { row.node.remove(); this.#rows.delete(path); }
-    const groups = grouped(paths);
-    for (const [name, group] of this.#groups) if (!groups.some(([wanted]) => wanted === name)) { group.node.remove(); this.#groups.delete(name); }
-    groups.forEach(([name, members], at) => this.#group(name, at, members, values, explain, flash));
+    const groups = groupPaths(paths);
+    for (const [name, group] of this.#groups) if (!groups.some(([other]) => other === name)) { group.node.remove(); this.#groups.delete(name); }
+    groups.forEach(([name, members], index) => this.#group(name, index, members, values, explain, highlight));
   }
 
-  #group(name, at, members, values, explain, flash) {
+  #group(name, index, members, values, explain, highlight) {
     if (!this.#groups.has(name)) {
       const list = h("div", { class: "caps-list" });
-      this.#groups.set(name, { list, node: h("section", { class: "caps-group" }, h("h3", {}, titleOf(name), h("span", { class: "caps-name mono" }, name)), list) });
+      this.#groups.set(name, { list, node: h("section", { class: "caps-group" },
+        h("h3", {}, groupTitle(name), h("span", { class: "caps-name mono" }, name)), list) });
     }
     const { node, list } = this.#groups.get(name);
-    if (this.body.childNodes[at] !== node) this.body.insertBefore(node, this.body.childNodes[at] ?? null);
-    members.forEach((path, index) => {
+    if (this.body.childNodes[index] !== node) this.body.insertBefore(node, this.body.childNodes[index] ?? null);
+    members.forEach((path, rowIndex) => {
       const known = this.#rows.get(path), row = known ?? new Row(path);
       this.#rows.set(path, row);
       const changed = row.show(path in values, values[path], explain[path]);
-      if (list.childNodes[index] !== row.node) list.insertBefore(row.node, list.childNodes[index] ?? null);
-      if (flash && (changed || !known)) blink(row.node);
+      if (list.childNodes[rowIndex] !== row.node) list.insertBefore(row.node, list.childNodes[rowIndex] ?? null);
+      if (highlight && (changed || !known)) flash(row.node);
     });
   }
 }
 
-const isTold = (values, path) => path in values || Object.keys(values).some((other) => other.startsWith(`${path}.`));
+const isReported = (values, path) => path in values || Object.keys(values).some((other) => other.startsWith(`${path}.`));
 
 class Row {
   constructor(path) {
     this.value = h("span", { class: "caps-value" });
-    this.speaker = h("span", { class: "layer" });
+    this.layer = h("span", { class: "layer" });
     this.more = h("div", { class: "caps-more" });
-    this.details = h("details", { on: { toggle: () => this.#open() } }, h("summary", {}, h("span", { class: "caps-key mono" }, within(path)), this.value, this.speaker), this.more);
+    this.details = h("details", { on: { toggle: () => this.#open() } },
+      h("summary", {}, h("span", { class: "caps-key mono" }, pathInGroup(path)), this.value, this.layer), this.more);
     this.node = h("div", { class: "caps-row" }, this.details);
   }
 
-  /** True if the value is another. */
-  show(known, value, told) {
-    const changed = this.known !== undefined && (this.known !== known || !same(this.said, value));
-    const news = this.known === undefined || changed || !same(this.told, told);
-    Object.assign(this, { known, said: value, told });
-    if (!news) return false;
+  /** Returns whether the value changed. `statement`: {layer, source, since, overridden}. */
+  show(known, value, statement) {
+    const changed = this.known !== undefined && (this.known !== known || !isEqual(this.shownValue, value));
+    const needsDraw = this.known === undefined || changed || !isEqual(this.statement, statement);
+    Object.assign(this, { known, shownValue: value, statement });
+    if (!needsDraw) return false;
     this.node.classList.toggle("unknown", !known);
     fill(this.value, known ? valueMark(value) : h("span", { class: "muted" }, "unknown"));
-    this.speaker.className = `layer ${told?.layer ?? ""}`;
-    fill(this.speaker, told?.layer ?? "", told?.overridden && h("span", { class: "caps-over", title: "It overridden another" }, "↥"));
+    this.layer.className = `layer ${statement?.layer ?? ""}`;
+    fill(this.layer, statement?.layer ?? "", statement?.overridden && h("span", { class: "caps-over", title: "This value overrides another one." }, "↥"));
     this.#open();
     return changed;
   }
 
-  /** What stands inside is built when it is looked at. */
+  /** The content of a row is built when the row is opened. */
   #open() {
-    if (this.details.open) fill(this.more, explained(this.told, this.said, this.known));
+    if (this.details.open) fill(this.more, explanation(this.statement, this.shownValue, this.known));
   }
 }
 
-/** ✓, ✗ or the value, said for those who cannot see it too. */
+/** ✓, ✗ or the value, with a text for screen readers. */
 export function valueMark(value) {
   if (value === true) return h("span", { class: "is-yes" }, h("span", { "aria-hidden": "true" }, "✓"), h("span", { class: "sr" }, "yes"));
   if (value === false) return h("span", { class: "is-no" }, h("span", { "aria-hidden": "true" }, "✗"), h("span", { class: "sr" }, "no"));
-  return h("span", { class: "said", title: Array.isArray(value) || typeof value === "object" ? undefined : String(value) }, brief(value, 90));
+  return h("span", { class: "plain-value", title: Array.isArray(value) || typeof value === "object" ? undefined : String(value) }, summarize(value, 90));
 }
 
-/** Who said it, from where and when, and what others had said. */
-export function explained(told, value, known = true) {
-  if (!known) return h("p", { class: "muted small" }, "Nobody has said. Unknown is not no: a client may try, and the gateway lets it pass.");
-  const whole = value !== null && typeof value === "object" ? new Tree({ label: "The whole value" }) : null;
-  whole?.update(value);
-  return [whole?.node, told ? [speech(told, "Said by"), (told.overridden ?? []).map((other) => speech(other, "Overridden"))] : h("p", { class: "muted small" }, "Who said it was not asked.")];
+/** The source and time of a value, and the values it overrides. */
+export function explanation(statement, value, known = true) {
+  if (!known) return h("p", { class: "muted small" },
+    "No source reports this capability. A client may still use it: the gateway does not block an unknown capability.");
+  const tree = value !== null && typeof value === "object" ? new Tree({ label: "Full value" }) : null;
+  tree?.update(value);
+  return [tree?.node, statement ? [statementRow(statement, "Source"), (statement.overridden ?? []).map((other) => statementRow(other, "Overridden"))]
+    : h("p", { class: "muted small" }, "The source of this value was not requested.")];
 }
 
-function speech({ layer, source, at, value }, words) {
-  return h("div", { class: "caps-speech small" }, h("span", { class: "muted" }, words), h("span", { class: `layer ${layer}` }, layer), words === "Overridden" && h("span", { class: "mono" }, brief(value)),
-    h("span", { class: "mono" }, source), at && h("time", { dateTime: at, title: at, class: "muted" }, when(at)));
+function statementRow({ layer, source, since, value }, label) {
+  return h("div", { class: "caps-statement small" }, h("span", { class: "muted" }, label), h("span", { class: `layer ${layer}` }, layer),
+    label === "Overridden" && h("span", { class: "mono" }, summarize(value)),
+    h("span", { class: "mono" }, source), since && h("time", { dateTime: since, title: since, class: "muted" }, formatTime(since)));
 }
 
-export function when(at) {
-  const date = new Date(at);
-  if (Number.isNaN(date.valueOf())) return at;
-  const today = new Date().toDateString() === date.toDateString();
-  return today ? date.toLocaleTimeString() : date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+/** The time of day for today, else date and time. */
+export function formatTime(timestamp) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.valueOf())) return timestamp;
+  const isToday = new Date().toDateString() === date.toDateString();
+  return isToday ? date.toLocaleTimeString() : date.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }

@@ -1,33 +1,34 @@
-// A button that copies, and says that it did.
+// A button that copies text to the clipboard and confirms it.
 
 import { fill, h, icon, toast } from "../lib/dom.js";
 
-const SAID = 1600; // ms
+const CONFIRMATION_MS = 1600;
 
-/** `text`: a string, or a function that gives it when it is wanted. */
-export function copyButton(text, label = "Copy", { words = "" } = {}) {
-  const button = h("button", { type: "button", class: `btn quiet copy${words ? "" : " only"}`, "aria-label": words ? undefined : label, title: label, on: { click } }, icon("copy"), words);
+/** `text`: a string, or a function that returns it. `caption`: visible text beside the icon. */
+export function copyButton(text, label = "Copy", { caption = "" } = {}) {
+  const button = h("button", { type: "button", class: `btn quiet copy${caption ? "" : " only"}`, "aria-label": caption ? undefined : label,
+    title: label, on: { click } }, icon("copy"), caption);
   async function click(event) {
     event.stopPropagation();
-    if (!(await copy(typeof text === "function" ? text() : text))) return toast("The browser did not let it be copied.", "bad");
-    fill(button, icon("check"), words ? "Copied" : h("span", { class: "sr", role: "status" }, "Copied"));
-    setTimeout(() => fill(button, icon("copy"), words), SAID);
+    if (!(await copyText(typeof text === "function" ? text() : text))) return toast("The browser blocked access to the clipboard.", "bad");
+    fill(button, icon("check"), caption ? "Copied" : h("span", { class: "sr", role: "status" }, "Copied"));
+    setTimeout(() => fill(button, icon("copy"), caption), CONFIRMATION_MS);
   }
   return button;
 }
 
-export async function copy(text) {
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return copyBySelection(text); // pages over plain HTTP from another machine have no clipboard
+    return copyBySelection(text); // pages served over plain HTTP by another host have no clipboard API
   }
 }
 
 function copyBySelection(text) {
   const area = h("textarea", { value: text, class: "sr", "aria-hidden": "true" });
-  (document.querySelector("dialog[open]") ?? document.body).append(area); // a modal dialog makes the rest inert
+  (document.querySelector("dialog[open]") ?? document.body).append(area); // a modal dialog makes everything outside it inert
   area.select();
   const done = document.execCommand("copy");
   area.remove();

@@ -1,17 +1,18 @@
-// A line of Markdown → tokens, flat and in order: {text}, {code}, {open}, {close}, {image}, {br}. Pure, and linear in
-// the text's length: every scan that can fail is bounded, or remembered. Raw HTML is text.
+// Parses the inline part of Markdown into flat tokens: {text}, {code}, {open}, {close}, {image}, {br}. Pure: no DOM. The time is
+// linear in the length of the text: every scan that can fail is bounded or remembered. Raw HTML is text.
 
 import { safeImage, safeLink } from "./url_policy.js";
-import { pair } from "./emphasis.js";
+import { pairMarks } from "./emphasis.js";
 
 const PUNCTUATION = /[!-/:-@[-`{-~\p{P}\p{S}]/u;
 const SPECIAL = /[\\`*_~[\]!<&\n]|https?:\/\/|www\./g;
-const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←", times: "×", middot: "·" };
-const DEEPEST_PARENS = 32;
-const LONGEST_TITLE = 1000;
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→",
+  larr: "←", times: "×", middot: "·" };
+const MAX_PAREN_DEPTH = 32;
+const MAX_TITLE_CHARS = 1000;
 
-/** `streaming`: more will follow, so what is open now is shown as if it were closed at the end. */
-export function inline(text, streaming = false) {
+/** `streaming`: more text will follow, so open emphasis and code are closed at the end. */
+export function parseInline(text, streaming = false) {
   return new Reader(text, streaming).read();
 }
 
@@ -26,14 +27,14 @@ class Reader {
       SPECIAL.lastIndex = this.at;
       const found = SPECIAL.exec(text);
       const upTo = found ? found.index : text.length;
-      if (upTo > this.at) this.say(text.slice(this.at, upTo));
+      if (upTo > this.at) this.addText(text.slice(this.at, upTo));
       this.at = upTo;
       if (found) this.special(found[0]);
     }
     const end = { at: text.length, token: { sign: "", run: { length: 0 }, opens: [], closes: [] } };
-    pair(this.marks, 0, this.streaming ? end : null);
+    pairMarks(this.marks, 0, this.streaming ? end : null);
     this.tokens.push(end.token);
-    return tidy(this.tokens);
+    return mergeTokens(this.tokens);
   }
 
   special(sign) {
@@ -42,7 +43,7 @@ class Reader {
       case "`": return this.codeSpan();
       case "*": case "_": case "~": return this.mark(sign);
       case "[": return this.bracket("[");
-      case "!": return this.text[this.at + 1] === "[" ? this.bracket("![") : this.take(1);
+      case "!": return this.text[this.at + 1] === "[" ? this.bracket("![") : this.takeText(1);
       case "]": return this.closeBracket();
       case "<": return this.angle();
       case "&": return this.entity();
@@ -51,23 +52,23 @@ class Reader {
     }
   }
 
-  say(text) { this.tokens.push({ text }); }
+  addText(text) { this.tokens.push({ text }); }
 
-  take(length) {
-    this.say(this.text.slice(this.at, this.at + length));
+  takeText(length) {
+    this.addText(this.text.slice(this.at, this.at + length));
     this.at += length;
   }
 
   escape() {
     const next = this.text[this.at + 1];
     if (next === "\n") { this.tokens.push({ br: true }); this.at += 2; return; }
-    if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) { this.say(next); this.at += 2; return; }
-    this.take(1);
+    if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) { this.addText(next); this.at += 2; return; }
+    this.takeText(1);
   }
 
   newline() {
     const last = this.tokens.at(-1);
-    if (last?.text?.endsWith("  ")) { last.text = last.text.trimEnd(); this.tokens.push({ br: true }); } else this.say("\n");
+    if (last?.text?.endsWith("  ")) { last.text = last.text.trimEnd(); this.tokens.push({ br: true }); } else this.addText("\n");
     this.at += 1;
   }
 
@@ -76,8 +77,8 @@ class Reader {
     const length = runLength(text, this.at, "`"), from = this.at + length;
     const to = this.closingTicks(length, from);
     if (to !== undefined) { this.code(text.slice(from, to)); this.at = to + length; return; }
-    if (!this.streaming) return this.take(length);
-    if (from < text.length) this.code(text.slice(from)); // a lone run at the very end is not shown yet
+    if (!this.streaming) return this.takeText(length);
+    if (from < text.length) this.code(text.slice(from)); // a run at the very end is not shown yet
     this.at = text.length;
   }
 
@@ -87,7 +88,7 @@ class Reader {
     this.tokens.push({ code: padded ? flat.slice(1, -1) : flat });
   }
 
-  /** Where the next run of so many backticks begins. All runs are found once: unmatched ones cost nothing more. */
+  /** The start of the next run of `length` backticks. All runs are located once, so that unmatched ones cost no further scan. */
   closingTicks(length, from) {
     if (!this.ticks) {
       this.ticks = new Map();
@@ -106,15 +107,15 @@ class Reader {
   mark(sign) {
     const length = runLength(this.text, this.at, sign);
     const before = this.text[this.at - 1] ?? " ", after = this.text[this.at + length] ?? " ";
-    if (sign === "~" && length > 2) return this.take(length);
-    if (this.streaming && this.at + length === this.text.length) { this.at += length; return; } // opens or closes something: soon seen
+    if (sign === "~" && length > 2) return this.takeText(length);
+    if (this.streaming && this.at + length === this.text.length) { this.at += length; return; } // the next piece decides whether it opens or closes
     const spaceAfter = /\s/.test(after), spaceBefore = /\s/.test(before);
     const markAfter = PUNCTUATION.test(after), markBefore = PUNCTUATION.test(before);
     const left = !spaceAfter && (!markAfter || spaceBefore || markBefore);
     const right = !spaceBefore && (!markBefore || spaceAfter || markAfter);
     const opens = sign === "_" ? left && (!right || markBefore) : left;
     const closes = sign === "_" ? right && (!left || markAfter) : right;
-    if (!opens && !closes) return this.take(length);
+    if (!opens && !closes) return this.takeText(length);
     const run = { sign, length, whole: length, opens, closes, fresh: spaceBefore || markBefore, at: this.at };
     run.token = { sign, run, opens: [], closes: [] };
     this.tokens.push(run.token);
@@ -131,17 +132,19 @@ class Reader {
 
   closeBracket() {
     const opener = this.brackets.pop();
-    if (!opener || (!opener.image && opener.index < this.noLinkBelow)) return this.take(1);
+    if (!opener || (!opener.image && opener.index < this.noLinkBelow)) return this.takeText(1);
     const target = this.target(this.at + 1);
-    if (!target) return this.take(1);
+    if (!target) return this.takeText(1);
     this.at = target.end;
     if (opener.image) return this.image(opener, target.address);
-    pair(this.marks, opener.marks, null);
-    for (let at = opener.index + 1; at < this.tokens.length; at += 1) if (this.tokens[at].href !== undefined || this.tokens[at].close) this.tokens[at] = { text: "" };
+    pairMarks(this.marks, opener.marks, null);
+    for (let at = opener.index + 1; at < this.tokens.length; at += 1) {
+      if (this.tokens[at].href !== undefined || this.tokens[at].close) this.tokens[at] = { text: "" };
+    }
     const href = target.address === null ? null : safeLink(target.address);
     this.tokens[opener.index] = { open: "link", href, title: target.title };
     this.tokens.push({ close: "link" });
-    this.noLinkBelow = opener.index; // no link within a link
+    this.noLinkBelow = opener.index; // a link cannot contain a link
   }
 
   image(opener, address) {
@@ -150,54 +153,54 @@ class Reader {
     this.tokens[opener.index] = { image: { alt, src: safeImage(address), href: safeLink(address ?? "") } };
   }
 
-  /** `(address "title")`, from `(`. While more may come, an address that has no end yet is no address. */
+  /** `(address "title")`, from the parenthesis on. While streaming, an unfinished address counts as none. */
   target(from) {
     const { text } = this;
     if (text[from] !== "(") return null;
-    if (this.nextClose < from) this.nextClose = text.indexOf(")", from) + 1 || Infinity; // one search for all that ask
+    if (this.nextClose < from) this.nextClose = text.indexOf(")", from) + 1 || Infinity; // one search serves all brackets
     if (this.nextClose === Infinity) return this.openEnd(from);
     let at = skipSpace(text, from + 1);
-    const end = text[at] === "<" ? angled(text, at) : address(text, at);
+    const end = text[at] === "<" ? angleEnd(text, at) : addressEnd(text, at);
     if (end < 0) return null;
     const raw = text[at] === "<" ? text.slice(at + 1, end - 1) : text.slice(at, end);
     at = skipSpace(text, end);
-    const quoted = at > end ? quote(text, at) : null;
+    const quoted = at > end ? readTitle(text, at) : null;
     if (quoted) at = skipSpace(text, quoted.end);
-    return text[at] === ")" ? { address: plain(raw), title: quoted?.text, end: at + 1 } : null;
+    return text[at] === ")" ? { address: unescapeText(raw), title: quoted?.text, end: at + 1 } : null;
   }
 
   openEnd(from) {
-    const rest = this.streaming && !/\s/.test(this.text.slice(from, from + LONGEST_TITLE)) ? this.text.slice(from) : "\n";
+    const rest = this.streaming && !/\s/.test(this.text.slice(from, from + MAX_TITLE_CHARS)) ? this.text.slice(from) : "\n";
     return /\s/.test(rest) ? null : { address: null, end: this.text.length };
   }
 
-  /** `<https://…>`, `<me@example.org>`, `<br>`; anything else in angles is text, tags too. */
+  /** `<https://…>`, `<me@example.org>` and `<br>`. Anything else in angle brackets is text, tags too. */
   angle() {
     const { text } = this;
     const end = text.slice(this.at + 1, this.at + 2050).search(/[<>\n]/) + 1;
     const inner = end > 1 && text[this.at + end] === ">" ? text.slice(this.at + 1, this.at + end) : "";
     if (/^br\s*\/?$/i.test(inner)) { this.tokens.push({ br: true }); this.at += end + 1; return; }
     const href = /^[a-z][a-z0-9+.-]*:/i.test(inner) ? safeLink(inner) : /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/.test(inner) ? safeLink(`mailto:${inner}`) : null;
-    if (!href) return this.take(1);
+    if (!href) return this.takeText(1);
     this.link(href, inner);
     this.at += end + 1;
   }
 
   entity() {
     const found = /^&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/i.exec(this.text.slice(this.at, this.at + 12));
-    const said = found && named(found);
-    if (!said) return this.take(1);
-    this.say(said);
+    const character = found && decodeEntity(found);
+    if (!character) return this.takeText(1);
+    this.addText(character);
     this.at += found[0].length;
   }
 
   bareLink(sign) {
     const { text } = this;
-    if (/\w/.test(text[this.at - 1] ?? "")) return this.take(sign.length);
+    if (/\w/.test(text[this.at - 1] ?? "")) return this.takeText(sign.length);
     const near = text.slice(this.at, this.at + 2048);
-    const url = trimmed(near.match(this.brackets.length ? /^[^\s<\]]*/ : /^[^\s<]*/)[0]);
+    const url = trimPunctuation(near.match(this.brackets.length ? /^[^\s<\]]*/ : /^[^\s<]*/)[0]);
     const href = url.length > sign.length + 2 ? safeLink(sign === "www." ? `https://${url}` : url) : null;
-    if (!href) return this.take(Math.max(sign.length, url.length));
+    if (!href) return this.takeText(Math.max(sign.length, url.length));
     this.link(href, url);
     this.at += url.length;
   }
@@ -216,20 +219,20 @@ function skipSpace(text, at) {
   return at;
 }
 
-/** The end of an address without angles: no spaces, parentheses in pairs and not many deep. */
-function address(text, from) {
-  let deep = 0, at = from;
+/** The end of an address without angle brackets: no spaces, parentheses in pairs up to a bounded depth. */
+function addressEnd(text, from) {
+  let depth = 0, at = from;
   for (; at < text.length; at += 1) {
     const sign = text[at];
     if (sign === "\\") at += 1;
     else if (sign <= " ") break;
-    else if (sign === "(") { if (++deep > DEEPEST_PARENS) return -1; }
-    else if (sign === ")" && deep-- === 0) break;
+    else if (sign === "(") { if (++depth > MAX_PAREN_DEPTH) return -1; }
+    else if (sign === ")" && depth-- === 0) break;
   }
   return at;
 }
 
-function angled(text, from) {
+function angleEnd(text, from) {
   for (let at = from + 1; at < text.length; at += 1) {
     if (text[at] === ">") return at + 1;
     if (text[at] === "<" || text[at] === "\n") return -1;
@@ -237,25 +240,25 @@ function angled(text, from) {
   return -1;
 }
 
-function quote(text, from) {
+function readTitle(text, from) {
   const close = { '"': '"', "'": "'", "(": ")" }[text[from]];
   if (!close) return null;
-  const end = text.slice(from + 1, from + 1 + LONGEST_TITLE).indexOf(close);
-  return end < 0 ? null : { text: plain(text.slice(from + 1, from + 1 + end)), end: from + end + 2 };
+  const end = text.slice(from + 1, from + 1 + MAX_TITLE_CHARS).indexOf(close);
+  return end < 0 ? null : { text: unescapeText(text.slice(from + 1, from + 1 + end)), end: from + end + 2 };
 }
 
-function plain(text) {
-  return text.replace(/\\([!-/:-@[-`{-~])/g, "$1").replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (...found) => named(found) ?? found[0]);
+function unescapeText(text) {
+  return text.replace(/\\([!-/:-@[-`{-~])/g, "$1").replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (...found) => decodeEntity(found) ?? found[0]);
 }
 
-function named([, decimal, hex, name]) {
+function decodeEntity([, decimal, hex, name]) {
   if (name) return ENTITIES[name.toLowerCase()];
   const code = decimal ? Number(decimal) : parseInt(hex, 16);
   return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : "\ufffd";
 }
 
-/** A bare address without the sentence's own punctuation after it. */
-function trimmed(url) {
+/** A bare address without the punctuation of the sentence around it. */
+function trimPunctuation(url) {
   let end = url.length, surplus = 0;
   for (const sign of url) surplus += sign === ")" ? 1 : sign === "(" ? -1 : 0;
   for (; end > 0; end -= 1) {
@@ -266,21 +269,21 @@ function trimmed(url) {
   return url.slice(0, end);
 }
 
-/** Runs of marks become what they open and close, and texts side by side become one. */
-function tidy(tokens) {
-  const kept = [];
-  const say = (text) => {
-    if (text && kept.at(-1)?.text !== undefined) kept.at(-1).text += text;
-    else if (text) kept.push({ text });
+/** Replaces runs of marks by the tokens they open and close, and joins adjacent texts. */
+function mergeTokens(tokens) {
+  const merged = [];
+  const addText = (text) => {
+    if (text && merged.at(-1)?.text !== undefined) merged.at(-1).text += text;
+    else if (text) merged.push({ text });
   };
   for (const token of tokens) {
-    if (token.text !== undefined) say(token.text);
-    else if (!token.run) kept.push(token);
+    if (token.text !== undefined) addText(token.text);
+    else if (!token.run) merged.push(token);
     else {
-      for (const close of token.closes) kept.push({ close });
-      say(token.sign.repeat(token.run.length));
-      for (const open of token.opens.reverse()) kept.push({ open });
+      for (const close of token.closes) merged.push({ close });
+      addText(token.sign.repeat(token.run.length));
+      for (const open of token.opens.reverse()) merged.push({ open });
     }
   }
-  return kept;
+  return merged;
 }

@@ -1,30 +1,31 @@
-// A line of Markdown, as nodes.
+// The inline part of Markdown (emphasis, links, code, images) as nodes.
 
 import { h } from "../lib/dom.js";
-import { inline } from "./inline.js";
+import { parseInline } from "./inline.js";
 
-const DEEPEST = 24; // emphasis within emphasis: beyond, it is read but not shown
+const MAX_DEPTH = 24; // deeper emphasis is parsed but not shown
 
 /** Text with emphasis, links, code and images, as nodes. */
 export function inlineNodes(text, live = false) {
   const root = document.createDocumentFragment(), stack = [root];
   let hidden = 0;
-  for (const token of inline(text, live)) {
-    if (token.open && stack.length > DEEPEST) hidden += 1;
-    else if (token.open) stack.push(stack.at(-1).appendChild(opened(token)));
+  for (const token of parseInline(text, live)) {
+    if (token.open && stack.length > MAX_DEPTH) hidden += 1;
+    else if (token.open) stack.push(stack.at(-1).appendChild(elementFor(token)));
     else if (token.close && hidden) hidden -= 1;
     else if (token.close) stack.pop();
-    else stack.at(-1).append(leaf(token));
+    else stack.at(-1).append(leafFor(token));
   }
   return root;
 }
 
-function opened({ open, href, title }) {
+function elementFor({ open, href, title }) {
   if (open !== "link") return h(open);
-  return href ? h("a", { href, title, target: "_blank", rel: "noopener noreferrer" }) : h("span", { class: "md-dead", title: "This address is not one to open from here." });
+  return href ? h("a", { href, title, target: "_blank", rel: "noopener noreferrer" })
+    : h("span", { class: "md-dead", title: "The console does not open this address." });
 }
 
-function leaf({ text, code, image, br }) {
+function leafFor({ text, code, image, br }) {
   if (text !== undefined) return text;
   if (code !== undefined) return h("code", {}, code);
   if (br) return h("br");

@@ -1,35 +1,35 @@
-// Lists and tables: blocks of many parts. Those that are settled come once (see Growing), and stay.
+// Views of lists and tables. Items and rows that are final are built once (see streaming_blocks.js) and stay.
 
 import { fill, h } from "../lib/dom.js";
-import { cells } from "./blocks.js";
+import { splitCells } from "./blocks.js";
 import { reconcile } from "./block_views.js";
-import { Folded, MOST } from "./collapsed.js";
+import { CollapsedText, MAX_ELEMENTS } from "./collapsed.js";
 import { inlineNodes } from "./inline_view.js";
 
-/** Parts by their places: `make()` gives {node, show(part, live)}. Those beyond MOST are folded away, as `raw(part)`. */
-class Parts {
+/** Parts by index: `create()` returns {node, show(part, live)}. Parts beyond MAX_ELEMENTS are collapsed to `raw(part)`. */
+class PartViews {
   #shown = [];
 
-  constructor(parent, make, { beyond, raw }) {
-    Object.assign(this, { parent, make, beyond, raw });
+  constructor(parent, create, { appendRest, raw }) {
+    Object.assign(this, { parent, create, appendRest, raw });
   }
 
-  /** `parts` from the n-th on, the last of them unfinished if `live`. */
+  /** Shows `parts` from index `from` on; `live`: the last one is unfinished. */
   show(parts, from, live) {
-    const room = Math.max(MOST - from, 0);
-    parts.slice(0, room).forEach((part, index) => this.#at(from + index).show(part, live && index === parts.length - 1));
-    for (const left of this.#shown.splice(Math.min(from + parts.length, MOST))) left.node.remove();
-    this.#fold(parts.slice(room), Math.max(from - MOST, 0));
+    const room = Math.max(MAX_ELEMENTS - from, 0);
+    parts.slice(0, room).forEach((part, index) => this.#viewAt(from + index).show(part, live && index === parts.length - 1));
+    for (const surplus of this.#shown.splice(Math.min(from + parts.length, MAX_ELEMENTS))) surplus.node.remove();
+    this.#collapse(parts.slice(room), Math.max(from - MAX_ELEMENTS, 0));
   }
 
-  #at(index) {
-    if (!this.#shown[index]) this.parent.append((this.#shown[index] = this.make()).node);
+  #viewAt(index) {
+    if (!this.#shown[index]) this.parent.append((this.#shown[index] = this.create()).node);
     return this.#shown[index];
   }
 
-  #fold(parts, from) {
+  #collapse(parts, from) {
     if (!parts.length && !this.rest) return;
-    if (!this.rest) this.beyond((this.rest = new Folded()).node);
+    if (!this.rest) this.appendRest((this.rest = new CollapsedText()).node);
     this.rest.show(parts.map(this.raw), from);
     this.rest.node.hidden = parts.length + from === 0;
   }
@@ -39,11 +39,12 @@ class Parts {
   }
 }
 
-export class List {
+export class ListView {
   constructor({ start }) {
     this.ordered = start !== undefined;
     this.node = h(this.ordered ? "ol" : "ul", start === undefined || start === 1 ? {} : { start });
-    this.items = new Parts(this.node, () => new Item(), { beyond: (node) => this.node.append(h("li", { class: "task" }, node)), raw: (item) => item.raw });
+    this.items = new PartViews(this.node, () => new ItemView(),
+      { appendRest: (node) => this.node.append(h("li", { class: "task" }, node)), raw: (item) => item.raw });
   }
 
   show({ kind, start, loose, items, before = 0 }, live) {
@@ -54,7 +55,7 @@ export class List {
   }
 }
 
-class Item {
+class ItemView {
   #views = [];
   node = h("li");
 
@@ -68,33 +69,35 @@ class Item {
   }
 }
 
-export class Table {
+export class TableView {
   head = h("tr");
   body = h("tbody");
-  // Wide ones scroll in their own frame, which therefore can be reached by key.
+  // A wide table scrolls in its own frame, which must be reachable by keyboard.
   node = h("div", { class: "md-table", tabIndex: 0, role: "group", "aria-label": "Table" }, h("table", {}, h("thead", {}, this.head), this.body));
-  rows = new Parts(this.body, () => new Row(this), { beyond: (node) => this.node.append(node), raw: (row) => row });
+  rows = new PartViews(this.body, () => new RowView(this), { appendRest: (node) => this.node.append(node), raw: (row) => row });
 
   show({ kind, align, head, rows, before = 0 }, live) {
     if (kind !== "table") return false;
-    const top = `${align} ${head}`, first = live && !rows.length && !before;
-    if (top !== this.top || first || this.first) fill(this.head, head.map((cell, index) => h("th", { scope: "col", class: align[index] || undefined }, inlineNodes(cell, first))));
-    if (top !== this.top) this.rows.clear();
-    Object.assign(this, { top, first, align, width: head.length });
+    const header = `${align} ${head}`, first = live && !rows.length && !before;
+    if (header !== this.header || first || this.first) fill(this.head,
+      head.map((cell, index) => h("th", { scope: "col", class: align[index] || undefined }, inlineNodes(cell, first))));
+    if (header !== this.header) this.rows.clear();
+    Object.assign(this, { header, first, align, width: head.length });
     this.rows.show(rows, before, live);
     return true;
   }
 }
 
-class Row {
+class RowView {
   node = h("tr");
 
   constructor(table) { this.table = table; }
 
   show(row, live) {
     if (this.row === row && !live && !this.live) return;
-    const { width, align } = this.table, told = cells(row).slice(0, width);
-    fill(this.node, Array.from({ length: width }, (_, at) => h("td", { class: align[at] || undefined }, inlineNodes(told[at] ?? "", live && at === told.length - 1))));
+    const { width, align } = this.table, cells = splitCells(row).slice(0, width);
+    fill(this.node, Array.from({ length: width },
+      (_, column) => h("td", { class: align[column] || undefined }, inlineNodes(cells[column] ?? "", live && column === cells.length - 1))));
     Object.assign(this, { row, live });
   }
 }

@@ -1,102 +1,103 @@
-// Markdown that grows, as elements: settled blocks are never looked at again. A long text is read a step at a time, for as
-// long as there is time: what came at once then appears as if it had come slowly, and the page stays awake.
+// Renders growing Markdown. Final blocks are never touched again. A long text is rendered in steps while there is time, so that
+// the page stays responsive.
 
 import { h } from "../lib/dom.js";
 import { reconcile } from "./block_views.js";
-import { Folded, MOST } from "./collapsed.js";
-import { Growing } from "./streaming_blocks.js";
+import { CollapsedText, MAX_ELEMENTS } from "./collapsed.js";
+import { StreamingBlocks } from "./streaming_blocks.js";
 
 export { inlineNodes } from "./inline_view.js";
 
-const STEP = 2000; // characters that are read before the clock is looked at
-const GROUP = 50; // blocks that stand in one group: those out of sight are not laid out (see render.css)
+const STEP_CHARS = 2000; // rendered between two checks of the clock
+const GROUP_BLOCKS = 50; // blocks in one group: the browser skips the layout of groups out of sight (see render.css)
 
 export class Markdown {
-  #growing = new Growing();
+  #parser = new StreamingBlocks();
   #open = [];
   #text = "";
   #shown = 0; // characters
   #blocks = 0;
-  #full = GROUP;
+  #groupEnd = GROUP_BLOCKS;
 
   constructor() {
     this.node = h("div", { class: "md" });
   }
 
-  /** `hasTime`: whether there is any left; without it all is shown at once. True: there is more to show, so call again. */
+  /** `hasTime()`: whether the time budget lasts; by default all text is shown at once. Returns true if there is more to show,
+   *  so that the caller calls again. */
   update(text, streaming = false, hasTime = () => true) {
     if (text === this.#text && streaming === this.streaming && this.#shown === text.length) return false;
-    if (!this.#growing.follows(text.slice(0, this.#shown), streaming)) this.#anew();
-    // Whoever has seen it come wants to see it go on; a text that was long at first sight is not all shown.
-    if (!this.#shown) this.most = streaming ? Infinity : MOST;
+    if (!this.#parser.follows(text.slice(0, this.#shown), streaming)) this.#reset();
+    // A text that the user watches is shown to its end; a text that was already long is cut at MAX_ELEMENTS.
+    if (!this.#shown) this.maxBlocks = streaming ? Infinity : MAX_ELEMENTS;
     this.streaming = streaming;
     this.#text = text;
     do {
-      if (this.#blocks < this.most) this.#step(ahead(text, this.#shown));
-      else this.#fold();
+      if (this.#blocks < this.maxBlocks) this.#step(stepEnd(text, this.#shown));
+      else this.#collapseRest();
     } while (this.#shown < text.length && hasTime());
     return this.#shown < text.length;
   }
 
-  #anew() {
+  #reset() {
     this.node.replaceChildren();
     this.group = this.rest = this.tail = null;
-    this.#growing = new Growing();
+    this.#parser = new StreamingBlocks();
     this.#open = [];
     this.#shown = this.#blocks = 0;
-    this.#full = GROUP;
+    this.#groupEnd = GROUP_BLOCKS;
   }
 
   #step(end, live = this.streaming || end < this.#text.length) {
-    const { settled, open } = this.#growing.update(this.#text.slice(0, end), live);
-    const views = reconcile(this.#place(), this.#open, [...settled, ...open], live);
-    this.#open = views.slice(settled.length);
-    this.#blocks += settled.length;
+    const { completed, open } = this.#parser.update(this.#text.slice(0, end), live);
+    const views = reconcile(this.#blockParent(), this.#open, [...completed, ...open], live);
+    this.#open = views.slice(completed.length);
+    this.#blocks += completed.length;
     this.#shown = end;
-    this.#mark(live ? views.at(-1)?.node : null);
+    this.#markTail(live ? views.at(-1)?.node : null);
   }
 
-  /** Where new blocks go. The first stand in the text itself: most texts need no groups. */
-  #place() {
-    if (this.#blocks >= this.#full) {
+  /** The parent of new blocks. The first blocks need no group: most texts are short. */
+  #blockParent() {
+    if (this.#blocks >= this.#groupEnd) {
       this.group = this.node.appendChild(h("div", { class: "md-group" }));
-      this.#full = this.#blocks + GROUP;
+      this.#groupEnd = this.#blocks + GROUP_BLOCKS;
     }
     return this.group ?? this.node;
   }
 
-  /** Where more will come. A class of its own: a rule for any last child would have all within looked at again. */
-  #mark(node) {
+  /** Marks the block where text is being added. A class, because a `:last-child` rule would restyle the whole subtree. */
+  #markTail(node) {
     if (node === this.tail) return;
     this.tail?.classList.remove("md-tail");
     node?.classList.add("md-tail");
     this.tail = node;
   }
 
-  /** All that was not read so far. */
-  #fold() {
+  /** Collapses the text that was not rendered so far. */
+  #collapseRest() {
     if (!this.rest) {
       this.#step(this.#shown, false);
-      this.rest = { from: this.#shown, folded: new Folded() };
-      this.node.append(this.rest.folded.node);
+      this.rest = { from: this.#shown, collapsed: new CollapsedText() };
+      this.node.append(this.rest.collapsed.node);
     }
-    this.rest.folded.show([this.#text.slice(this.rest.from)]);
+    this.rest.collapsed.show([this.#text.slice(this.rest.from)]);
     this.#shown = this.#text.length;
   }
 }
 
-/** Where the next step ends: with a line if there is one, and never within a character. */
-function ahead(text, from) {
-  if (text.length - from <= STEP) return text.length;
-  const end = text.lastIndexOf("\n", from + STEP - 1) + 1;
+/** The end of the next step: a line end if there is one, and never inside a character. */
+function stepEnd(text, from) {
+  if (text.length - from <= STEP_CHARS) return text.length;
+  const end = text.lastIndexOf("\n", from + STEP_CHARS - 1) + 1;
   if (end > from) return end;
-  const code = text.charCodeAt(from + STEP - 1);
-  return from + STEP - (code >= 0xd800 && code < 0xdc00 ? 1 : 0);
+  const code = text.charCodeAt(from + STEP_CHARS - 1);
+  return from + STEP_CHARS - (code >= 0xd800 && code < 0xdc00 ? 1 : 0);
 }
 
-/** The whole text, once. */
+/** A complete text as a node. */
 export function markdown(text) {
-  const whole = new Markdown();
-  whole.update(text);
-  return whole.node;
+  const view = new Markdown();
+  view.update(text);
+  return view.node;
 }

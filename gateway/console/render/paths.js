@@ -1,7 +1,7 @@
-// Snapshots as leaves: path → value. Pure. A path that is missing is one that nobody knows: that is not `false`.
+// Capability snapshots as flat maps: dotted path → value. Pure: no DOM. A missing path means unknown, not `false`.
 
-/** AG-UI's own leaves, in its order, so that the unknown ones can be told. */
-const OWN = {
+/** AG-UI's capability paths in the order of its specification, so that unknown ones can be listed. */
+const AGUI_GROUPS = {
   identity: "name type description version provider documentationUrl metadata",
   transport: "streaming websocket httpBinary pushNotifications resumable",
   tools: "supported items parallelCalls clientProvided",
@@ -13,65 +13,70 @@ const OWN = {
   execution: "codeExecution sandboxed maxIterations maxExecutionTime",
   humanInTheLoop: "supported approvals interventions feedback interrupts approveWithEdits",
 };
-export const KNOWN = Object.entries(OWN).flatMap(([group, names]) => names.split(" ").map((name) => `${group}.${name}`));
-const ORDER = new Map(KNOWN.map((path, at) => [path, at]));
+export const AGUI_PATHS = Object.entries(AGUI_GROUPS).flatMap(([group, names]) => names.split(" ").map((name) => `${group}.${name}`));
+const PATH_ORDER = new Map(AGUI_PATHS.map((path, at) => [path, at]));
 
-/** What stands behind each group's name. */
+/** The heading of each group. */
 export const TITLES = {
-  identity: "Who it is", transport: "How it can be reached", tools: "Tools", output: "Output", state: "State", multiAgent: "Subagents", reasoning: "Reasoning",
-  multimodal: "Beyond text", execution: "Execution", humanInTheLoop: "Human in the loop", custom: "Beyond AG-UI",
-  "custom.gateway": "The gateway's own", "custom.session": "This session", "custom.acp": "ACP", "custom.mux": "agent-mux", "custom.relay": "agent-relay",
+  identity: "Identity", transport: "Transport", tools: "Tools", output: "Output", state: "State", multiAgent: "Multi-agent", reasoning: "Reasoning",
+  multimodal: "Multimodal", execution: "Execution", humanInTheLoop: "Human in the loop", custom: "Custom",
+  "custom.gateway": "Gateway", "custom.session": "Session", "custom.acp": "ACP", "custom.mux": "agent-mux", "custom.relay": "agent-relay",
 };
 
-/** The leaves of a tree; arrays and empty objects are leaves, as in the gateway's `explain`. */
-export function flatten(tree, path = "", found = {}) {
+/** The values of a snapshot by dotted path. Arrays and empty objects are values, as in the gateway's `explain`. */
+export function flatten(tree, path = "", values = {}) {
   for (const [key, value] of Object.entries(tree ?? {})) {
-    const here = path ? `${path}.${key}` : key;
-    if (value !== null && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length) flatten(value, here, found);
-    else found[here] = value;
+    const fullPath = path ? `${path}.${key}` : key;
+    if (value !== null && typeof value === "object" && !Array.isArray(value) && Object.keys(value).length) flatten(value, fullPath, values);
+    else values[fullPath] = value;
   }
-  return found;
+  return values;
 }
 
-/** `custom.mux.…` is a group of its own. */
-export function groupOf(path) {
+/** The group of a path. `custom.mux.…` and its like are groups of their own. */
+export function pathGroup(path) {
   const [first, second] = path.split(".");
   return first === "custom" && second ? `custom.${second}` : first;
 }
 
-export function titleOf(group) {
+export function groupTitle(group) {
   return TITLES[group] ?? (group.startsWith("custom.") ? group.slice("custom.".length) : group);
 }
 
-export function byOrder(one, other) {
-  return (ORDER.get(one) ?? KNOWN.length) - (ORDER.get(other) ?? KNOWN.length) || (one < other ? -1 : one > other ? 1 : 0);
+export function comparePaths(first, second) {
+  return (PATH_ORDER.get(first) ?? AGUI_PATHS.length) - (PATH_ORDER.get(second) ?? AGUI_PATHS.length) || (first < second ? -1 : first > second ? 1 : 0);
 }
 
 /** [[group, [path, …]], …], AG-UI's groups first. */
-export function grouped(paths) {
-  const groups = new Map(Object.keys(OWN).map((group) => [group, []]));
-  for (const path of [...paths].sort(byOrder)) {
-    const group = groupOf(path);
+export function groupPaths(paths) {
+  const groups = new Map(Object.keys(AGUI_GROUPS).map((group) => [group, []]));
+  for (const path of [...paths].sort(comparePaths)) {
+    const group = pathGroup(path);
     if (!groups.has(group)) groups.set(group, []);
     groups.get(group).push(path);
   }
   return [...groups].filter(([, members]) => members.length);
 }
 
-/** The path within its group. */
-export const within = (path) => path.slice(groupOf(path).length + 1) || path;
+/** The path without its group. */
+export const pathInGroup = (path) => path.slice(pathGroup(path).length + 1) || path;
 
-/** A value in a few characters; lists of names as names. */
-export function brief(value, most = 60) {
-  const said = Array.isArray(value) ? value.map((one) => (one !== null && typeof one === "object" ? String(one.name ?? one.id ?? JSON.stringify(one)) : String(one))).join(", ") || "none" : value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
-  return said.length > most ? `${said.slice(0, most - 1)}…` : said;
+/** A value as a short text. A list of named objects becomes a list of names. */
+export function summarize(value, maxChars = 60) {
+  const isObject = (item) => item !== null && typeof item === "object";
+  const nameOf = (item) => (isObject(item) ? String(item.name ?? item.id ?? JSON.stringify(item)) : String(item));
+  const list = Array.isArray(value) && (value.map(nameOf).join(", ") || "none");
+  const text = list || (isObject(value) ? JSON.stringify(value) : String(value));
+  return text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text;
 }
 
-/** Whether values say the same, wherever their keys stand. */
-export function same(one, other) {
-  return one === other || stable(one) === stable(other);
+/** Whether two values are equal; the order of keys does not matter. */
+export function isEqual(first, second) {
+  return first === second || toStableJson(first) === toStableJson(second);
 }
 
-function stable(value) {
-  return JSON.stringify(value, (_, inner) => (inner !== null && typeof inner === "object" && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner));
+function toStableJson(value) {
+  const isObject = (inner) => inner !== null && typeof inner === "object" && !Array.isArray(inner);
+  const sortKeys = (inner) => Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(value, (_, inner) => (isObject(inner) ? sortKeys(inner) : inner));
 }

@@ -1,106 +1,109 @@
-// A text that grows → the blocks it is made of, settled ones told once. Pure. An update reads only from where the last
-// blocks begin: 20,000 of them cost no more than their last paragraphs. A list, a table, a quote or a fenced block may be all
-// there is: of the last one, items, rows, blocks and lines settle as blocks do.
+// Parses a growing Markdown text incrementally and reports every final block once. Pure: no DOM. An update reads only from the
+// start of the last blocks on, so 20,000 updates cost no more than their last paragraphs. Inside a last list, table, quote or
+// fenced block, items, rows, blocks and lines become final one by one.
 
-import { code, lines, read, tableRows } from "./blocks.js";
+import { parseBlocks, parseFenced, splitLines, tableRows } from "./blocks.js";
 
-export class Growing {
+export class StreamingBlocks {
   #text = "";
-  #settled = 0; // characters that will not be read again
-  #inside = null; // the block that they end in, if they end in one
+  #finalChars = 0; // characters that will not be read again
+  #inside = null; // the unfinished block in which they end, if any
 
-  /** {restart, settled, open}: blocks now final, to be kept; and those that may still change. `restart`: forget all.
-   *  A first block with `before` goes on with the one that was open: so many of its parts (of code: characters) were told. */
+  /** {restart, completed, open}: the blocks that became final, and those that may still change. `restart`: the text is a
+   *  different one, so discard everything. A first block with `before` continues the open block, of which `before` parts
+   *  (for code: characters) were reported already. */
   update(text, streaming = false) {
     const restart = !this.follows(text, streaming);
-    if (restart) { this.#settled = 0; this.#inside = null; }
+    if (restart) { this.#finalChars = 0; this.#inside = null; }
     this.#text = text;
-    const tail = lines(this.#settled ? text.slice(this.#settled) : text);
-    const found = resumed(tail, this.#inside, streaming);
-    const last = found.length - 1;
-    // A block is final once the next has begun, on a line that is whole.
-    const final = !streaming || last < 1 ? 0 : found[last].from < tail.length - 1 ? last : last - 1;
+    const tail = splitLines(this.#finalChars ? text.slice(this.#finalChars) : text);
+    const blocks = resumeBlocks(tail, this.#inside, streaming);
+    const last = blocks.length - 1;
+    // A block is final when the next one has begun on a complete line.
+    const final = !streaming || last < 1 ? 0 : blocks[last].from < tail.length - 1 ? last : last - 1;
     if (final > 0) this.#inside = null;
-    const within = streaming && final === last ? settle(found[last], tail.length - 1) : null;
+    const within = streaming && final === last ? finalPart(blocks[last], tail.length - 1) : null;
     if (within) this.#inside = within.inside;
-    const upTo = within?.line ?? (final > 0 ? found[final].from : 0);
-    if (upTo > 0) this.#settled += offset(text, this.#settled, upTo);
-    return { restart, settled: found.slice(0, Math.max(final, 0)), open: found.slice(Math.max(final, 0)) };
+    const upTo = within?.line ?? (final > 0 ? blocks[final].from : 0);
+    if (upTo > 0) this.#finalChars += lineOffset(text, this.#finalChars, upTo);
+    return { restart, completed: blocks.slice(0, Math.max(final, 0)), open: blocks.slice(Math.max(final, 0)) };
   }
 
-  /** Whether `text` is what was read and more. Looked at whole only at the end: each delta would cost all before it. */
+  /** Whether `text` continues the text read so far. While streaming, only samples are compared: a full comparison for each
+   *  delta would cost the whole text. */
   follows(text, streaming) {
     const before = this.#text;
     if (!streaming) return text.startsWith(before);
-    const from = Math.max(before.length - SAMPLE, 0);
-    return text.startsWith(before.slice(from), from) && text.startsWith(before.slice(0, SAMPLE));
+    const from = Math.max(before.length - SAMPLE_CHARS, 0);
+    return text.startsWith(before.slice(from), from) && text.startsWith(before.slice(0, SAMPLE_CHARS));
   }
 }
 
-const SAMPLE = 64;
+const SAMPLE_CHARS = 64;
 
-/** The blocks of `tail`, which begins within `inside`. */
-function resumed(tail, inside, streaming) {
-  const how = { deep: 0, streaming };
-  if (!inside) return read(tail, how);
+/** The blocks of `tail`, which starts inside the block `inside`. */
+function resumeBlocks(tail, inside, streaming) {
+  const context = { depth: 0, streaming };
+  if (!inside) return parseBlocks(tail, context);
   if (inside.kind === "quote") {
-    const [quote, ...others] = read(tail, how);
+    const [quote, ...others] = parseBlocks(tail, context);
     return [{ ...quote, before: inside.before }, ...others];
   }
   if (inside.kind === "list") {
-    // It begins with an item: its list is the rest of the one that is open.
-    const [list, ...others] = read(tail, how);
+    // The tail starts with an item that continues the open list.
+    const [list, ...others] = parseBlocks(tail, context);
     return [{ ...list, start: inside.start, loose: inside.loose || list.loose, before: inside.before, carried: inside.loose }, ...others];
   }
-  const part = inside.kind === "code" ? code(tail, -1, inside.fence, how) : tableRows(tail, 0);
-  return [{ ...inside, ...part, from: 0 }, ...read(tail, how, part.to)];
+  const part = inside.kind === "code" ? parseFenced(tail, -1, inside.fence, context) : tableRows(tail, 0);
+  return [{ ...inside, ...part, from: 0 }, ...parseBlocks(tail, context, part.to)];
 }
 
-/** What of the last block is final: {line: where the rest begins, inside: how to go on}. `whole`: lines that are. */
-function settle(block, whole) {
-  if (block.kind === "list") return settleItems(block, whole);
-  if (block.kind === "table") return settleRows(block, whole);
-  if (block.kind === "quote") return settleQuoted(block, whole);
-  return block.fence && !block.closed ? settleLines(block, whole) : null;
+/** The final part of the last block: {line where the rest starts, inside: how to continue}, or null. `whole`: the number of
+ *  complete lines. */
+function finalPart(block, whole) {
+  if (block.kind === "list") return finalItems(block, whole);
+  if (block.kind === "table") return finalRows(block, whole);
+  if (block.kind === "quote") return finalQuoteBlocks(block, whole);
+  return block.fence && !block.closed ? finalLines(block, whole) : null;
 }
 
-/** All items but the last that began on a whole line: what follows may be its own. */
-function settleItems({ start, items, before = 0, carried = false }, whole) {
+/** All items before the last one that started on a complete line: the following lines may belong to that one. */
+function finalItems({ start, items, before = 0, carried = false }, whole) {
   const count = items.findLastIndex((item) => item.from < whole);
   if (count < 1) return null;
   const loose = carried || items.slice(0, count).some((item) => item.gap);
   return { line: items[count].from, inside: { kind: "list", start, loose, before: before + count } };
 }
 
-function settleQuoted({ blocks, before = 0, from }, whole) {
+function finalQuoteBlocks({ blocks, before = 0, from }, whole) {
   const count = blocks.findLastIndex((block) => from + block.from < whole);
   if (count < 1) return null;
   return { line: from + blocks[count].from, inside: { kind: "quote", before: before + count } };
 }
 
-function settleRows({ align, head, rows, before = 0, to }, whole) {
+function finalRows({ align, head, rows, before = 0, to }, whole) {
   const first = to - rows.length, count = Math.min(whole, to) - first;
   if (count < 1) return null;
   return { line: first + count, inside: { kind: "table", align, head, before: before + count } };
 }
 
-/** The last whole line stays: that the fence is closed after it takes its line's end away. */
-function settleLines({ language, fence, text, before = 0, from, to }, whole) {
+/** The last complete line stays open: a closing fence after it removes its line end. */
+function finalLines({ language, fence, text, before = 0, from, to }, whole) {
   const first = before ? from : from + 1, line = Math.min(whole, to) - 1;
   if (line <= first) return null;
-  const told = before + endOf(text, line - first);
-  return { line, inside: { kind: "code", language, fence, before: told } };
+  const reported = before + charsOfLines(text, line - first);
+  return { line, inside: { kind: "code", language, fence, before: reported } };
 }
 
 /** Characters of the first `count` lines. */
-function endOf(text, count) {
+function charsOfLines(text, count) {
   let at = 0;
   while (count-- > 0) at = text.indexOf("\n", at) + 1;
   return at;
 }
 
-/** Characters until the n-th line after `from`; a line ends as `lines` has it. */
-function offset(text, from, count) {
+/** The number of characters in the `count` lines after `from`, with the line ends of `splitLines`. */
+function lineOffset(text, from, count) {
   let at = from;
   while (count-- > 0) {
     while (text[at] !== "\n" && text[at] !== "\r") at += 1;

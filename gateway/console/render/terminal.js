@@ -1,38 +1,39 @@
-// A terminal's output as it comes, at its end as long as the reader stays there.
+// Live terminal output. It scrolls with the output while the user stays at the end.
 
 import { fill, h } from "../lib/dom.js";
 import { Screen } from "./ansi.js";
 import { copyButton } from "./copy.js";
 
-const MOST = 2000; // lines
-const NEAR = 24; // pixels from the bottom that still count as being there
+const MAX_LINES = 2000;
+const END_TOLERANCE_PX = 24; // distance from the bottom that still counts as the end
 
 export class Terminal {
-  #screen = new Screen(MOST);
+  #screen = new Screen(MAX_LINES);
   #text = "";
   #dropped = 0;
-  #planned = false;
+  #drawPending = false;
 
   constructor({ title = "" } = {}) {
     this.body = h("div", { class: "term-body", tabIndex: 0, role: "group", "aria-label": title ? `Output of ${title}` : "Terminal output" });
     this.state = h("span", { class: "term-state" });
-    this.node = h("div", { class: "term" }, h("div", { class: "term-bar" }, h("span", { class: "mono clip grow" }, title), this.state, copyButton(() => this.text(), "Copy the output")), this.body);
+    this.node = h("div", { class: "term" }, h("div", { class: "term-bar" }, h("span", { class: "mono clip grow" }, title), this.state,
+      copyButton(() => this.text(), "Copy the output")), this.body);
   }
 
   write(text) {
     this.#screen.write(text);
-    this.#plan();
+    this.#scheduleDraw();
   }
 
-  /** All of the output so far. What only goes on is written on, so a bar that moves does not flicker. */
+  /** Sets the whole output. A continuation is only appended, so that a progress bar does not flicker. */
   set(text) {
     const known = text.startsWith(this.#text) ? this.#text.length : -1;
-    if (known < 0) { this.#screen = new Screen(MOST); this.#dropped = 0; this.body.replaceChildren(); }
+    if (known < 0) { this.#screen = new Screen(MAX_LINES); this.#dropped = 0; this.body.replaceChildren(); }
     this.#text = text;
     this.write(text.slice(Math.max(known, 0)));
   }
 
-  /** `exitCode`: null where it is not known, or where a signal ended it. */
+  /** `exitCode`: null if it is unknown or a signal ended the program. */
   finish(exitCode) {
     const known = exitCode !== null && exitCode !== undefined;
     this.state.className = `term-state tag ${exitCode === 0 ? "good" : known ? "bad" : ""}`;
@@ -44,32 +45,33 @@ export class Terminal {
     return this.#screen.lines.map((line) => line.map((run) => run.text).join("")).join("\n");
   }
 
-  /** Once a frame at most: output comes in thousands of pieces. */
-  #plan() {
-    if (this.#planned) return;
-    this.#planned = true;
-    requestAnimationFrame(() => { this.#planned = false; this.#draw(); });
+  /** Draws at most once per frame, because output comes in thousands of pieces. */
+  #scheduleDraw() {
+    if (this.#drawPending) return;
+    this.#drawPending = true;
+    requestAnimationFrame(() => { this.#drawPending = false; this.#draw(); });
   }
 
   #draw() {
     const { body } = this, screen = this.#screen;
-    const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < NEAR;
-    for (let gone = screen.dropped - this.#dropped; gone > 0 && body.firstChild; gone -= 1) body.firstChild.remove();
+    const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < END_TOLERANCE_PX;
+    for (let removed = screen.dropped - this.#dropped; removed > 0 && body.firstChild; removed -= 1) body.firstChild.remove();
     this.#dropped = screen.dropped;
     while (body.childNodes.length < screen.lines.length) body.append(h("div"));
-    for (const row of screen.dirty) if (screen.lines[row]) fill(body.childNodes[row], screen.lines[row].map(span), screen.lines[row].length || row === screen.lines.length - 1 ? null : "\u200b");
+    for (const row of screen.dirty) if (screen.lines[row]) fill(body.childNodes[row], screen.lines[row].map(styledSpan),
+      screen.lines[row].length || row === screen.lines.length - 1 ? null : "\u200b");
     screen.dirty.clear();
     if (atEnd) body.scrollTop = body.scrollHeight;
   }
 }
 
-const NAMES = ["bold", "dim", "italic", "underline", "inverse", "strike"];
+const STYLE_NAMES = ["bold", "dim", "italic", "underline", "inverse", "strike"];
 
-function span({ text, style }) {
-  const classes = NAMES.filter((name) => style[name]), own = {};
+function styledSpan({ text, style }) {
+  const classes = STYLE_NAMES.filter((name) => style[name]), colours = {};
   for (const side of ["fg", "bg"]) {
     if (typeof style[side] === "number") classes.push(`${side}${style[side]}`);
-    else if (style[side]) { own[`--ansi-${side}`] = style[side]; classes.push(side); }
+    else if (style[side]) { colours[`--ansi-${side}`] = style[side]; classes.push(side); }
   }
-  return classes.length ? h("span", { class: classes.map((name) => `a-${name}`).join(" "), style: own }, text) : text;
+  return classes.length ? h("span", { class: classes.map((name) => `a-${name}`).join(" "), style: colours }, text) : text;
 }

@@ -1,122 +1,122 @@
-"""The client's own tools in one ACP session: offered through an MCP server of the gateway's, called, answered.
+"""The client tools of one ACP session: offered through an MCP server of the gateway, called, answered.
 
-In: what each run offers, and the calls that reach the server. Out: an entry for `mcpServers`, and to the turn a call
-that the client has to answer. A session that was opened without the server is opened anew when a run first offers
-tools, and so is one whose agent does not ask for tools that have changed; each time at a socket of its own. Never a
-yes: whether an agent asks before it calls such a tool is for the agent to decide, and its question is put to people as
-any other.
+In: the tools that each run offers, and the calls that reach the server. Out: an entry for `mcpServers`, and to the turn
+a call that the client has to answer. A session that was opened without the server is opened again when a run first
+offers tools, and so is a session whose agent does not request a changed list; each time with a socket of its own.
+Never: an approval. The agent decides whether it requests a permission before such a call, and the request goes to the
+user like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.acp.turn import AcpTurn
+from gateway.drivers.acp.turn import TurnHost
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import ClientToolServer, SocketDirectory
 from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.events import Warning
 from gateway.turn import Answer
 from gateway.wire.acp.initialize import Handshake
-from gateway.wire.acp.session import SessionReader
 from gateway.wire.mcp_server import SERVER, ToolCall
 
-ASKS_WITHIN = 3.0
-"""How long an agent that is told of other tools may take to ask for them: a busy machine needs one of it."""
-LATE = "the agent takes tools only when its session begins, and cannot come back to it: it was not told of these"
+RELIST_TIMEOUT_SECONDS = 3.0
+"""How long an agent that is notified of changed tools may take to list them: on a busy machine it needs one second."""
+CLIENT_TOOLS_DEFERRED = Warning(
+    "CLIENT_TOOLS_DEFERRED",
+    "the agent takes tools only when its session begins, and cannot resume a session: it did not get these tools",
+    {"pointer": "/tools"},
+)
 
 Tools = Sequence[Mapping[str, Any]]
 
 
-class ClientToolHost(Protocol):
-    """The session, as it is seen here."""
-
-    reader: SessionReader
-
-    @property
-    def turn(self) -> AcpTurn | None: ...
-
-
 def serves_tools(definition: AgentDefinition, handshake: Handshake) -> bool:
-    """Every agent takes servers that it starts itself, unless it says otherwise; some take them and leave them be."""
-    said: object = definition.capabilities.get("tools", {}).get("clientProvided")
-    return handshake.probe_mcp_stdio and said is not False
+    """Every agent takes MCP servers that it starts itself, unless its handshake excludes them. Some agents take them
+    and do not use them: then the definition has `tools.clientProvided = false`."""
+    claim: object = definition.capabilities.get("tools", {}).get("clientProvided")
+    return handshake.mcp_stdio and claim is not False
 
 
 class ClientTools:
     def __init__(
         self,
-        host: ClientToolHost,
-        telling: PromptBuilder,
-        folder: SocketDirectory,
+        host: TurnHost,
+        prompts: PromptBuilder,
+        directory: SocketDirectory,
         tasks: Tasks,
         *,
         serves: bool,
         follows: bool,
     ) -> None:
-        """`follows`: the agent's model sees tools that change while the session is open."""
-        self._host, self._telling, self._folder, self._tasks = host, telling, folder, tasks
-        self._serves, self._follows = serves, follows
+        """`serves`: the agent gets client tools. `follows`: its model sees tools that change during a session."""
+        self._host = host
+        self._prompts = prompts
+        self._directory = directory
+        self._tasks = tasks
+        self._serves = serves
+        self._follows = follows
         self._offered: list[Mapping[str, Any]] = []
         self._server: ClientToolServer | None = None
-        self._warned = False
+        self._has_warned = False
 
-    async def opening(self, opening: Opening, handshake: Handshake, tools: Tools) -> Opening:
-        """With the server among the others, if these tools are to be offered by it."""
+    async def add_server(self, opening: Opening, handshake: Handshake, tools: Tools) -> Opening:
+        """The parameters of the session, with the server among its MCP servers if there are tools to offer."""
         if not self._serves or not tools:
             return opening
-        self._server = await ClientToolServer.opened(self._folder, self._called, self._tasks)
+        self._server = await ClientToolServer.open(self._directory, self._call, self._tasks)
         self._offered = list(tools)
-        name = _free_name(opening.mcp_servers)
-        self._host.reader.hosted.offer(tools, name)
+        name = _choose_name(opening.mcp_servers)
+        self._host.reader.client_tools.offer(tools, name)
         await self._server.offer(tools, 0.0)
         entry = self._server.entry(name, typed=handshake.protocol_version == 2)
         return replace(opening, mcp_servers=(*opening.mcp_servers, entry))
 
     async def offer(self, tools: Tools) -> bool:
-        """What this run offers. False: the agent will not see it in the session as it is."""
+        """The tools of a run. False: the agent will not see them in the session as it is."""
         if not self._serves or not (tools or self._server):
             return True
-        hosted = self._host.reader.hosted
+        hosted = self._host.reader.client_tools
         hosted.offer(tools, hosted.server)
         if self._server is None or (not self._follows and list(tools) != self._offered):
             return False
-        return await self._server.offer(tools, ASKS_WITHIN)
+        return await self._server.offer(tools, RELIST_TIMEOUT_SECONDS)
 
-    def too_late(self) -> None:
-        """There is no way to open the session anew. Said once."""
-        if not self._warned:
-            self._warned = True
-            self._telling.warned.append(Warning("CLIENT_TOOLS_DEFERRED", LATE, {"pointer": "/tools"}))
+    def warn_deferred(self) -> None:
+        """The session cannot be opened again. One warning for each session."""
+        if not self._has_warned:
+            self._has_warned = True
+            self._prompts.add_warning(CLIENT_TOOLS_DEFERRED)
 
     async def aclose(self) -> None:
         server, self._server = self._server, None
         if server is not None:
             await server.aclose()
 
-    async def _called(self, call: ToolCall) -> Answer:
+    async def _call(self, call: ToolCall) -> Answer:
         turn = self._host.turn
         if turn is None or not turn.takes_calls:
-            return Answer("", "cancelled")  # nobody is there to answer it
+            return Answer("", "cancelled")  # no run could put it to the client
         reader = self._host.reader
-        events, known = reader.client_call(call.name, call.arguments, call.agent_call_id)
+        events, client_call = reader.call_client_tool(call.name, call.arguments, call.agent_call_id)
         turn.put([*events, *reader.park()])
-        # Until it is answered a result is news to the agent, should it come after all.
-        self._telling.owed.add(known.id)
-        answer = await turn.call(known)
+        # Until it is answered, a result that comes later is new to the agent.
+        self._prompts.mark_unanswered(client_call.id)
+        answer = await turn.request_tool_result(client_call)
         if answer.status == "resolved":
-            self._telling.owed.discard(known.id)
+            self._prompts.mark_answered(client_call.id)
         return answer
 
 
-def _free_name(servers: Sequence[Mapping[str, Any]]) -> str:
-    """One that no server of the client's has: agents tell servers apart by it."""
-    taken, name, count = {server.get("name") for server in servers}, SERVER, 1
-    while name in taken:
+def _choose_name(servers: Sequence[Mapping[str, Any]]) -> str:
+    """A name that no server of the client has: agents distinguish servers by it."""
+    names = {server.get("name") for server in servers}
+    name, count = SERVER, 1
+    while name in names:
         count += 1
         name = f"{SERVER}{count}"
     return name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,86 +19,85 @@ from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import SocketDirectory
-from gateway.drivers.environment import trimmed
+from gateway.drivers.environment import agent_environment
 from gateway.drivers.probe import Availability, probe
-from gateway.drivers.process.process import spawn
+from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
-from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
-from gateway.wire.acp.initialize import Handshake, agui_layer, read_handshake
-from gateway.wire.acp.session_state import SessionState, layer
+from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
+from gateway.wire.acp.session_state import SessionState, session_layer
 
-log = logging.getLogger(__name__)
-
-IDLE_PROCESS = 300.0
-"""A process without a session is kept so long for the next one: starting one costs seconds."""
-AUTH_LIMIT = 120.0
-"""An agent may open a browser and wait for a person; not for ever."""
+IDLE_PROCESS_SECONDS = 300.0
+"""How long a process without a session is kept for the next one: starting one takes seconds."""
+AUTHENTICATE_TIMEOUT_SECONDS = 120.0
+"""An agent may open a browser and wait for the user, but not for ever."""
 
 
 class AcpDriver:
     question_window = 0.05
-    local = True
+    is_local = True
     remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.command is not None  # the definition was checked
-        self._definition, self._command, self._tasks = definition, definition.command, tasks
+        self._definition = definition
+        self._command = definition.command
+        self._tasks = tasks
         self._connections: list[Connection] = []
-        self._starting = anyio.Lock()
+        self._start_lock = anyio.Lock()
         self._failure: str | None = None
-        self._unauthenticated: AgentFault | None = None
-        self.handshake: Handshake | None = None
-        self._told: tuple[Handshake, Mapping[str, Any]] | None = None
-        """…and what it says in AG-UI's words, made once: it is asked for with every snapshot."""
-        self._facts = SessionState()
-        self._folder = SocketDirectory()
+        self._auth_fault: AgentFault | None = None
+        self._handshake: Handshake | None = None
+        self._layer: tuple[Handshake, Mapping[str, Any]] | None = None
+        """A handshake and its layer, made once: every snapshot reads it."""
+        self._newest_state = SessionState()
+        self._socket_directory = SocketDirectory()
 
     async def handshake_layer(self) -> Mapping[str, Any]:
-        if self.handshake is None:
+        if self._handshake is None:
             return {}
-        if self._told is None or self._told[0] is not self.handshake:
-            tools = {"tools.clientProvided": serves_tools(self._definition, self.handshake)}
-            self._told = self.handshake, unflatten({**agui_layer(self.handshake), **tools})
-        return self._told[1]
+        if self._layer is None or self._layer[0] is not self._handshake:
+            tools = {"tools.clientProvided": serves_tools(self._definition, self._handshake)}
+            self._layer = self._handshake, unflatten({**agui_layer(self._handshake), **tools})
+        return self._layer[1]
 
     @property
-    def probed(self) -> bool:
-        return self.handshake is not None
+    def is_probed(self) -> bool:
+        return self._handshake is not None
 
     async def models(self) -> list[Mapping[str, Any]] | None:
-        """As the newest session knows them: an agent tells them to nobody else."""
-        listed: list[Mapping[str, Any]] = layer(self._facts).get(MODELS, [])
-        return listed or None
+        """Those of the newest session: an agent lists its models only to a session."""
+        models: list[Mapping[str, Any]] = session_layer(self._newest_state).get(MODELS, [])
+        return models or None
 
     async def availability(self) -> Availability:
-        found = await probe(self._definition)
-        if found.status == "ready" and self._failure is not None:
-            return replace(found, status="broken", reason=self._failure)
-        if found.status == "ready" and self._unauthenticated is not None:
-            reason, hint = self._unauthenticated.detail, self._unauthenticated.extra.get("hint")
-            return replace(found, status="needs-auth", reason=reason, hint=hint)
-        return found
+        result = await probe(self._definition)
+        if result.status == "ready" and self._failure is not None:
+            return replace(result, status="broken", reason=self._failure)
+        if result.status == "ready" and self._auth_fault is not None:
+            reason, hint = self._auth_fault.detail, self._auth_fault.extra.get("hint")
+            return replace(result, status="needs-auth", reason=reason, hint=hint)
+        return result
 
     async def open(self, opening: Opening) -> AcpSession:
-        """A session: the thread's own if the agent can bring it back, else a new one."""
-        connection = await self._connection()
-        handshake = self._handshake_of(connection)
-        session = AcpSession(connection, handshake, self._definition, opening, self._folder, self._tasks)
+        """The thread's own session if the agent can resume it, else a new one."""
+        connection = await self._reserve_connection()
+        session = AcpSession(connection, self._definition, opening, self._socket_directory, self, self._tasks)
         try:
-            await session.establish(self)
+            await session.establish()
         except BaseException:
-            self.given_up(connection)
+            self.cancel_reservation(connection)
             raise
         connection.release()
-        self._unauthenticated, self._facts = None, session.reader.facts
+        self._auth_fault = None
+        self._newest_state = session.reader.state
         return session
 
     async def probe(self) -> None:
-        """Starts the agent if it never was, for its handshake; the process is kept a while for a first session."""
-        if self.handshake is None:
-            connection = await self._connection()
+        """Starts the agent for its handshake, if it never was. The process is kept a while for the first session."""
+        if self._handshake is None:
+            connection = await self._reserve_connection()
             connection.release()
-            self.freed(connection)
+            self.session_ended(connection)
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -107,36 +105,54 @@ class AcpDriver:
                 tasks.start_soon(connection.aclose)
         self._connections.clear()
 
+    # -- as its sessions see it
+
+    async def reserve_new_connection(self) -> Connection:
+        async with self._start_lock:
+            connection = await self._start_connection()
+            connection.reserve()
+            return connection
+
+    def cancel_reservation(self, connection: Connection) -> None:
+        connection.release()
+        self._tasks.start_soon(self._close_unused, connection)
+
+    def session_ended(self, connection: Connection) -> None:
+        if connection.is_unused:
+            self._tasks.start_soon(self._close_when_idle, connection, connection.uses)
+
+    async def authenticate(self, connection: Connection, error: AgentFault) -> None:
+        """Only when the agent requires it, and only by a method that needs no terminal."""
+        handshake = connection.handshake
+        configured = self._definition.acp.auth
+        methods = [method for method in handshake.auth_methods if method.type == "agent" and method.id == configured]
+        if not methods:
+            hints = [auth.hint for auth in self._definition.auth if auth.hint]
+            hint = f" {hints[0]}." if hints else ""
+            fault = AgentFault(f"{error.detail}.{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
+            self._auth_fault = fault
+            raise fault
+        request = "auth/login" if handshake.protocol_version == 2 else "authenticate"
+        await connection.call(request, {"methodId": methods[0].id}, AUTHENTICATE_TIMEOUT_SECONDS)
+
     # -- processes
 
-    async def _connection(self) -> Connection:
-        """One that takes a session, reserved for it: from then on nobody else can have it, or stop it."""
-        async with self._starting:
-            self._connections = [connection for connection in self._connections if connection.alive]
-            connection = next(filter(self._takes_more, self._connections), None)
+    async def _reserve_connection(self) -> Connection:
+        """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped."""
+        async with self._start_lock:
+            self._connections = [connection for connection in self._connections if connection.is_alive]
+            connection = next(filter(self._takes_session, self._connections), None)
             if connection is None:
-                connection = await self._started()
+                connection = await self._start_connection()
             connection.reserve()
             return connection
 
-    async def another(self) -> Connection:
-        """A process of its own for one session, reserved for it."""
-        async with self._starting:
-            connection = await self._started()
-            connection.reserve()
-            return connection
+    def _takes_session(self, connection: Connection) -> bool:
+        return not connection.is_full and (self._definition.acp.sessions == "many" or connection.is_unused)
 
-    def given_up(self, connection: Connection) -> None:
-        """What it was reserved for came to nothing."""
-        connection.release()
-        self._tasks.start_soon(self._let_go, connection)
-
-    def _takes_more(self, connection: Connection) -> bool:
-        return not connection.full and (self._definition.acp.sessions == "many" or connection.unused)
-
-    async def _started(self) -> Connection:
+    async def _start_connection(self) -> Connection:
         try:
-            connection = await self._start()
+            connection = await self._spawn()
         except AgentFault as exc:
             self._failure = exc.detail
             raise
@@ -144,53 +160,29 @@ class AcpDriver:
         self._connections.append(connection)
         return connection
 
-    async def _start(self) -> Connection:
+    async def _spawn(self) -> Connection:
         command, acp = self._command, self._definition.acp
-        env = trimmed(command.inherit_env, command.env, os.environ)
-        await to_thread.run_sync(self._folder.sweep)
+        env = agent_environment(command.inherit_env, command.env, os.environ)
+        await to_thread.run_sync(self._socket_directory.remove_stale)
         process = await spawn(command.run, cwd=Path.cwd(), env=env, tasks=self._tasks)
         connection = Connection(process, self._tasks)
         connection.start()
-        offer = ClientCapabilities(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
+        capabilities = ClientCapabilities(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
         try:
-            result = await connection.call("initialize", initialize_params(acp.protocol, offer), acp.start_timeout)
+            params = initialize_params(acp.protocol, capabilities)
+            self._handshake = await connection.initialize(params, acp.start_timeout)
         except BaseException:
-            self._tasks.start_soon(connection.aclose)  # it may take seconds, and nobody needs to wait for them
+            self._tasks.start_soon(connection.aclose)  # it may take seconds, and the caller need not wait for them
             raise
-        connection.handshake = self.handshake = read_handshake(result)
         return connection
 
-    def _handshake_of(self, connection: Connection) -> Handshake:
-        assert connection.handshake is not None
-        return connection.handshake
+    async def _close_when_idle(self, connection: Connection, uses: int) -> None:
+        if self._definition.acp.sessions == "many" and connection.is_alive and not connection.is_full:
+            await anyio.sleep(IDLE_PROCESS_SECONDS)
+        if connection.uses == uses:  # else it was used again, and the end of that use starts another such task
+            await self._close_unused(connection)
 
-    async def authenticate(self, connection: Connection, error: AgentFault) -> None:
-        """Only when the agent insists, and only by a method that needs no terminal."""
-        handshake = self._handshake_of(connection)
-        callable_ones = [method for method in handshake.auth_methods if method.type == "agent"]
-        wanted = self._definition.acp.auth
-        chosen = next((method for method in callable_ones if method.id == wanted), None)
-        if chosen is None:
-            hints = [auth.hint for auth in self._definition.auth if auth.hint]
-            hint = f" {hints[0]}." if hints else ""
-            fault = AgentFault(f"{error.detail}.{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
-            self._unauthenticated = fault
-            raise fault
-        method = "auth/login" if handshake.protocol_version == 2 else "authenticate"
-        await connection.call(method, {"methodId": chosen.id}, AUTH_LIMIT)
-
-    def freed(self, connection: Connection) -> None:
-        """It has one session less."""
-        if connection.unused:
-            self._tasks.start_soon(self._retire, connection, connection.uses)
-
-    async def _retire(self, connection: Connection, uses: int) -> None:
-        if self._definition.acp.sessions == "many" and connection.alive and not connection.full:
-            await anyio.sleep(IDLE_PROCESS)
-        if connection.uses == uses:  # else it was used again, and whoever did tells when that is over
-            await self._let_go(connection)
-
-    async def _let_go(self, connection: Connection) -> None:
-        if connection.unused and connection in self._connections:
+    async def _close_unused(self, connection: Connection) -> None:
+        if connection.is_unused and connection in self._connections:
             self._connections.remove(connection)
             await connection.aclose()

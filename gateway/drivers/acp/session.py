@@ -1,9 +1,10 @@
-"""One ACP session: prompted, cancelled, closed. What it says is read by `wire.acp`; `opening` opens it."""
+"""One ACP session: opened, prompted, cancelled, closed. Its messages are read by `wire.acp`."""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -16,12 +17,13 @@ from gateway.drivers.acp.client_methods import ClientMethods
 from gateway.drivers.acp.client_tools import ClientTools, Tools, serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.controls import AcpControls
-from gateway.drivers.acp.session_setup import Opener, where
+from gateway.drivers.acp.session_setup import SessionSetup, location_params
 from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import SocketDirectory
 from gateway.drivers.prompt_builder import PromptBuilder
+from gateway.drivers.turn_base import TurnSlot
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Raw, Warning
 from gateway.turn import Turn
@@ -29,103 +31,101 @@ from gateway.wire.acp.errors import AUTH_REQUIRED, ERROR_TEXTS, agent_fault
 from gateway.wire.acp.fast_path import Texts
 from gateway.wire.acp.initialize import Handshake
 from gateway.wire.acp.session import SessionReader
-from gateway.wire.acp.session_state import SessionState, layer
+from gateway.wire.acp.session_state import SessionState, session_layer
 from gateway.wire.fields import without_meta
 from gateway.wire.jsonrpc import Request, Response
 
 log = logging.getLogger(__name__)
 
-CLOSE_LIMIT = 5.0
-LATE_KEPT = 1000
-"""Events that come between turns, kept for the next one."""
+CLOSE_TIMEOUT_SECONDS = 5.0
 PROMPT = "session/prompt"
 
 
 class SessionOwner(Protocol):
     """The agent's driver, as a session sees it."""
 
-    async def authenticate(self, connection: Connection, error: AgentFault) -> None: ...
+    async def authenticate(self, connection: Connection, error: AgentFault) -> None:
+        """Raises `AgentFault` where the user has to sign in."""
 
-    async def another(self) -> Connection:
-        """A process of its own, reserved until `release`."""
+    async def reserve_new_connection(self) -> Connection:
+        """A process of its own, reserved until `Connection.release`."""
 
-    def given_up(self, connection: Connection) -> None:
-        """What it was reserved for came to nothing."""
+    def cancel_reservation(self, connection: Connection) -> None:
+        """The session that it was reserved for could not be opened."""
 
-    def freed(self, connection: Connection) -> None:
-        """The session is gone from it, whichever way."""
+    def session_ended(self, connection: Connection) -> None:
+        """The connection has one session fewer."""
 
 
 class AcpSession:
-    kept = True
+    reusable = True
 
     def __init__(
         self,
         connection: Connection,
-        handshake: Handshake,
         definition: AgentDefinition,
         opening: Opening,
-        folder: SocketDirectory,
+        socket_directory: SocketDirectory,
+        owner: SessionOwner,
         tasks: Tasks,
     ) -> None:
-        self._connection, self._handshake, self._definition = connection, handshake, definition
-        self._opening, self._tasks = opening, tasks
+        handshake = connection.handshake
+        self._connection = connection
+        self._handshake: Handshake = handshake
+        self._drain_seconds = definition.acp.drain_seconds
+        self._opening = opening
+        self._owner = owner
+        self._tasks = tasks
         patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.error_text_patterns)]
-        facts = SessionState(version=handshake.protocol_version, cwd=str(opening.cwd))
-        self.reader = SessionReader(facts, error_texts=patterns, usage_covers=definition.acp.usage_covers)
-        self._service = ClientMethods(self, opening, definition, tasks)
+        state = SessionState(version=handshake.protocol_version, cwd=str(opening.cwd))
+        self.reader = SessionReader(state, error_texts=patterns, usage_covers=definition.acp.usage_covers)
+        self._client_methods = ClientMethods(self, opening, definition, tasks)
         serves = serves_tools(definition, handshake)
-        self._telling = PromptBuilder(opening.known, serves_tools=serves)
-        self._hosting = ClientTools(
-            self, self._telling, folder, tasks, serves=serves, follows=definition.acp.tools == "follow"
-        )
-        self._late: list[Event] = []
-        self._turn: AcpTurn | None = None
-        self._usable = True
-        self._spoken = opening.session_id is not None
-        """There is something to come back to."""
-        self._home: SessionOwner | None = None
+        self._prompts = PromptBuilder(opening.known, serves_tools=serves)
+        follows = definition.acp.tools == "follow"
+        self._client_tools = ClientTools(self, self._prompts, socket_directory, tasks, serves=serves, follows=follows)
+        self._slot: TurnSlot[AcpTurn] = TurnSlot()
+        self._is_usable = True
+        self._has_history = opening.session_id is not None
+        """There is a conversation to resume."""
         self.id = ""
 
     # -- as runs see it
 
     @property
-    def alive(self) -> bool:
-        return self._connection.alive and self._usable
+    def is_alive(self) -> bool:
+        return self._connection.is_alive and self._is_usable
 
     @property
     def session_layer(self) -> Layer:
-        return layer(self.reader.facts)
+        return session_layer(self.reader.state)
 
     @property
     def controls(self) -> AcpControls:
-        place = where(self._opening, self._handshake)
-        return AcpControls(self._connection, self._handshake, self.reader.facts, self.id, place)
+        location = location_params(self._opening, self._handshake)
+        return AcpControls(self._connection, self._handshake, self.reader.state, self.id, location)
 
     async def start(self, turn: Turn) -> AcpTurn:
-        await self._offer(turn)
-        await self._wishes(turn)
-        blocks, warned = self._telling.blocks(turn, self._handshake)
-        key = self._telling.key()
-        live = self._turn = AcpTurn(self, turn, blocks)
-        self._spoken = True
-        self.reader.begin_turn(key)
-        late, self._late = self._late, []
-        live.put([*warned, *late])
+        await self._offer_tools(turn)
+        await self._apply_options(turn)
+        blocks, warnings = self._prompts.build(turn, self._handshake.prompt_content)
+        live = AcpTurn(self, turn, blocks)
+        self._slot.set(live)
+        self._has_history = True
+        self.reader.begin_turn(self._prompts.new_key())
+        live.put([*warnings, *self._slot.take_late()])
         self._tasks.start_soon(live.play)
         return live
 
-    async def _offer(self, turn: Turn) -> None:
-        """The client's own tools, before it is prompted."""
-        if await self._hosting.offer(turn.tools):
+    async def _offer_tools(self, turn: Turn) -> None:
+        if await self._client_tools.offer(turn.tools):
             return
         if self._handshake.resume or self._handshake.load:
-            await self._open_anew(turn)
+            await self._reopen(turn)
         else:
-            self._hosting.too_late()
+            self._client_tools.warn_deferred()
 
-    async def _wishes(self, turn: Turn) -> None:
-        """What the run wants set, before it is prompted."""
+    async def _apply_options(self, turn: Turn) -> None:
         options, controls = turn.options, self.controls
         if options.model is not None:
             await controls.set_model(options.model)
@@ -135,24 +135,23 @@ class AcpSession:
             await controls.set_effort(options.effort)
 
     async def aclose(self) -> None:
-        """Frees it at the agent, where that is possible; the conversation can be brought back."""
-        if self._usable:
-            self._usable = False
+        """Closes it at the agent, where that is possible; the conversation can be resumed."""
+        if self._is_usable:
+            self._is_usable = False
             await self._free()
 
     async def _free(self, *, cancel: bool = False) -> None:
-        await self._service.aclose()
+        await self._client_methods.aclose()
         await self._close_at_agent(cancel=cancel)
-        await self._hosting.aclose()
-        if self._home is not None:
-            self._home.freed(self._connection)
+        await self._client_tools.aclose()
+        self._owner.session_ended(self._connection)
 
     async def _close_at_agent(self, *, cancel: bool = False) -> None:
         try:
-            with anyio.move_on_after(CLOSE_LIMIT):
-                if cancel and self._connection.alive:
+            with anyio.move_on_after(CLOSE_TIMEOUT_SECONDS):
+                if cancel and self._connection.is_alive:
                     await self.cancel_prompt()
-                if self._handshake.close and self._connection.alive:
+                if self._handshake.close and self._connection.is_alive:
                     await self._connection.call("session/close", {"sessionId": self.id})
         except AgentFault as exc:
             log.info("session %s could not be closed: %s", self.id, exc.detail)
@@ -160,118 +159,114 @@ class AcpSession:
 
     # -- opening
 
-    async def establish(self, home: SessionOwner) -> None:
-        self._home = home
+    async def establish(self) -> None:
         try:
-            await self._open(self._opening, home, self._opening.tools)
+            await self._open(self._opening, self._opening.tools)
         except BaseException:
             with anyio.CancelScope(shield=True):
-                await self._hosting.aclose()
+                await self._client_tools.aclose()
             raise
         if self._opening.additional_directories and not self._handshake.additional_directories:
             names = ", ".join(str(folder) for folder in self._opening.additional_directories)
             detail = f"the agent takes no additional directories: {names}"
-            self._telling.warned.append(Warning("DIRECTORIES_DROPPED", detail))
+            self._prompts.add_warning(Warning("DIRECTORIES_DROPPED", detail))
 
-    async def _open(self, opening: Opening, home: SessionOwner, tools: Tools) -> None:
-        wanted = await self._hosting.opening(opening, self._handshake, tools)
-        if not await Opener(self._connection, self._handshake, wanted, self).open(home.authenticate):
-            self._telling.forget()
+    async def _open(self, opening: Opening, tools: Tools) -> None:
+        with_tools = await self._client_tools.add_server(opening, self._handshake, tools)
+        setup = SessionSetup(self._connection, self._handshake, with_tools, self)
+        if not await setup.open(self._owner.authenticate):
+            self._prompts.forget()
 
-    async def _open_anew(self, turn: Turn) -> None:
-        """The same conversation, in a session that is told of these tools."""
-        home = self._home
-        assert home is not None  # it was open before
+    async def _reopen(self, turn: Turn) -> None:
+        """The same conversation, in a session that has the tools of this turn."""
         await self._close_at_agent()
-        await self._hosting.aclose()
-        opening = replace(self._opening, session_id=self.id if self._spoken else None, fork=False)
+        await self._client_tools.aclose()
+        opening = replace(self._opening, session_id=self.id if self._has_history else None, fork=False)
         if self._handshake.close:
-            return await self._open(opening, home, turn.tools)
-        # One that cannot be closed goes on as it is in its process: it is brought back in another.
-        before, self._connection = self._connection, await home.another()
-        home.freed(before)
+            return await self._open(opening, turn.tools)
+        # A session that cannot be closed stays open in its process: it is resumed in another process.
+        previous, self._connection = self._connection, await self._owner.reserve_new_connection()
+        self._owner.session_ended(previous)
         try:
-            await self._open(opening, home, turn.tools)
+            await self._open(opening, turn.tools)
         except BaseException:
-            home.given_up(self._connection)
+            self._owner.cancel_reservation(self._connection)
             raise
         return self._connection.release()
 
-    def attached(self, session_id: str) -> None:
+    def attach(self, session_id: str) -> None:
         self.id = session_id
         self._connection.attach(session_id, self)
 
     # -- as the connection sees it
 
-    def updated(self, updates: list[Any], session_id: str) -> None:
-        self._heard(self.reader.read_all(updates, None if session_id == self.id else session_id))
+    def receive_updates(self, updates: list[Any], session_id: str) -> None:
+        self._deliver(self.reader.read_all(updates, None if session_id == self.id else session_id))
 
-    def said(self, texts: Texts) -> None:
-        self._heard(self.reader.read_texts(texts.update, texts.texts))
+    def receive_texts(self, texts: Texts) -> None:
+        self._deliver(self.reader.read_texts(texts.update, texts.texts))
 
-    def told(self, method: str, params: Any) -> None:
-        self._heard([Raw({"method": method, "params": without_meta(params)}, "acp")])
+    def receive_notification(self, method: str, params: Any) -> None:
+        self._deliver([Raw({"method": method, "params": without_meta(params)}, "acp")])
 
-    def _heard(self, events: list[Event]) -> None:
-        if self._turn is not None and not self._turn.over.is_set():
-            events = self._turn.put(events)
-        if events:
-            self._late = [*self._late, *events][-LATE_KEPT:]
+    def _deliver(self, events: list[Event]) -> None:
+        turn = self._slot.turn
+        if turn is not None and not turn.over.is_set():
+            events = turn.put(events)
+        self._slot.keep_late(events)
 
     def owns(self, session_id: str) -> bool:
         return self.reader.owns(session_id)
 
-    async def room(self) -> None:
-        if self._turn is not None:
-            await self._turn.room()
+    async def wait_for_room(self) -> None:
+        await self._slot.wait_for_room()
 
-    async def asked(self, request: Request) -> Any:
-        return await self._service.answer(request)
+    async def handle_request(self, request: Request) -> Any:
+        return await self._client_methods.handle(request)
 
-    def lost(self, error: AgentFault) -> None:
-        if self._turn is not None:
-            self._turn.fail(error)
+    def connection_lost(self, error: AgentFault) -> None:
+        if self._slot.turn is not None:
+            self._slot.turn.fail(error)
         self._leave()
 
     # -- as its turn sees it
 
     @property
     def turn(self) -> AcpTurn | None:
-        return self._turn
+        return self._slot.turn
 
     async def prompt(self, blocks: list[dict[str, Any]], turn: AcpTurn) -> list[Event]:
-        """The turn's last events. Version 2 answers at once, and the turn ends by an update."""
-        response = await self._prompted({"sessionId": self.id, "prompt": blocks})
+        """The turn's last events. In version 2 the response comes at once, and the turn ends by an update."""
+        response = await self._send_prompt({"sessionId": self.id, "prompt": blocks})
         if response.error is not None:
             if agent_fault(response.error, PROMPT).code == "SESSION_NOT_FOUND":
                 self._leave()  # the next run opens another
-            return self.reader.fail_turn(response.error, cancelled=turn.cancelled)
+            return self.reader.fail_turn(response.error, cancelled=turn.is_cancelled)
         if self.ends_by_update:
             return []
-        turn.answered = True
-        await anyio.sleep(self._definition.acp.drain_seconds)
+        turn.mark_answered()
+        await anyio.sleep(self._drain_seconds)
         result = response.result if isinstance(response.result, dict) else {}
         reason, usage, meta = result.get("stopReason"), result.get("usage"), result.get("_meta")
-        return self.reader.end_turn(reason, usage, cancelled=turn.cancelled, meta=meta)
+        return self.reader.end_turn(reason, usage, cancelled=turn.is_cancelled, meta=meta)
 
-    async def _prompted(self, params: dict[str, Any]) -> Response:
-        """Some agents ask for authentication only now."""
-        response = await self._connection.ask(PROMPT, params)
-        if response.error is not None and response.error.code == AUTH_REQUIRED and self._home is not None:
+    async def _send_prompt(self, params: dict[str, Any]) -> Response:
+        """Some agents require authentication only now."""
+        response = await self._connection.request(PROMPT, params)
+        if response.error is not None and response.error.code == AUTH_REQUIRED:
             try:
-                await self._home.authenticate(self._connection, agent_fault(response.error, PROMPT))
+                await self._owner.authenticate(self._connection, agent_fault(response.error, PROMPT))
             except AgentFault:
-                self._give_up()  # whoever signs in now is seen by a new process only
+                self._give_up()  # only a new process will see that the user has signed in
                 raise
-            response = await self._connection.ask(PROMPT, params)
+            response = await self._connection.request(PROMPT, params)
         return response
 
-    def steering(self) -> Steering | None:
+    def new_steering(self) -> Steering | None:
         return Steering(self._connection.call, self._tasks) if self._handshake.steering else None
 
-    def heard(self, events: list[Event]) -> None:
-        """Of these the agent knows what the user said during the turn."""
-        self._telling.heard(events)
+    def add_accepted(self, events: Sequence[Event]) -> None:
+        self._prompts.add_accepted(events)
 
     @property
     def ends_by_update(self) -> bool:
@@ -281,21 +276,18 @@ class AcpSession:
         await self._connection.notify("session/cancel", {"sessionId": self.id})
 
     async def abandon(self) -> None:
-        """The turn did not end when it was told to."""
         self._give_up(cancel=True)
 
+    def turn_closed(self, turn: AcpTurn) -> None:
+        self._slot.clear(turn)
+
     def _give_up(self, *, cancel: bool = False) -> None:
-        """Nothing more is asked of this session, and its process takes no other: the conversation comes back in a new
-        one."""
-        self._connection.full = True
+        """Leave the session, and let its process take no other: the conversation is resumed in a new process."""
+        self._connection.mark_full()
         self._leave(cancel=cancel)
 
     def _leave(self, *, cancel: bool = False) -> None:
-        """Without waiting for an agent that may not answer."""
-        if self._usable:
-            self._usable = False
+        """Close it in the background: the agent may not answer."""
+        if self._is_usable:
+            self._is_usable = False
             self._tasks.start_soon(partial(self._free, cancel=cancel))
-
-    def turn_closed(self, turn: AcpTurn) -> None:
-        if self._turn is turn:
-            self._turn = None

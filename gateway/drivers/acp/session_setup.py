@@ -1,7 +1,8 @@
-"""How a thread gets its session: back where it was, by whatever the agent offers; else a new one.
+"""How a thread gets its session: resumed by whatever the agent offers for it, else a new one.
 
-In: a connection, what the agent said it offers, what is wanted. Out: the session is told its id before the first of its
-updates is read, and whether it knows what came before. Never: prompts.
+In: a connection, the agent's handshake, the parameters of the session. Out: the session gets its id before the first of
+its updates is read, and learns whether the agent knows the conversation so far. Never: prompts.
+https://agentclientprotocol.com/protocol/v2/session-setup#creating-a-session
 """
 
 from __future__ import annotations
@@ -18,26 +19,31 @@ from gateway.wire.acp.session import SessionReader
 
 log = logging.getLogger(__name__)
 
-LIMIT = 120.0
+OPEN_TIMEOUT_SECONDS = 120.0
 """Agents start their MCP servers before they answer `session/new`."""
 
 Authenticate = Callable[[Connection, AgentFault], Awaitable[None]]
 
 
-class SessionSetup(Listener, Protocol):
+class NewSession(Listener, Protocol):
     """A session that has no id yet."""
 
-    reader: SessionReader
+    @property
+    def reader(self) -> SessionReader: ...
 
-    def attached(self, session_id: str) -> None: ...
+    def attach(self, session_id: str) -> None:
+        """The session has this id; from now on it gets its updates."""
 
 
-class Opener:
-    def __init__(self, connection: Connection, handshake: Handshake, opening: Opening, session: SessionSetup) -> None:
-        self._connection, self._handshake, self._opening, self._session = connection, handshake, opening, session
+class SessionSetup:
+    def __init__(self, connection: Connection, handshake: Handshake, opening: Opening, session: NewSession) -> None:
+        self._connection = connection
+        self._handshake = handshake
+        self._opening = opening
+        self._session = session
 
     async def open(self, authenticate: Authenticate) -> bool:
-        """False: it is a new session, though the thread had another."""
+        """False: the session is new though the thread had another, so the agent does not know the conversation."""
         try:
             return await self._open()
         except AgentFault as exc:
@@ -47,66 +53,72 @@ class Opener:
             return await self._open()
 
     async def _open(self) -> bool:
-        wanted = self._opening.session_id
-        if wanted is not None and await self._come_back(wanted):
+        session_id = self._opening.session_id
+        if session_id is not None and await self._resume_or_fork(session_id):
             return True
-        result = await self._connection.call("session/new", where(self._opening, self._handshake), LIMIT)
-        self._session.attached(named(result, "opened a session"))
-        self._session.reader.facts.read_result(result)
-        return wanted is None and not self._opening.known
+        params = location_params(self._opening, self._handshake)
+        result = await self._connection.call("session/new", params, OPEN_TIMEOUT_SECONDS)
+        self._session.attach(read_session_id(result, "opened a session"))
+        self._session.reader.state.read_result(result)
+        return session_id is None and not self._opening.known
 
-    async def _come_back(self, wanted: str) -> bool:
-        for method in self._ways():
-            self._session.reader.begin_replay()  # also for the two that should not replay: some agents do
+    async def _resume_or_fork(self, session_id: str) -> bool:
+        for method in self._resume_methods():
+            self._session.reader.begin_replay()  # also for resume and fork, which should not replay: some agents do
             try:
-                result = await self._fork(wanted) if self._opening.fork else await self._bring_back(method, wanted)
-                self._session.reader.facts.read_result(result)
+                if self._opening.fork:
+                    result = await self._fork(session_id)
+                else:
+                    result = await self._resume(method, session_id)
+                self._session.reader.state.read_result(result)
                 return True
             except AgentFault as exc:
                 if exc.code == "AUTH_REQUIRED" or self._opening.fork:
                     raise
-                log.info("%s of %s failed: %s", method, wanted, exc.detail)
+                log.info("%s of %s failed: %s", method, session_id, exc.detail)
             finally:
                 self._session.reader.end_replay()
         return False
 
-    def _ways(self) -> list[str]:
+    def _resume_methods(self) -> list[str]:
         if not self._opening.fork:
-            ways = {"session/resume": self._handshake.resume, "session/load": self._handshake.load}
-            return [method for method, offered in ways.items() if offered]
+            methods = {"session/resume": self._handshake.resume, "session/load": self._handshake.load}
+            return [method for method, is_offered in methods.items() if is_offered]
         if not self._handshake.fork:
-            detail = "the agent cannot fork a session: custom.acp.forkSession is false, said by its handshake"
+            detail = "the agent cannot fork a session: custom.acp.forkSession is false, stated by its handshake"
             raise NotCapable(detail, capability="custom.acp.forkSession", source="handshake")
         return ["session/fork"]
 
-    async def _fork(self, wanted: str) -> Any:
-        result = await self._ask("session/fork", wanted)
-        self._session.attached(named(result, "forked a session"))  # what it replayed before its answer is read now
+    async def _fork(self, session_id: str) -> Any:
+        result = await self._call("session/fork", session_id)
+        # What the agent replayed before its answer is read now.
+        self._session.attach(read_session_id(result, "forked a session"))
         return result
 
-    async def _bring_back(self, method: str, wanted: str) -> Any:
-        self._session.attached(wanted)
+    async def _resume(self, method: str, session_id: str) -> Any:
+        self._session.attach(session_id)
         try:
-            return await self._ask(method, wanted)
+            return await self._call(method, session_id)
         except BaseException:
-            self._connection.detach(wanted, self._session)
+            self._connection.detach(session_id, self._session)
             raise
 
-    async def _ask(self, method: str, wanted: str) -> Any:
-        params = {"sessionId": wanted, **where(self._opening, self._handshake)}
-        return await self._connection.call(method, params, LIMIT)
+    async def _call(self, method: str, session_id: str) -> Any:
+        params = {"sessionId": session_id, **location_params(self._opening, self._handshake)}
+        return await self._connection.call(method, params, OPEN_TIMEOUT_SECONDS)
 
 
-def where(opening: Opening, handshake: Handshake) -> dict[str, Any]:
-    """What every request that opens a session says of the place it works in."""
-    place: dict[str, Any] = {"cwd": str(opening.cwd), "mcpServers": list(opening.mcp_servers)}
+def location_params(opening: Opening, handshake: Handshake) -> dict[str, Any]:
+    """The parameters that every request which opens a session has: directories and MCP servers."""
+    params: dict[str, Any] = {"cwd": str(opening.cwd), "mcpServers": list(opening.mcp_servers)}
     if opening.additional_directories and handshake.additional_directories:
-        place["additionalDirectories"] = [str(folder) for folder in opening.additional_directories]
-    return place
+        params["additionalDirectories"] = [str(folder) for folder in opening.additional_directories]
+    return params
 
 
-def named(result: Any, did: str) -> str:
+def read_session_id(result: Any, action: str) -> str:
+    """`action`: what the agent did, for the error: "opened a session"."""
     if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
-        raise AgentFault(f"the agent {did} without an id", code="AGENT_PROTOCOL_ERROR")
+        raise AgentFault(f"the agent {action} without an id", code="AGENT_PROTOCOL_ERROR")
     session_id: str = result["sessionId"]
     return session_id

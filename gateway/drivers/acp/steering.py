@@ -1,9 +1,9 @@
-"""Words for a turn under way, by the extension that ACP agents share: `_session/steering`.
+"""User messages for a turn under way, by the extension that several ACP agents share: `_session/steering`.
 
-In: words, the agent's answer to them, and the turn's events. Out: whether they are in, and `UserMessageAccepted` among
-the events. The agent says that it has put them into the turn, not when its model is asked with them: that shows by what
-it says or does next. Words of a turn that is cancelled first are gone with it. An agent without a turn to put them into
-leaves them to us (`promptRequired`), and nothing was said.
+In: messages, the agent's answers to them, and the turn's events. Out: whether the agent took a message, and
+`UserMessageAccepted` among the events. The agent's answer means that the message is in the turn, not that its model has
+read it: that shows in the agent's next output. Messages of a turn that is cancelled first are lost with it. An agent
+without a turn under way leaves the message to the gateway (`promptRequired`), and has not taken it.
 """
 
 from __future__ import annotations
@@ -29,66 +29,71 @@ from gateway.events import (
 log = logging.getLogger(__name__)
 
 METHOD = "_session/steering"
-IN = ("injected", "startedNewTurn")
-ANSWER_LIMIT = 10.0
-"""So long whoever steers waits for the agent's answer, and a turn's end for those that are out."""
-NEXT = (TextMessageContent, ReasoningMessageContent, ToolCallStart, TurnEnded, TurnFailed)
+ACCEPTED_OUTCOMES = ("injected", "startedNewTurn")
+ANSWER_TIMEOUT_SECONDS = 10.0
+"""How long the caller of `send` waits for the agent's answer, and the end of a turn for the answers still to come."""
+NEXT_OUTPUT = (TextMessageContent, ReasoningMessageContent, ToolCallStart, TurnEnded, TurnFailed)
+"""The first of these events shows that the model has read the messages accepted before."""
 
-Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
+SendRequest = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 class Steering:
     """Of one turn."""
 
-    def __init__(self, ask: Ask, tasks: Tasks) -> None:
-        self._ask, self._tasks = ask, tasks
-        self._out = 0
-        self._settled = anyio.Event()
-        self._settled.set()
-        self.words: list[UserMessageAccepted] = []
-        """The agent has them; it has not gone on since."""
+    def __init__(self, send_request: SendRequest, tasks: Tasks) -> None:
+        self._send_request = send_request
+        self._tasks = tasks
+        self._unanswered = 0
+        self._all_answered = anyio.Event()
+        self._all_answered.set()
+        self.accepted: list[UserMessageAccepted] = []
+        """Messages that the agent has accepted and not yet acted upon."""
 
-    async def say(self, session_id: str, words: UserMessageAccepted) -> bool:
-        """False: the agent has not taken them, and will not."""
+    async def send(self, session_id: str, message: UserMessageAccepted) -> bool:
+        """False: the agent has not taken the message, and will not."""
         answered, refused = anyio.Event(), anyio.Event()
-        if not self._out:
-            self._settled = anyio.Event()
-        self._out += 1
-        self._tasks.start_soon(self._say, session_id, words, answered, refused)
-        with anyio.move_on_after(ANSWER_LIMIT):
+        if not self._unanswered:
+            self._all_answered = anyio.Event()
+        self._unanswered += 1
+        self._tasks.start_soon(self._send, session_id, message, answered, refused)
+        with anyio.move_on_after(ANSWER_TIMEOUT_SECONDS):
             await answered.wait()
         return not refused.is_set()
 
-    async def _say(
-        self, session_id: str, words: UserMessageAccepted, answered: anyio.Event, refused: anyio.Event
+    async def _send(
+        self, session_id: str, message: UserMessageAccepted, answered: anyio.Event, refused: anyio.Event
     ) -> None:
-        prompt = [{"type": "text", "text": words.text}]
-        about = {"steering": {"idleBehavior": "promptRequired"}}
+        params = {
+            "sessionId": session_id,
+            "prompt": [{"type": "text", "text": message.text}],
+            "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+        }
         try:
-            told = await self._ask(METHOD, {"sessionId": session_id, "prompt": prompt, "_meta": about})
-            if isinstance(told, dict) and told.get("outcome") in IN:
-                self.words.append(words)
+            result = await self._send_request(METHOD, params)
+            if isinstance(result, dict) and result.get("outcome") in ACCEPTED_OUTCOMES:
+                self.accepted.append(message)
             else:
                 refused.set()
         except AgentFault as exc:
-            log.info("words for a turn under way were not taken: %s", exc.detail)
+            log.info("a message for the turn under way was refused: %s", exc.detail)
             refused.set()
         finally:
             answered.set()
-            self._out -= 1
-            if not self._out:
-                self._settled.set()
+            self._unanswered -= 1
+            if not self._unanswered:
+                self._all_answered.set()
 
-    async def settled(self) -> None:
-        """No answer is out any more, or it takes too long."""
-        with anyio.move_on_after(ANSWER_LIMIT):
-            await self._settled.wait()
+    async def wait_until_answered(self) -> None:
+        """Until the agent has answered every message, or takes too long."""
+        with anyio.move_on_after(ANSWER_TIMEOUT_SECONDS):
+            await self._all_answered.wait()
 
-    def placed(self, events: list[Event], *, cancelled: bool) -> list[Event]:
-        """With what was heard before the first of them that shows it."""
-        for number, event in enumerate(events):
-            if isinstance(event, NEXT) and getattr(event, "subagent", None) is None:
-                words, self.words = self.words, []
-                stopped = cancelled or (isinstance(event, TurnEnded) and event.stop_reason == "cancelled")
-                return events if stopped else [*events[:number], *words, *events[number:]]
+    def insert_accepted(self, events: list[Event], *, cancelled: bool) -> list[Event]:
+        """The events, with the accepted messages before the first event that shows them read."""
+        for index, event in enumerate(events):
+            if isinstance(event, NEXT_OUTPUT) and getattr(event, "subagent", None) is None:
+                messages, self.accepted = self.accepted, []
+                is_cancelled = cancelled or (isinstance(event, TurnEnded) and event.stop_reason == "cancelled")
+                return events if is_cancelled else [*events[:index], *messages, *events[index:]]
         return events

@@ -1,4 +1,7 @@
-"""Commands that an agent runs through the gateway, for `terminal/*`. Each is a process, gone when released."""
+"""Commands that an agent runs through the gateway, for `terminal/*`. Each is a process, ended when it is released.
+
+https://agentclientprotocol.com/protocol/v1/terminals
+"""
 
 from __future__ import annotations
 
@@ -11,69 +14,73 @@ from uuid import uuid4
 import anyio
 
 from gateway.background import Tasks
-from gateway.drivers.process.process import Process, spawn
+from gateway.drivers.process import Process, spawn
 
-OUTPUT_LIMIT = 1024 * 1024
-"""Kept of a terminal that asks for no limit of its own, and the most one may ask for."""
-PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1')
-LINE = ("/bin/sh", "-c", 'exec 2>&1; eval "$0"')
-"""A terminal shows both outputs as one. The command is data to the shell; only one without arguments, which may be a
-whole line, is read by it."""
-TERMINALS = 64
+MAX_OUTPUT_BYTES = 1024 * 1024
+"""Kept of a terminal's output; the agent may set a lower limit."""
+RUN_PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@" 2>&1')
+RUN_LINE = ("/bin/sh", "-c", 'exec 2>&1; eval "$0"')
+"""A terminal shows stdout and stderr as one. The command is data to the shell; only a command without arguments, which
+may be a whole command line, is evaluated by it."""
+MAX_TERMINALS = 64
 """Of one session at once."""
 
-Shown = Callable[[str, str], bool]
-"""(terminal, new output) → was it taken? What was not is offered again, with what came meanwhile."""
-Ended = Callable[[str, str, int], None]
-"""(terminal, what was not shown yet, exit code)"""
+OnOutput = Callable[[str, str], bool]
+"""(terminal id, new output) → taken. Output that is not taken is passed again, with what came meanwhile."""
+OnExit = Callable[[str, str, int], None]
+"""(terminal id, output that was not taken yet, exit code)"""
 
 
-class NoSuchTerminal(Exception):
+class TerminalNotFound(Exception):
     pass
 
 
 class Terminal:
-    """Output is kept from its end on, up to the limit, cut at a character."""
+    """The end of its output is kept, up to the limit, beginning with a whole character."""
 
-    def __init__(self, name: str, process: Process, limit: int, shown: Shown) -> None:
-        self._name, self._process, self._limit, self._shown = name, process, limit, shown
+    def __init__(self, terminal_id: str, process: Process, limit: int, on_output: OnOutput) -> None:
+        self._id = terminal_id
+        self._process = process
+        self._limit = limit
+        self._on_output = on_output
         self._output = b""
         self._decoder = getincrementaldecoder("utf-8")("replace")
-        self._unseen = ""
-        self.truncated = False
+        self._pending = ""
+        self.is_truncated = False
         self.done = anyio.Event()
 
-    async def follow(self, ended: Ended) -> None:
+    async def read_output(self, on_exit: OnExit) -> None:
         while data := await self._process.read():
             self._output += data
             if len(self._output) > self._limit:
-                self._output, self.truncated = self._output[-self._limit or len(self._output) :], True
+                self._output = self._output[-self._limit or len(self._output) :]
+                self.is_truncated = True
             self._show(self._decoder.decode(data))
         code = await self._process.wait()
         self.done.set()
-        ended(self._name, self._unseen + self._decoder.decode(b"", final=True), code)
+        on_exit(self._id, self._pending + self._decoder.decode(b"", final=True), code)
 
-    def _show(self, words: str) -> None:
-        """Nobody is made to wait for whoever watches: of what cannot be shown yet the end is kept."""
-        self._unseen = (self._unseen + words)[-OUTPUT_LIMIT:]
-        if self._unseen and self._shown(self._name, self._unseen):
-            self._unseen = ""
+    def _show(self, text: str) -> None:
+        """The command does not wait for the reader: of output that is not taken yet the end is kept."""
+        self._pending = (self._pending + text)[-MAX_OUTPUT_BYTES:]
+        if self._pending and self._on_output(self._id, self._pending):
+            self._pending = ""
 
     @property
     def output(self) -> str:
-        kept = self._output
-        while self.truncated and kept and kept[0] & 0xC0 == 0x80:
-            kept = kept[1:]  # the rest of a character whose beginning is gone
-        return kept.decode("utf-8", "replace")
+        output = self._output
+        while self.is_truncated and output and output[0] & 0xC0 == 0x80:
+            output = output[1:]  # the rest of a character whose beginning was cut off
+        return output.decode("utf-8", "replace")
 
     @property
     def exit_status(self) -> dict[str, object] | None:
         if not self.done.is_set() or (code := self._process.exit_code) is None:
             return None
-        return exit_status(code)
+        return to_exit_status(code)
 
     async def kill(self) -> None:
-        """The output so far stays."""
+        """The output so far can still be read."""
         self._process.kill()
         await self.done.wait()
 
@@ -86,7 +93,7 @@ class Terminals:
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
         self._open: dict[str, Terminal] = {}
-        self._closed = False
+        self._is_closed = False
 
     async def create(
         self,
@@ -96,30 +103,30 @@ class Terminals:
         cwd: Path,
         env: Mapping[str, str],
         limit: int | None,
-        shown: Shown,
-        ended: Ended,
+        on_output: OnOutput,
+        on_exit: OnExit,
     ) -> str:
-        """The new terminal's id. A command without arguments may be a whole line, so a shell reads it."""
-        if len(self._open) >= TERMINALS:
-            raise NoSuchTerminal(f"{TERMINALS} terminals are open; release one first")
-        line = [*PROGRAM, command, *args] if args else [*LINE, command]
+        """The new terminal's id. `limit`: bytes of output to keep. Raises `TerminalNotFound`, `AgentFault`."""
+        if len(self._open) >= MAX_TERMINALS:
+            raise TerminalNotFound(f"{MAX_TERMINALS} terminals are open; release one first")
+        line = [*RUN_PROGRAM, command, *args] if args else [*RUN_LINE, command]
         terminal_id = f"term-{uuid4().hex[:8]}"
         process = await spawn(line, cwd=cwd, env=env, tasks=self._tasks)
-        if self._closed:
+        if self._is_closed:
             await process.stop()
-            raise NoSuchTerminal("the session was closed meanwhile")
-        kept = OUTPUT_LIMIT if limit is None else max(0, min(limit, OUTPUT_LIMIT))
-        terminal = Terminal(terminal_id, process, kept, shown)
+            raise TerminalNotFound("the session was closed meanwhile")
+        output_limit = MAX_OUTPUT_BYTES if limit is None else max(0, min(limit, MAX_OUTPUT_BYTES))
+        terminal = Terminal(terminal_id, process, output_limit, on_output)
         process.close_stdin()
         self._open[terminal_id] = terminal
-        self._tasks.start_soon(terminal.follow, ended)
+        self._tasks.start_soon(terminal.read_output, on_exit)
         return terminal_id
 
     def __getitem__(self, terminal_id: str) -> Terminal:
         try:
             return self._open[terminal_id]
         except KeyError:
-            raise NoSuchTerminal(f"there is no terminal {terminal_id!r}") from None
+            raise TerminalNotFound(f"there is no terminal {terminal_id!r}") from None
 
     async def release(self, terminal_id: str) -> None:
         terminal = self[terminal_id]
@@ -127,13 +134,13 @@ class Terminals:
         await terminal.aclose()
 
     async def aclose(self) -> None:
-        self._closed = True
-        while self._open:  # the agent may release some meanwhile
+        self._is_closed = True
+        while self._open:  # the agent may release terminals meanwhile
             _, terminal = self._open.popitem()
             await terminal.aclose()
 
 
-def exit_status(code: int) -> dict[str, object]:
+def to_exit_status(code: int) -> dict[str, object]:
     if code >= 0:
         return {"exitCode": code, "signal": None}
     try:

@@ -1,16 +1,16 @@
-"""One `session/prompt`, from the request to its answer and a little beyond."""
+"""One `session/prompt`, from the request to its response and a little beyond."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import anyio
 from anyio import CancelScope
 
 from gateway.drivers.acp.steering import Steering
-from gateway.drivers.event_queue import EventQueue
+from gateway.drivers.turn_base import TurnBase, split_at_end
 from gateway.errors import AgentFault
 from gateway.events import (
     ClientToolCall,
@@ -18,75 +18,93 @@ from gateway.events import (
     Event,
     Interrupt,
     InterruptRequested,
-    TurnEnded,
-    TurnFailed,
     UserMessageAccepted,
 )
-from gateway.turn import Answer, Turn
-
-if TYPE_CHECKING:
-    from gateway.drivers.acp.session import AcpSession
+from gateway.turn import Answer, Approvals, Turn
+from gateway.wire.acp.session import SessionReader
 
 log = logging.getLogger(__name__)
 
-PARKED_LIMIT = 100_000
-"""Events an agent may send while its turn waits for an answer and nobody reads; more fails the turn."""
-FULL = 4096
-"""Events that may wait for a run that reads."""
-CANCEL_LIMIT = 1.0
-"""An agent that does not read is not waited for: its turn ends by the run's own bound."""
+CANCEL_TIMEOUT_SECONDS = 1.0
+"""To send `session/cancel`: an agent that does not read is not waited for, and its turn ends by the run's own limit."""
 
 
-class AcpTurn:
+class TurnHost(Protocol):
+    """The session, as `client_methods` and `client_tools` see it."""
+
+    @property
+    def reader(self) -> SessionReader: ...
+
+    @property
+    def turn(self) -> AcpTurn | None:
+        """The turn under way."""
+
+
+class PromptSession(Protocol):
+    """The session, as its turn sees it."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def ends_by_update(self) -> bool:
+        """A turn ends by an update, not by the response to `session/prompt` (protocol version 2)."""
+
+    async def prompt(self, blocks: list[dict[str, Any]], turn: AcpTurn) -> list[Event]:
+        """Prompt the agent. The turn's last events."""
+
+    async def cancel_prompt(self) -> None: ...
+
+    def new_steering(self) -> Steering | None: ...
+
+    def add_accepted(self, events: Sequence[Event]) -> None:
+        """The agent accepted user messages that are among these events."""
+
+    async def abandon(self) -> None:
+        """The turn did not end after its cancellation."""
+
+    def turn_closed(self, turn: AcpTurn) -> None: ...
+
+
+class AcpTurn(TurnBase):
     """Read by a run, fed by the connection's reader."""
 
-    def __init__(self, session: AcpSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
-        self._session, self._blocks, self.turn = session, blocks, turn
-        self._queue = EventQueue()
-        self._steering: Steering | None = session.steering()
+    def __init__(self, session: PromptSession, turn: Turn, blocks: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self._session = session
+        self._blocks = blocks
+        self._steering = session.new_steering()
         """None: the agent cannot be steered."""
         self._scope = CancelScope()
-        self._questions: dict[str, anyio.Event] = {}
-        """What it waits for: questions, and calls of the client's own tools."""
-        self._answers: dict[str, Answer] = {}
-        self._withdrawn = False
         self._ended = anyio.Event()
-        self.answered = False
-        """The agent has ended it; what still comes is let in for a moment."""
-        self.cancelled = False
+        self.approvals: Approvals | None = turn.options.approvals
+        self.is_answered = False
+        """The agent has answered the prompt; events of the next moment still belong to the turn."""
+        self.is_cancelled = False
         self.over = anyio.Event()
 
     # -- as a LiveTurn
 
-    async def next(self) -> list[Event]:
-        return await self._queue.take()
-
-    async def answer(self, answers: Mapping[str, Answer]) -> None:
-        self._withdrawn = False
-        for question_id in answers.keys() & self._questions.keys():
-            self._answers[question_id] = answers[question_id]
-            self._questions[question_id].set()
-
     async def steer(self, message_id: str, text: str) -> bool:
-        past = self.cancelled or self.answered or self.over.is_set() or self._ended.is_set()
-        if self._steering is None or past:
+        if self._steering is None or not self.takes_calls:
             return False
-        return await self._steering.say(self._session.id, UserMessageAccepted(message_id, text))
+        return await self._steering.send(self._session.id, UserMessageAccepted(message_id, text))
 
     async def cancel(self) -> None:
-        """The agent's own way; every question that waits is answered `cancelled`, as the protocol wants it."""
-        self.cancelled = True
-        await self.answer({question_id: Answer(question_id, "cancelled") for question_id in self._questions})
+        """By `session/cancel`. Every pending permission is answered `cancelled`
+        (https://agentclientprotocol.com/protocol/v1/prompt-turn#cancellation)."""
+        self.is_cancelled = True
+        await self.cancel_pending()
         try:
-            with anyio.move_on_after(CANCEL_LIMIT):
+            with anyio.move_on_after(CANCEL_TIMEOUT_SECONDS):
                 await self._session.cancel_prompt()
         except AgentFault as exc:
             log.info("a turn could not be cancelled: %s", exc.detail)
 
     async def aclose(self) -> None:
-        """A turn that is not over by now will not end by itself: the session goes with it."""
+        """A turn that is not over by now will not end on its own: the session is given up with it."""
         if not self.over.is_set() and not self._ended.is_set():
-            self.cancelled = True
+            self.is_cancelled = True
             self._scope.cancel()
             self._queue.close()
             await self._session.abandon()
@@ -95,64 +113,58 @@ class AcpTurn:
     # -- as the session sees it
 
     def put(self, events: list[Event]) -> list[Event]:
-        """Gives back what came after the turn's end."""
-        if self._ended.is_set() or self._queue.closed:
+        """The events that came after the turn's end, which the turn does not take."""
+        if self._ended.is_set() or self._queue.is_closed:
             return events
         late: list[Event] = []
-        if self._steering is not None and self._steering.words:
-            events = self._steering.placed(events, cancelled=self.cancelled)
-            self._session.heard(events)
+        if self._steering is not None and self._steering.accepted:
+            events = self._steering.insert_accepted(events, cancelled=self.is_cancelled)
+            self._session.add_accepted(events)
         if self._session.ends_by_update:
-            events, late = self._to_the_end(events)
-        self._queue.extend(events)
-        if len(self._queue) > PARKED_LIMIT:
-            self._queue.close(AgentFault("the agent sent more than is kept while its turn waits", code="TURN_OVERFLOW"))
+            before, end, after = split_at_end(events)
+            if end is not None:
+                self._ended.set()
+                events, late = [*before, end], list(after)
+        self._enqueue(events)
         return late
 
-    def _to_the_end(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
-        for number, event in enumerate(events, 1):
-            if isinstance(event, TurnEnded | TurnFailed):
-                self._ended.set()
-                return events[:number], events[number:]
-        return events, []
+    async def request_interrupt(self, interrupt: Interrupt) -> Answer:
+        """Give the interrupt to the run and wait for the answer, however long it takes."""
+        return await self._wait_for_answer(interrupt.id, InterruptRequested((interrupt,)))
 
-    async def room(self) -> None:
-        """A turn that asked has no reader until it is answered, even if it took the question back: then the bound above
-        holds instead."""
-        if len(self._queue) >= FULL and not self._questions and not self._withdrawn:
-            await self._queue.room()
-
-    @property
-    def unread(self) -> int:
-        return len(self._queue)
-
-    async def ask(self, question: Interrupt) -> Answer:
-        """Puts the question to the run and waits, however long it takes."""
-        return await self._answer_to(question.id, InterruptRequested((question,)))
-
-    async def call(self, call: ClientToolCall) -> Answer:
-        """The same with a call of a tool of the client's own."""
-        return await self._answer_to(call.id, ClientToolsCalled((call,)))
+    async def request_tool_result(self, call: ClientToolCall) -> Answer:
+        """The same for a client tool call."""
+        return await self._wait_for_answer(call.id, ClientToolsCalled((call,)))
 
     @property
     def takes_calls(self) -> bool:
-        return not self.cancelled and not self.answered and not self.over.is_set() and not self._ended.is_set()
+        return not self.is_cancelled and not self.is_answered and not self.over.is_set() and not self._ended.is_set()
 
-    async def _answer_to(self, name: str, asked: InterruptRequested | ClientToolsCalled) -> Answer:
-        waiting = self._questions[name] = anyio.Event()
-        self._queue.put(asked)
+    async def _wait_for_answer(self, interrupt_id: str, event: InterruptRequested | ClientToolsCalled) -> Answer:
+        answered = anyio.Event()
+        answer = Answer(interrupt_id, "cancelled")
+
+        def receive(received: Answer) -> None:
+            nonlocal answer
+            answer = received
+            answered.set()
+
+        self._pending[interrupt_id] = receive
+        self._queue.put(event)
         try:
-            if self.cancelled:
-                return Answer(name, "cancelled")
-            await waiting.wait()
-            return self._answers.pop(name)
+            if not self.is_cancelled:
+                await answered.wait()
+            return answer
         finally:
-            self._withdrawn = not waiting.is_set()
-            del self._questions[name]
+            self._has_withdrawn = not answered.is_set()
+            self._pending.pop(interrupt_id, None)
+
+    def mark_answered(self) -> None:
+        self.is_answered = True
 
     def fail(self, error: AgentFault) -> None:
-        """The agent is gone. A turn that it had ended by then has ended well."""
-        if not self.answered:
+        """The agent is gone. A turn that it had answered by then has ended well."""
+        if not self.is_answered:
             self._queue.close(error)
             self.over.set()
 
@@ -161,17 +173,17 @@ class AcpTurn:
         error: AgentFault | None = None
         try:
             with self._scope:
-                last = await self._session.prompt(self._blocks, self)
+                last_events = await self._session.prompt(self._blocks, self)
                 if self._steering is not None:
-                    await self._steering.settled()
-                self.put(last)
+                    await self._steering.wait_until_answered()
+                self.put(last_events)
                 if self._session.ends_by_update:
                     await self._ended.wait()
         except AgentFault as exc:
             error = exc
-        except Exception:  # a defect here must not take the whole gateway along
+        except Exception:  # a defect here must not end the gateway
             log.exception("a turn failed inside the gateway")
-            error = AgentFault("the gateway itself failed; its log says how", code="INTERNAL_ERROR")
+            error = AgentFault("the gateway itself failed; its log has the reason", code="INTERNAL_ERROR")
         finally:
             self._queue.close(error)
             self.over.set()

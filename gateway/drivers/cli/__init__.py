@@ -1,4 +1,10 @@
-"""Command-line agents: a process per turn, per thread or for all; a dialect for what they say."""
+"""Command-line agents.
+
+In: `[command]` and `[cli]` of an agent's file. Out: a `CliDriver`. A `Launcher` starts the process and opens its
+transport (`transports`); a `Connection` reads and writes it for its sessions; a `CliSession` is one thread's
+conversation, and a `CliTurn` one prompt of it. What the messages mean is known by the dialect (`wire.dialects`),
+without IO; what a run's options become on the command line, by `command`.
+"""
 
 from gateway.drivers.cli.driver import CliDriver
 

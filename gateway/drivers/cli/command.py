@@ -1,6 +1,7 @@
-"""An agent's definition and a run's wishes → the command that is started. Pure: nothing here is run.
+"""An agent's definition and a run's options → the command that is started. Pure: nothing here is run.
 
-Arguments are a list, never a shell; a wish becomes one argument, whatever stands in it. The prompt is never among them.
+Arguments are a list, never a shell line; the value of an option is one argument, whatever it holds. The prompt is never
+among them.
 """
 
 from __future__ import annotations
@@ -10,21 +11,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.catalog import effort
+from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Cli, FlagTable
+from gateway.drivers.base import Opening
+from gateway.drivers.mcp_entry import to_config_entry
 from gateway.errors import BadInput
 from gateway.jsonio import dumps
-from gateway.turn import Approvals
+from gateway.turn import Approvals, Options
 
 _PATH = re.compile(r"[/\\]|\.jsonl$")
-"""Some agents take a session by its file, too, and make the file that is not there."""
+"""Some agents take a session's file in place of its id, and create the file if it does not exist."""
 
-Save = Callable[[str, bytes], str]
+SaveFile = Callable[[str, bytes], str]
 """(name, content) → the path of a file with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a run wishes for, as far as it may concern the command."""
+class CommandOptions:
+    """The options of a run that may change the command."""
 
     model: str | None = None
     mode: str | None = None
@@ -38,73 +43,95 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """What wishes add to a command."""
+class LaunchArguments:
+    """Arguments and variables that are added to a command."""
 
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-def added(cli: Cli, wanted: Wanted, save: Save) -> Added:
-    """The same wishes give the same command: a process that was started with it can go on."""
-    return _joined(_wished(cli, wanted, save))
+def resolve_options(
+    definition: AgentDefinition, opening: Opening, options: Options, settings: Mapping[str, str]
+) -> CommandOptions:
+    """`settings`: `model` and `mode` as they were set between turns, for a run that names none."""
+    name = options.model or settings.get("model")
+    model = next((each for each in definition.models if name in (each.id, *each.aliases)), None)
+    return CommandOptions(
+        model=name if model is None else model.argument or model.id,
+        mode=options.mode or settings.get("mode"),
+        approvals=options.approvals or "prompt",
+        thinking=effort.native(definition, model, options),
+        directories=tuple(str(folder) for folder in opening.additional_directories),
+        mcp_servers=opening.mcp_servers,
+        output_schema=options.output_schema,
+        max_turns=options.max_turns,
+        skills=options.skills or (),
+    )
 
 
-def session_added(cli: Cli, session_id: str | None, new_id: str, *, fork: bool) -> Added:
-    """Which conversation the process is for. `new_id`: for one that begins now."""
-    wishes = cli.flags
+def option_arguments(cli: Cli, options: CommandOptions, save: SaveFile) -> LaunchArguments:
+    """The same options give the same command, so that a process that was started with it can go on."""
+    return _join(_list_arguments(cli, options, save))
+
+
+def session_arguments(cli: Cli, session_id: str | None, new_id: str, *, fork: bool) -> LaunchArguments:
+    """Which conversation the process is for. `new_id`: the id of a conversation that begins now."""
+    flags = cli.flags
     if session_id is None:
-        return _joined(_one(wishes.session_id, session=new_id))
-    flag = wishes.fork if fork else wishes.resume
+        return _join(_fill_flag(flags.session_id, session=new_id))
+    flag = flags.fork if fork else flags.resume
     if flag is not None and _PATH.search(session_id):
-        raise BadInput(f"{session_id!r} is no session's id", pointer="/forwardedProps/gateway/sessionId")
-    return _joined(_one(flag, session=session_id, new=new_id))
+        raise BadInput(f"{session_id!r} is no session id", pointer="/forwardedProps/gateway/sessionId")
+    return _join(_fill_flag(flag, session=session_id, new=new_id))
 
 
-def media_added(cli: Cli, paths: Iterable[str]) -> Added:
-    return _joined(flag for path in paths for flag in _one(cli.flags.media, path=path))
+def media_arguments(cli: Cli, paths: Iterable[str]) -> LaunchArguments:
+    return _join(arguments for path in paths for arguments in _fill_flag(cli.flags.media, path=path))
 
 
-def _wished(cli: Cli, wanted: Wanted, save: Save) -> Iterator[Added]:
-    wishes = cli.flags
-    if wanted.model is not None:
-        yield from _one(wishes.model, model=wanted.model)
-    if wanted.mode is not None:
-        yield from _one(wishes.mode, mode=wanted.mode)
-    yield from _one(wishes.approvals.get(wanted.approvals))
-    for name, value in sorted(wanted.thinking.items()):
-        yield from _one(wishes.thinking.get(name), value=_text(value))
-    for path in wanted.directories:
-        yield from _one(wishes.directory, path=path)
-    if wanted.mcp_servers:
-        yield from _document(wishes.mcp, "mcp.json", {"mcpServers": dict(map(mcp_entry, wanted.mcp_servers))}, save)
-    if wanted.output_schema is not None:
-        yield from _document(wishes.schema_, "schema.json", wanted.output_schema, save)
-    if wanted.max_turns is not None:
-        yield from _one(wishes.max_turns, n=str(wanted.max_turns))
-    for name in wanted.skills:
-        yield from _one(wishes.skill, name=name)
+def _list_arguments(cli: Cli, options: CommandOptions, save: SaveFile) -> Iterator[LaunchArguments]:
+    flags = cli.flags
+    if options.model is not None:
+        yield from _fill_flag(flags.model, model=options.model)
+    if options.mode is not None:
+        yield from _fill_flag(flags.mode, mode=options.mode)
+    yield from _fill_flag(flags.approvals.get(options.approvals))
+    for name, value in sorted(options.thinking.items()):
+        yield from _fill_flag(flags.thinking.get(name), value=_to_text(value))
+    for path in options.directories:
+        yield from _fill_flag(flags.directory, path=path)
+    if options.mcp_servers:
+        document = {"mcpServers": dict(map(to_config_entry, options.mcp_servers))}
+        yield from _fill_document(flags.mcp, "mcp.json", document, save)
+    if options.output_schema is not None:
+        yield from _fill_document(flags.schema_, "schema.json", options.output_schema, save)
+    if options.max_turns is not None:
+        yield from _fill_flag(flags.max_turns, n=str(options.max_turns))
+    for name in options.skills:
+        yield from _fill_flag(flags.skill, name=name)
 
 
-def _document(flag: FlagTable | None, name: str, document: Any, save: Save) -> Iterator[Added]:
+def _fill_document(flag: FlagTable | None, name: str, document: Any, save: SaveFile) -> Iterator[LaunchArguments]:
+    """A JSON document, as an argument or as a file: as the flag has it."""
     if flag is None:
         return
     content = dumps(document)
-    wants_file = any("{file}" in part for part in (*flag.args, *flag.env.values()))
-    yield from _one(flag, json=content.decode(), file=save(name, content) if wants_file else "")
+    needs_file = any("{file}" in part for part in (*flag.args, *flag.env.values()))
+    yield from _fill_flag(flag, json=content.decode(), file=save(name, content) if needs_file else "")
 
 
-def _one(flag: FlagTable | None, **values: str) -> Iterator[Added]:
+def _fill_flag(flag: FlagTable | None, **values: str) -> Iterator[LaunchArguments]:
     if flag is not None:
         for name, value in values.items():
-            if value.startswith("-") and f"{{{name}}}" in flag.args:  # it would be read as a flag of its own
+            if value.startswith("-") and f"{{{name}}}" in flag.args:  # the agent would read it as a flag
                 raise BadInput(f"{value!r} must not begin with '-'", pointer="/forwardedProps/gateway")
-        args = tuple(filled(part, values) for part in flag.args)
-        yield Added(args, {name: filled(part, values) for name, part in flag.env.items()})
+        args = tuple(fill_template(part, values) for part in flag.args)
+        yield LaunchArguments(args, {name: fill_template(part, values) for name, part in flag.env.items()})
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
-    """Not `format`: JSON has braces of its own. One pass, so that a value is never read as a template."""
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Replaces `{name}`. Not `str.format`, because JSON has braces too. One pass, so that no value is read as a
+    template."""
     whole = template.removeprefix("{").removesuffix("}")
     if template == f"{{{whole}}}" and whole in values:  # nearly all of them
         return values[whole]
@@ -119,35 +146,14 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     return "".join([*parts, rest])
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else dumps(value).decode()
 
 
-def _joined(flags: Iterable[Added]) -> Added:
+def _join(parts: Iterable[LaunchArguments]) -> LaunchArguments:
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    for flag in flags:
-        args += flag.args
-        env |= flag.env
-    return Added(args, env)
-
-
-def mcp_entry(server: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A server as ACP lists it → as nearly every command-line agent's file does."""
-    name = server.get("name")
-    if not isinstance(name, str) or not name:
-        raise BadInput("an MCP server needs a name", pointer="/forwardedProps/gateway/mcpServers")
-    if "command" in server:
-        entry = {"command": server["command"], "args": server.get("args", []), "env": _named(server.get("env"))}
-    else:
-        kind = server.get("type", "http")
-        entry = {"type": kind, "url": server.get("url"), "headers": _named(server.get("headers"))}
-    return name, {key: value for key, value in entry.items() if value not in ({}, [], None)}
-
-
-def _named(pairs: Any) -> dict[str, str]:
-    """`[{"name", "value"}]`, or an object already."""
-    if isinstance(pairs, Mapping):
-        return {str(name): str(value) for name, value in pairs.items()}
-    listed = pairs if isinstance(pairs, list | tuple) else ()
-    return {str(pair["name"]): str(pair["value"]) for pair in listed if isinstance(pair, Mapping) and "name" in pair}
+    for part in parts:
+        args += part.args
+        env |= part.env
+    return LaunchArguments(args, env)

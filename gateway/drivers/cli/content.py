@@ -1,22 +1,24 @@
-"""What a command-line agent is told in a prompt: which kinds of content it takes, and the rest as text."""
+"""The content of a prompt for a command-line agent: the kinds it takes, and everything else as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.wire.acp.content import inline
-from gateway.wire.acp.initialize import Handshake
+from gateway.wire.acp.content import inline_text
+from gateway.wire.prompt_content import PromptContent
 
 
-def takes(definition: AgentDefinition) -> Handshake:
-    """What may stand in a prompt, as the definition claims it."""
-    told = definition.capabilities.get("multimodal", {}).get("input", {})
-    files = told.get("file") is True or told.get("pdf") is True
-    return Handshake(image=told.get("image") is True, audio=told.get("audio") is True, embedded_context=files)
+def read_prompt_content(definition: AgentDefinition) -> PromptContent:
+    """The kinds of content that the definition claims in `multimodal.input`."""
+    claims = definition.capabilities.get("multimodal", {}).get("input", {})
+    takes_files = claims.get("file") is True or claims.get("pdf") is True
+    return PromptContent(
+        image=claims.get("image") is True, audio=claims.get("audio") is True, embedded_context=takes_files
+    )
 
 
-def plain(block: dict[str, Any]) -> dict[str, Any]:
-    """Links and embedded text as text: only ACP has words for them. Bytes stay."""
-    words = inline(block)
-    return block if words is None else {"type": "text", "text": words}
+def flatten_block(block: dict[str, Any]) -> dict[str, Any]:
+    """Links and embedded text become text, because only ACP has blocks for them. Blocks with bytes stay."""
+    text = inline_text(block)
+    return block if text is None else {"type": "text", "text": text}

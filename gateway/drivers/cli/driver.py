@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,69 +15,73 @@ from gateway.background import Tasks
 from gateway.capability_paths import STEERING, unflatten
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
-from gateway.drivers.cli.command import Added
+from gateway.drivers.cli.command import LaunchArguments
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 
-IDLE_PROCESS = 300.0
-"""A process without a session is kept so long for the next one, where one serves them all."""
-MODELS_LIMIT = 60.0
+IDLE_PROCESS_SECONDS = 300.0
+"""How long a process without a session is kept for the next one, where one process serves them all."""
+MODELS_TIMEOUT_SECONDS = 60.0
+MAX_READ_SESSIONS = 100
+"""Open sessions that are read for the agent's statements; the newest ones."""
 
 
 class CliDriver:
     question_window = 0.05
-    local = True
+    is_local = True
     remote_proxy = None
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
-        self._definition, self._tasks = definition, tasks
+        self._definition = definition
+        self._tasks = tasks
         self._launcher = Launcher(definition, tasks)
-        self._links: list[Connection] = []
-        self._starting = anyio.Lock()
+        self._connections: list[Connection] = []
+        self._start_lock = anyio.Lock()
         self._failure: str | None = None
-        self._announced: dict[str, Any] = {"custom.gateway.steering": True} if self._launcher.dialect.can_steer else {}
+        self._layer: dict[str, Any] = {STEERING: True} if self._launcher.dialect.can_steer else {}
         self._sessions: list[CliSession] = []
-        self._spoken = False
-
-    # -- as the house sees it
+        self._has_started = False
 
     async def handshake_layer(self) -> Mapping[str, Any]:
         for session in self._sessions:
-            self._announced |= session.dialect.handshake_layer
-        return unflatten(self._announced)
+            self._layer |= session.handshake_layer
+        return unflatten(self._layer)
 
     @property
-    def probed(self) -> bool:
-        return self._spoken or self._launcher.cli.process == "turn"
+    def is_probed(self) -> bool:
+        return self._has_started or self._launcher.cli.process == "turn"
 
     async def probe(self) -> None:
-        """Starts the agent without a prompt, for what it says of itself then."""
-        if not self.probed:
-            with tempfile.TemporaryDirectory(prefix="agui-gateway-") as folder:
-                session = await self.open(Opening("probe", cwd=Path(folder)))
-                with anyio.CancelScope(shield=True):  # whoever gave up waiting must not leave a process behind
-                    await session.aclose()
+        """Starts the agent without a prompt: it states its capabilities then."""
+        if not self.is_probed:
+            async with self._temporary_session("probe"):
+                pass
 
     async def availability(self) -> Availability:
-        found = await probe(self._definition)
-        if found.status == "ready" and self._failure is not None:
-            return replace(found, status="broken", reason=self._failure)
-        return found
+        result = await probe(self._definition)
+        if result.status == "ready" and self._failure is not None:
+            return replace(result, status="broken", reason=self._failure)
+        return result
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         if "models" not in self._launcher.dialect.actions:
             return None
+        async with self._temporary_session("models") as session:
+            models = await session.run_action("models", {}, MODELS_TIMEOUT_SECONDS)
+        return models if isinstance(models, list) else []
+
+    @asynccontextmanager
+    async def _temporary_session(self, thread_id: str) -> AsyncIterator[CliSession]:
         with tempfile.TemporaryDirectory(prefix="agui-gateway-") as folder:
-            session = await self.open(Opening("models", cwd=Path(folder)))
+            session = await self.open(Opening(thread_id, cwd=Path(folder)))
             try:
-                listed = await session.do("models", {}, MODELS_LIMIT)
+                yield session
             finally:
-                with anyio.CancelScope(shield=True):  # whoever gave up waiting must not leave a process behind
+                with anyio.CancelScope(shield=True):  # a caller that is cancelled must not leave a process behind
                     await session.aclose()
-        return listed if isinstance(listed, list) else []
 
     async def open(self, opening: Opening) -> CliSession:
         session = CliSession(self._launcher, self, opening, self._tasks)
@@ -88,46 +93,48 @@ class CliDriver:
             if isinstance(exc, AgentFault) and exc.code != "AUTH_REQUIRED":
                 self._failure = exc.detail
             raise
-        self._failure, self._spoken = None, True
-        self._sessions = [held for held in self._sessions if held.alive][-100:]
-        self._sessions.append(session)
-        self._announced |= session.dialect.handshake_layer
+        self._failure = None
+        self._has_started = True
+        open_sessions = [each for each in self._sessions if each.is_alive]
+        self._sessions = [*open_sessions[-MAX_READ_SESSIONS:], session]
+        self._layer |= session.handshake_layer
         return session
 
     async def aclose(self) -> None:
         async with anyio.create_task_group() as tasks:
-            for link in self._links:
-                tasks.start_soon(link.aclose)
-        self._links.clear()
+            for connection in self._connections:
+                tasks.start_soon(connection.aclose)
+        self._connections.clear()
 
-    # -- processes
+    # -- processes, as its sessions see them
 
-    async def take(self, cwd: Path, extra: Added) -> Connection:
-        """One for a session: its own, or the one that serves all."""
+    async def acquire(self, cwd: Path, arguments: LaunchArguments) -> Connection:
+        """A process of the session's own, or the one that serves all sessions."""
         if self._launcher.cli.process != "agent":
-            link = await self._launcher.launch(cwd, extra)
-            self._links.append(link)
-            return link
-        async with self._starting:
-            self._links = [link for link in self._links if link.alive]
-            for held in self._links:
-                if not held.full:
-                    return held
-            link = await self._launcher.launch(Path.cwd(), Added())
-            self._links.append(link)
-            return link
+            return await self._launch(cwd, arguments)
+        async with self._start_lock:
+            self._connections = [connection for connection in self._connections if connection.is_alive]
+            for connection in self._connections:
+                if not connection.is_full:
+                    return connection
+            return await self._launch(Path.cwd(), LaunchArguments())
 
-    def give_back(self, link: Connection) -> None:
-        """It has one session less. One that serves a single session is closed by it."""
-        if not link.alive or self._launcher.cli.process != "agent":
-            if link in self._links:
-                self._links.remove(link)
-        elif link.unused:
-            self._tasks.start_soon(self._retire, link, link.uses)
+    async def _launch(self, cwd: Path, arguments: LaunchArguments) -> Connection:
+        connection = await self._launcher.launch(cwd, arguments)
+        self._connections.append(connection)
+        return connection
 
-    async def _retire(self, link: Connection, uses: int) -> None:
-        if not link.full:
-            await anyio.sleep(IDLE_PROCESS)
-        if link.unused and link.uses == uses and link in self._links:
-            self._links.remove(link)
-            await link.aclose()
+    def release(self, connection: Connection) -> None:
+        """It has one session fewer. A process that serves a single session is closed by that session."""
+        if not connection.is_alive or self._launcher.cli.process != "agent":
+            if connection in self._connections:
+                self._connections.remove(connection)
+        elif connection.is_unused:
+            self._tasks.start_soon(self._close_when_idle, connection, connection.uses)
+
+    async def _close_when_idle(self, connection: Connection, uses: int) -> None:
+        if not connection.is_full:
+            await anyio.sleep(IDLE_PROCESS_SECONDS)
+        if connection.is_unused and connection.uses == uses and connection in self._connections:
+            self._connections.remove(connection)
+            await connection.aclose()

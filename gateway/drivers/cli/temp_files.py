@@ -1,4 +1,4 @@
-"""Files made for one session: what an agent takes by its path only. Gone when the session is."""
+"""Temporary files of one session: content that an agent takes only by its path. They are removed with the session."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 
-class Files:
+class TempFiles:
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._count = 0
 
     def save(self, name: str, content: bytes) -> str:
-        """A name that was used before is written anew: the same wishes then give the same command."""
+        """The file's path. A name that was used before is overwritten: so the same options give the same command."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="agui-gateway-"))  # readable by this user only
         path = self._folder / name
@@ -27,13 +27,13 @@ class Files:
 
     def save_media(self, blocks: Sequence[dict[str, Any]]) -> dict[int, str]:
         """Index of each block with bytes in it → its file."""
-        found: dict[int, str] = {}
+        paths: dict[int, str] = {}
         for index, block in enumerate(blocks):
-            data, mime = _bytes(block)
+            data, mime = _read_bytes(block)
             if data is not None:
                 self._count += 1
-                found[index] = self.save(f"{self._count}{guess_extension(mime) or '.bin'}", data)
-        return found
+                paths[index] = self.save(f"{self._count}{guess_extension(mime) or '.bin'}", data)
+        return paths
 
     def remove(self) -> None:
         if self._folder is not None:
@@ -41,7 +41,8 @@ class Files:
             self._folder = None
 
 
-def _bytes(block: dict[str, Any]) -> tuple[bytes | None, str]:
+def _read_bytes(block: dict[str, Any]) -> tuple[bytes | None, str]:
+    """(content, MIME type); None: the block holds no bytes."""
     match block:
         case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime)}:
             pass

@@ -1,10 +1,10 @@
-"""What an agent starts as its MCP server: a program of its own that carries bytes to the gateway and back.
+"""The program that an agent starts as its MCP server: it relays bytes between the agent and the gateway.
 
     AGUI_TOOLS_SECRET=… python -I -S shim.py SOCKET
 
-In: stdin, and the gateway's socket. Out: the same bytes on the other side; before them, to the gateway, the secret as a
-line. It ends when either side does. Never: a look at what it carries, or a module that starts slowly; an agent may wait
-for it before every session.
+In: stdin, and the gateway's socket. Out: the same bytes on the other side; before them, to the gateway, a line with the
+secret. It ends when either side does. Never: it does not read what it relays, and imports no module that is slow to
+load, because an agent may wait for it before every session.
 """
 
 import _socket
@@ -12,16 +12,16 @@ import _thread
 import os
 import sys
 
-CHUNK = 65536
+CHUNK_BYTES = 65536
 
 
-def carry_in(gateway: _socket.socket) -> None:
-    """From the gateway to the agent. When the gateway is gone, so is this."""
+def relay_to_agent(gateway: _socket.socket) -> None:
+    """When the gateway closes the socket, this program ends."""
     try:
-        while data := gateway.recv(CHUNK):
+        while data := gateway.recv(CHUNK_BYTES):
             while data:
                 data = data[os.write(1, data) :]
-    except OSError:  # one of the two does not listen any more
+    except OSError:  # one of the two sides is gone
         pass
     os._exit(0)
 
@@ -32,10 +32,10 @@ def main() -> None:
         gateway.connect(sys.argv[1])
         gateway.sendall(os.environb.get(b"AGUI_TOOLS_SECRET", b"") + b"\n")
     except OSError as exc:
-        sys.exit(f"the application's tools are not served any more: {exc.strerror}")
-    _thread.start_new_thread(carry_in, (gateway,))
+        sys.exit(f"the application's tools are no longer served: {exc.strerror}")
+    _thread.start_new_thread(relay_to_agent, (gateway,))
     try:
-        while data := os.read(0, CHUNK):
+        while data := os.read(0, CHUNK_BYTES):
             gateway.sendall(data)
     except OSError:
         pass

@@ -1,7 +1,7 @@
-"""Where sockets for this user's own agents are: a folder that nobody else can enter, gone when it is empty.
+"""A private directory for the sockets of this user's agents. It is removed with its last socket.
 
-In: nothing. Out: paths for sockets. A gateway that was killed leaves its folder behind; the next one that starts an
-agent removes it. A folder is in use as long as somebody holds its lock, which the system lets go of with the process.
+In: nothing. Out: paths for sockets. A gateway that was killed leaves its directory behind; the next gateway that starts
+an agent removes it. A directory is in use as long as a process holds its lock, which the kernel frees with the process.
 Everything here blocks for a moment, and is called in a thread.
 """
 
@@ -18,84 +18,92 @@ from threading import Lock
 from uuid import uuid4
 
 PREFIX = "agui-tools-"
-LONGEST = 100
-"""Of a socket's path, in bytes: some systems take 103, none less."""
-TRIES = 3
+MAX_PATH_BYTES = 100
+"""Of a socket's path: some systems take 103, none takes fewer."""
+MAX_NAME_BYTES = 30
+"""Of the random part of a directory's name, and a socket's name in it."""
+CREATE_ATTEMPTS = 3
 
 
 class SocketDirectory:
-    """Made when the first path is asked for, removed with the last."""
+    """Created with the first path, removed with the last."""
 
     def __init__(self, parent: Path | None = None) -> None:
         self._parent = parent
-        self._alone = Lock()
+        self._mutex = Lock()
         self._path: Path | None = None
-        self._hold = -1
-        self._used: set[Path] = set()
+        self._lock_fd = -1
+        self._sockets: set[Path] = set()
 
-    def take(self) -> Path:
+    def new_path(self) -> Path:
         """A path for one socket."""
-        with self._alone:
+        with self._mutex:
             if self._path is None:
-                self._path, self._hold = _made(self._parent or parent())
+                self._path, self._lock_fd = _create_locked(self._parent or default_parent())
             path = self._path / uuid4().hex[:12]
-            self._used.add(path)
+            self._sockets.add(path)
             return path
 
-    def give_back(self, path: Path) -> None:
-        with self._alone:
-            self._used.discard(path)
+    def release(self, path: Path) -> None:
+        """The socket is closed."""
+        with self._mutex:
+            self._sockets.discard(path)
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-            if self._path is not None and not self._used:
+            if self._path is not None and not self._sockets:
                 shutil.rmtree(self._path, ignore_errors=True)
-                os.close(self._hold)
+                os.close(self._lock_fd)
                 self._path = None
 
-    def sweep(self) -> None:
-        """Removes what gateways left behind that did not end by themselves."""
-        for path in (self._parent or parent()).glob(f"{PREFIX}*"):
-            with suppress(OSError), _held(path):
+    def remove_stale(self) -> None:
+        """Remove the directories of gateways that were killed."""
+        for path in (self._parent or default_parent()).glob(f"{PREFIX}*"):
+            with suppress(OSError), _locked(path):
                 shutil.rmtree(path)
 
 
-def parent() -> Path:
-    """The user's own place for such things, unless it is too deep down for a socket."""
+def default_parent() -> Path:
+    """The user's runtime directory or the temporary one, unless its path is too long for a socket."""
     for place in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir()):
-        if place and os.access(place, os.W_OK) and len(os.fsencode(place)) + len(PREFIX) + 30 <= LONGEST:
+        if (
+            place
+            and os.access(place, os.W_OK)
+            and len(os.fsencode(place)) + len(PREFIX) + MAX_NAME_BYTES <= MAX_PATH_BYTES
+        ):
             return Path(place)
     return Path("/tmp")
 
 
-def _made(place: Path) -> tuple[Path, int]:
-    """The folder, with its lock. Between the two another gateway may take it for left behind: then another is made."""
-    for _ in range(TRIES):
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))  # for this user alone
+def _create_locked(parent: Path) -> tuple[Path, int]:
+    """A new directory and its lock. Between the two steps another gateway may remove it as stale: then the next attempt
+    creates another."""
+    for _ in range(CREATE_ATTEMPTS):
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))  # readable by this user only
         with suppress(OSError):
-            hold = _locked(path)
+            lock_fd = _lock(path)
             if path.is_dir():
-                return path, hold
-            os.close(hold)
-    raise OSError(f"no folder could be made in {place}")
+                return path, lock_fd
+            os.close(lock_fd)
+    raise OSError(f"no directory could be created in {parent}")
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Raises `OSError` while another process has it, or if it is not this user's."""
-    hold = _locked(path)
+def _locked(path: Path) -> Iterator[None]:
+    """Raises `OSError` while another process holds the lock, or if the directory is another user's."""
+    lock_fd = _lock(path)
     try:
-        if os.fstat(hold).st_uid != os.geteuid():
+        if os.fstat(lock_fd).st_uid != os.geteuid():
             raise PermissionError(path)
         yield
     finally:
-        os.close(hold)
+        os.close(lock_fd)
 
 
-def _locked(path: Path) -> int:
-    hold = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def _lock(path: Path) -> int:
+    lock_fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(hold)
+        os.close(lock_fd)
         raise
-    return hold
+    return lock_fd

@@ -5,29 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gateway.drivers.mcp_client.server_config import Unusable
+from gateway.drivers.mcp_client.server_config import ServerUnusable
 
-BURST = 8 * 1024 * 1024
-"""Bytes at once: a list of many tools with long schemas."""
-RATE = 64 * 1024
-"""Bytes a second after that: a server that is asked for its tools has little to say."""
-LINE = 256
+BURST_BYTES = 8 * 1024 * 1024
+"""At once: a list of many tools with long schemas."""
+RATE_BYTES_PER_SECOND = 64 * 1024
+"""After the burst: a server that only lists its tools has little to send."""
+LINE_COST_BYTES = 256
 """What a line costs beside its bytes: many small messages are more work than a large one."""
-MESSAGE = 2 * 1024 * 1024
-"""Bytes of one message: to read it keeps the gateway for a tenth of a second."""
+MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+"""To parse a message of this size takes the gateway a tenth of a second."""
 
 
-class Budget:
+class ByteBudget:
     """Of one connection."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._left, self._at = clock, float(BURST), clock()
+        self._clock = clock
+        self._remaining = float(BURST_BYTES)
+        self._updated_at = clock()
 
     def spend(self, data: bytes) -> None:
-        """Raises `Unusable` when there is nothing left."""
+        """Raises `ServerUnusable` when the budget is used up."""
         now = self._clock()
-        self._left = min(BURST, self._left + (now - self._at) * RATE)
-        self._left -= len(data) + LINE * data.count(b"\n")
-        self._at = now
-        if self._left < 0:
-            raise Unusable(f"it floods the gateway with more than {BURST // 2**20} MiB; its tools are not asked for")
+        self._remaining = min(BURST_BYTES, self._remaining + (now - self._updated_at) * RATE_BYTES_PER_SECOND)
+        self._remaining -= len(data) + LINE_COST_BYTES * data.count(b"\n")
+        self._updated_at = now
+        if self._remaining < 0:
+            raise ServerUnusable(
+                f"it floods the gateway with more than {BURST_BYTES // 2**20} MiB; its tools are not listed"
+            )

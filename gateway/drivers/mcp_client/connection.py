@@ -1,8 +1,9 @@
-"""One connection to one MCP server, by the official SDK: its tools, and word when they are others.
+"""One connection to one MCP server, by the official SDK: its tools, and notice of their changes.
 
-In: how the server is reached. Out: listings. The SDK takes most of a second to import, so this module is imported when
-the first server is asked, in a thread (`pool`). A server is greeted by `initialize`, as agents greet it; one that knows
-only the newer protocol says so, and is then asked in that. Never: a call of a tool, sampling, roots, elicitation.
+In: how the server is reached. Out: lists of tools. The SDK takes most of a second to import, so this module is imported
+with the first server, in a thread (`watcher`). A server is initialized as agents do it
+(https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle); one that supports only the newer protocol
+answers so, and is then addressed by that. Never: a tool call, sampling, roots, elicitation.
 """
 
 from __future__ import annotations
@@ -21,80 +22,92 @@ from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, Implementation, PaginatedRequestParams, ToolListChangedNotification
 
-from gateway.drivers.mcp_client.byte_budget import MESSAGE, Budget
-from gateway.drivers.mcp_client.http import client
-from gateway.drivers.mcp_client.server_config import Server
-from gateway.drivers.mcp_client.stdio import over_stdio
-from gateway.drivers.mcp_client.tool_list import Gathering, Listing
+from gateway.drivers.mcp_client.byte_budget import MAX_MESSAGE_BYTES, ByteBudget
+from gateway.drivers.mcp_client.http import budgeted_client
+from gateway.drivers.mcp_client.server_config import ServerConfig
+from gateway.drivers.mcp_client.stdio import open_stdio
+from gateway.drivers.mcp_client.tool_list import ToolCollector, ToolList
 
-PAGES = 64
-"""Of one listing: a server whose pages never end is not followed for ever."""
-US = Implementation(name="agui-gateway", version="1")
+MAX_PAGES = 64
+"""Of one list: a server whose pages never end is not followed for ever."""
+CLIENT_INFO = Implementation(name="agui-gateway", version="1")
 
-for chatty in ("mcp", "client", "httpx2", "httpcore2"):  # they log URLs and messages, which may hold secrets
-    logging.getLogger(chatty).setLevel(logging.CRITICAL)
+for library in ("mcp", "client"):  # they log URLs and messages, which may hold secrets
+    logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
-class News:
-    """That the tools are others than were told last."""
+class ChangeNotice:
+    """Set when the server has announced that its tools changed."""
 
     def __init__(self) -> None:
-        self.come = anyio.Event()
+        self._changed = anyio.Event()
 
-    async def heard(self, message: Any) -> None:
+    def reset(self) -> None:
+        self._changed = anyio.Event()
+
+    def set(self) -> None:
+        self._changed.set()
+
+    async def wait(self) -> None:
+        await self._changed.wait()
+
+    async def read_message(self, message: Any) -> None:
+        """Called by the SDK with every message that is no answer."""
         if isinstance(message, ToolListChangedNotification):
-            self.come.set()
+            self.set()
 
 
-class Connection:
-    def __init__(self, session: ClientSession, news: News) -> None:
-        self._session, self._news = session, news
+class McpConnection:
+    def __init__(self, session: ClientSession, notice: ChangeNotice) -> None:
+        self._session = session
+        self._notice = notice
 
-    async def tools(self) -> Listing:
-        """All that it has now. What changes while it is asked is news."""
-        self._news.come = anyio.Event()
-        able = self._session.server_capabilities
-        found, cursor = Gathering(), None
-        for _ in range(PAGES if able is not None and able.tools is not None else 0):
+    async def list_tools(self) -> ToolList:
+        """All tools of the server now. A change during the listing is noticed."""
+        self._notice.reset()
+        capabilities = self._session.server_capabilities
+        has_tools = capabilities is not None and capabilities.tools is not None
+        collector, cursor = ToolCollector(), None
+        for _ in range(MAX_PAGES if has_tools else 0):
             page = await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            found.add(tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools)
+            collector.add(tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools)
             cursor = page.next_cursor
-            if cursor is None or found.full:
+            if cursor is None or collector.is_full:
                 break
-        return found.listing(more=cursor is not None)
+        return collector.to_list(has_more=cursor is not None)
 
-    async def changed(self) -> None:
-        """Until the server says that its tools are others than it told last."""
-        await self._news.come.wait()
+    async def wait_for_change(self) -> None:
+        """Until the server announces that its tools have changed since the last list."""
+        await self._notice.wait()
 
-    async def listen(self) -> None:
-        """In the newer protocol word is only sent to whoever wants it."""
+    async def subscribe(self) -> None:
+        """In the newer protocol a server announces changes only to subscribers."""
         try:
-            async with listen(self._session, tools_list_changed=True) as news:
-                async for _ in news:
-                    self._news.come.set()
+            async with listen(self._session, tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._notice.set()
         except (MCPError, SubscriptionLost, TimeoutError):
-            return  # it is asked again now and then anyway
+            return  # the tools are listed again from time to time anyway
 
 
 @asynccontextmanager
-async def opened(server: Server, *, private: bool) -> AsyncIterator[Connection]:
-    """Greeted. Raises whatever goes wrong, then and later; `pool` finds words for it."""
-    news = News()
+async def open_connection(server: ServerConfig, *, private: bool) -> AsyncIterator[McpConnection]:
+    """Initialized. Raises whatever goes wrong, then and later; `watcher` makes a reason of it."""
+    notice = ChangeNotice()
     async with (
-        _transport(server, Budget(), private=private) as (read, write),
-        ClientSession(read, write, message_handler=news.heard, client_info=US) as session,
+        _open_transport(server, ByteBudget(), private=private) as (read, write),
+        ClientSession(read, write, message_handler=notice.read_message, client_info=CLIENT_INFO) as session,
         anyio.create_task_group() as tasks,
     ):
-        connection = Connection(session, news)
-        if await _greet(session):
-            tasks.start_soon(connection.listen)
+        connection = McpConnection(session, notice)
+        if await _initialize(session):
+            tasks.start_soon(connection.subscribe)
         yield connection
         tasks.cancel_scope.cancel()
 
 
-async def _greet(session: ClientSession) -> bool:
-    """Whether it speaks the newer protocol."""
+async def _initialize(session: ClientSession) -> bool:
+    """True: the server uses the newer protocol."""
     try:
         await session.initialize()
     except MCPError as exc:
@@ -105,24 +118,28 @@ async def _greet(session: ClientSession) -> bool:
     return False
 
 
-def _transport(server: Server, budget: Budget, *, private: bool) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+def _open_transport(
+    server: ServerConfig, budget: ByteBudget, *, private: bool
+) -> AbstractAsyncContextManager[tuple[Any, Any]]:
     match server.kind:
         case "stdio":
-            return over_stdio(server, budget)
+            return open_stdio(server, budget)
         case "sse":
 
-            def made(*_: Any, **__: Any) -> httpx2.AsyncClient:
-                return client(server, budget, private=private)
+            def make_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
+                return budgeted_client(server, budget, private=private)
 
-            return sse_client(server.url, httpx_client_factory=made)
+            return sse_client(server.url, httpx_client_factory=make_client)
         case "http":
-            return _streamable(server, budget, private=private)
+            return _open_streamable(server, budget, private=private)
 
 
 @asynccontextmanager
-async def _streamable(server: Server, budget: Budget, *, private: bool) -> AsyncIterator[tuple[Any, Any]]:
+async def _open_streamable(
+    server: ServerConfig, budget: ByteBudget, *, private: bool
+) -> AsyncIterator[tuple[Any, Any]]:
     async with (
-        client(server, budget, private=private) as http,
-        streamable_http_client(server.url, http_client=http, max_sse_event_size=MESSAGE) as streams,
+        budgeted_client(server, budget, private=private) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
     ):
         yield streams

@@ -1,8 +1,8 @@
-"""The MCP servers of all sessions, each distinct one asked once for as long as a session has it.
+"""The MCP servers of all sessions. Each distinct one is connected to once, for as long as a session has it.
 
-In: the servers that a session was opened with. Out: what is known of each now. Nobody waits here: until something is
-known of a server it is `connecting`. The number of servers is bounded. One that failed is not tried again by itself,
-nor by a session that comes soon after; a run that begins later tries it.
+In: the servers that a session was opened with. Out: the state of each now. No caller waits here: until a server is
+connected its state is `connecting`. The number of servers is bounded. A server that failed is not retried on its own,
+nor for a session that is opened soon after; a later run retries it.
 """
 
 from __future__ import annotations
@@ -16,110 +16,121 @@ from typing import Any
 import anyio
 
 from gateway.background import Tasks
-from gateway.drivers.mcp_client.server_config import Server, Unusable, read, transport
-from gateway.drivers.mcp_client.watcher import Changed, ServerWatcher, State
+from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable, read_server, transport_name
+from gateway.drivers.mcp_client.watcher import OnChange, ServerState, ServerWatcher
 
-AGAIN = 30.0
-"""Seconds until a server that failed may be tried again."""
-AT_ONCE = 8
+RETRY_SECONDS = 30.0
+"""Until a server that failed may be retried."""
+MAX_STARTING = 8
 """Servers that start at the same time."""
-MOST = 64
+MAX_SERVERS = 64
 """Distinct servers at the same time."""
-MOST_EACH = 16
-"""Of one session."""
+MAX_SERVERS_PER_SESSION = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownServer:
     transport: str
-    state: State
+    state: ServerState
 
 
 class McpServers:
     def __init__(self, tasks: Tasks, *, private: bool, stdio: bool = True) -> None:
-        """`private`: clients may name private addresses, and loopback. `stdio`: they may name commands."""
-        self._tasks, self._private, self._stdio = tasks, private, stdio
-        self._gate = anyio.Semaphore(AT_ONCE)
-        self._asked: dict[Server, ServerWatcher] = {}
+        """`private`: clients may name private addresses, loopback included. `stdio`: clients may name commands."""
+        self._tasks = tasks
+        self._private = private
+        self._stdio = stdio
+        self._start_slots = anyio.Semaphore(MAX_STARTING)
+        self._watchers: dict[ServerConfig, ServerWatcher] = {}
 
-    def use(self, servers: Sequence[Mapping[str, Any]], cwd: Path, changed: Changed) -> Using:
-        """For a session that was opened with these; `changed` is called when one of them is another."""
-        return Using(self, servers, cwd, changed)
+    def use(self, servers: Sequence[Mapping[str, Any]], cwd: Path, on_change: OnChange) -> SessionServers:
+        """For a session that was opened with these servers. `on_change`: called when the state of one changes."""
+        return SessionServers(self, servers, cwd, on_change)
 
-    def take(self, server: Server, changed: Changed) -> ServerWatcher:
-        """Raises `Unusable` where the bounds are reached, or the operator does not want it."""
+    def acquire(self, server: ServerConfig, on_change: OnChange) -> ServerWatcher:
+        """Raises `ServerUnusable` where a bound is reached, or the operator does not permit it."""
         if server.kind == "stdio" and not self._stdio:
-            raise Unusable("the gateway starts no MCP servers (probe_mcp_stdio is off); the agent has it all the same")
-        self._forget()
-        asked = self._asked.get(server)
-        if asked is None:
-            if sum(one.state.status != "failed" for one in self._asked.values()) >= MOST:
-                raise Unusable(f"{MOST} MCP servers are asked for their tools already; a later run tries again")
-            asked = self._asked[server] = ServerWatcher(server, private=self._private)
-            self._tasks.start_soon(asked.live, self._gate)
-        asked.users.append(changed)
-        return asked
+            raise ServerUnusable(
+                "the gateway starts no MCP servers (probe_mcp_stdio is off); the agent has it all the same"
+            )
+        self._drop_retryable()
+        watcher = self._watchers.get(server)
+        if watcher is None:
+            if sum(each.state.status != "failed" for each in self._watchers.values()) >= MAX_SERVERS:
+                raise ServerUnusable(
+                    f"the gateway lists the tools of {MAX_SERVERS} MCP servers already; a later run retries"
+                )
+            watcher = self._watchers[server] = ServerWatcher(server, private=self._private)
+            self._tasks.start_soon(watcher.run, self._start_slots)
+        watcher.add_user(on_change)
+        return watcher
 
-    def leave(self, asked: ServerWatcher, changed: Changed) -> None:
-        asked.users.remove(changed)
-        if not asked.users and asked.state.status != "failed":
-            asked.leave()
-            if self._asked.get(asked.server) is asked:
-                del self._asked[asked.server]
+    def release(self, watcher: ServerWatcher, on_change: OnChange) -> None:
+        watcher.remove_user(on_change)
+        if not watcher.has_users and watcher.state.status != "failed":
+            watcher.stop()
+            if self._watchers.get(watcher.server) is watcher:
+                del self._watchers[watcher.server]
 
-    def _forget(self) -> None:
-        """Those that failed long enough ago."""
-        for server, asked in list(self._asked.items()):
-            if may_try_again(asked):
-                del self._asked[server]
-
-
-def may_try_again(asked: ServerWatcher) -> bool:
-    return asked.state.status == "failed" and time.monotonic() > asked.since + AGAIN
+    def _drop_retryable(self) -> None:
+        for server, watcher in list(self._watchers.items()):
+            if is_retryable(watcher):
+                del self._watchers[server]
 
 
-class Using:
-    """The servers of one session, by the names that it has for them."""
+def is_retryable(watcher: ServerWatcher) -> bool:
+    """It failed long enough ago."""
+    return watcher.state.status == "failed" and time.monotonic() > watcher.since + RETRY_SECONDS
 
-    def __init__(self, pool: McpServers, servers: Sequence[Mapping[str, Any]], cwd: Path, changed: Changed) -> None:
-        self._pool, self._changed = pool, changed
-        named = {str(server["name"]): server for server in reversed(servers) if server.get("name")}
-        self._servers = {name: (server, cwd) for name, server in reversed(named.items())}
-        self._asked: dict[str, ServerWatcher] = {}
-        self._failed: dict[str, str] = {}
+
+class SessionServers:
+    """The servers of one session, by the names that the session has for them."""
+
+    def __init__(self, pool: McpServers, servers: Sequence[Mapping[str, Any]], cwd: Path, on_change: OnChange) -> None:
+        self._pool = pool
+        self._on_change = on_change
+        by_name = {str(server["name"]): server for server in reversed(servers) if server.get("name")}
+        self._servers = {name: (server, cwd) for name, server in reversed(by_name.items())}
+        self._watchers: dict[str, ServerWatcher] = {}
+        self._failures: dict[str, str] = {}
+        """Name → why the server is not even connected to."""
         for name in self._servers:
-            self._ask(name)
+            self._acquire(name)
 
     @property
-    def known(self) -> dict[str, Known]:
-        return {name: Known(transport(server), self._state(name)) for name, (server, _) in self._servers.items()}
+    def known(self) -> dict[str, KnownServer]:
+        return {
+            name: KnownServer(transport_name(server), self._state(name)) for name, (server, _) in self._servers.items()
+        }
 
-    def again(self) -> None:
-        """A run begins: what failed long enough ago is tried once more."""
+    def retry_failed(self) -> None:
+        """A run begins: servers that failed long enough ago are retried."""
         for name in self._servers:
-            asked = self._asked.get(name)
-            if asked is None or may_try_again(asked):
-                self._let_go(name)
-                self._ask(name)
+            watcher = self._watchers.get(name)
+            if watcher is None or is_retryable(watcher):
+                self._release(name)
+                self._acquire(name)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """The session is over. May be called twice."""
-        for name in list(self._asked):
-            self._let_go(name)
+        for name in list(self._watchers):
+            self._release(name)
 
-    def _ask(self, name: str) -> None:
-        self._failed.pop(name, None)
+    def _acquire(self, name: str) -> None:
+        self._failures.pop(name, None)
         try:
-            if len(self._asked) >= MOST_EACH:
-                raise Unusable(f"only {MOST_EACH} MCP servers of a session are asked for their tools")
-            self._asked[name] = self._pool.take(read(*self._servers[name]), self._changed)
-        except Unusable as exc:
-            self._failed[name] = str(exc)
+            if len(self._watchers) >= MAX_SERVERS_PER_SESSION:
+                raise ServerUnusable(
+                    f"the gateway lists the tools of only {MAX_SERVERS_PER_SESSION} MCP servers of a session"
+                )
+            self._watchers[name] = self._pool.acquire(read_server(*self._servers[name]), self._on_change)
+        except ServerUnusable as exc:
+            self._failures[name] = str(exc)
 
-    def _let_go(self, name: str) -> None:
-        if (asked := self._asked.pop(name, None)) is not None:
-            self._pool.leave(asked, self._changed)
+    def _release(self, name: str) -> None:
+        if (watcher := self._watchers.pop(name, None)) is not None:
+            self._pool.release(watcher, self._on_change)
 
-    def _state(self, name: str) -> State:
-        asked = self._asked.get(name)
-        return State("failed", self._failed.get(name)) if asked is None else asked.state
+    def _state(self, name: str) -> ServerState:
+        watcher = self._watchers.get(name)
+        return ServerState("failed", self._failures.get(name)) if watcher is None else watcher.state

@@ -1,7 +1,7 @@
-"""One distinct MCP server, from the first session that has it to the last: connected, listed, followed, let go.
+"""One distinct MCP server, from the first session that has it to the last: connected, listed, watched, disconnected.
 
-In: how it is reached. Out: what is known of it now, and a word to everybody who has it when that is another. It waits
-in a task of its own; every wait is bounded. One that failed stays so.
+In: how it is reached. Out: its state now, and a call to every session that has it when the state changes. It runs in a
+task of its own; every wait is bounded. A server that failed stays so.
 """
 
 from __future__ import annotations
@@ -17,107 +17,122 @@ from typing import Any, Literal
 import anyio
 from anyio import CancelScope, to_thread
 
-from gateway.drivers.mcp_client.server_config import Server, Unusable
-from gateway.drivers.mcp_client.tool_list import Listing
+from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable
+from gateway.drivers.mcp_client.tool_list import ToolList
 
-START_LIMIT = 30.0
-"""Until its first listing is there: a server may be fetched before it starts."""
-LIST_LIMIT = 15.0
-PAUSE = 0.5
-"""Between two listings, however often it says that they are others."""
-ANYWAY = 30.0
-"""After which it is asked though it said nothing: some never do, and so one sees that it is still there."""
-CLOSE_LIMIT = 5.0
-"""For a farewell over HTTP; a process has its own bounds."""
-REASON = 300
-"""Characters."""
+START_TIMEOUT_SECONDS = 30.0
+"""Until its first list: the command of a server may have to download it first."""
+LIST_TIMEOUT_SECONDS = 15.0
+MIN_LIST_INTERVAL_SECONDS = 0.5
+"""Between two lists, however often the server announces changes."""
+RELIST_SECONDS = 30.0
+"""After this the tools are listed again without an announcement: some servers never send one, and the request shows
+that the server still answers."""
+CLOSE_TIMEOUT_SECONDS = 5.0
+"""To close a session over HTTP; a process has its own limits."""
+MAX_REASON_CHARS = 300
 
-Changed = Callable[[], None]
+OnChange = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ServerState:
     """What is known of a server now."""
 
     status: Literal["connecting", "connected", "failed"]
     reason: str | None = None
     """Why it failed."""
-    listing: Listing = field(default_factory=Listing)
+    listing: ToolList = field(default_factory=ToolList)
 
 
 class ServerWatcher:
-    def __init__(self, server: Server, *, private: bool) -> None:
-        self.server, self._private = server, private
-        self.users: list[Changed] = []
-        self.state = State("connecting")
+    def __init__(self, server: ServerConfig, *, private: bool) -> None:
+        self.server = server
+        self.state = ServerState("connecting")
         self.since = time.monotonic()
-        """When it became that."""
-        self._left = False
-        self._life, self._waiting, self._limit = CancelScope(), CancelScope(), CancelScope()
+        """When the state last changed."""
+        self._private = private
+        self._users: list[OnChange] = []
+        self._is_stopping = False
+        self._life = CancelScope()
+        self._wait = CancelScope()
+        self._limit = CancelScope()
 
-    async def live(self, gate: anyio.Semaphore) -> None:
-        """`gate`: so many start at the same time."""
+    @property
+    def has_users(self) -> bool:
+        return bool(self._users)
+
+    def add_user(self, on_change: OnChange) -> None:
+        self._users.append(on_change)
+
+    def remove_user(self, on_change: OnChange) -> None:
+        self._users.remove(on_change)
+
+    async def run(self, start_slots: anyio.Semaphore) -> None:
+        """`start_slots`: bounds how many servers start at the same time."""
         with self._life:
             try:
-                asking = await to_thread.run_sync(import_module, "gateway.drivers.mcp_client.connection")
+                module = await to_thread.run_sync(import_module, "gateway.drivers.mcp_client.connection")
                 async with AsyncExitStack() as starting:
-                    await starting.enter_async_context(gate)
-                    with anyio.fail_after(START_LIMIT) as self._limit:
-                        await self._talk(asking, starting)
-            except Exception as exc:  # of a library, a process, a network: whatever it is, it is this server's state
-                self._become(State("failed", self.server.masked(reason(exc))[:REASON]))
+                    await starting.enter_async_context(start_slots)
+                    with anyio.fail_after(START_TIMEOUT_SECONDS) as self._limit:
+                        await self._watch(module.open_connection, starting)
+            except Exception as exc:  # of a library, a process, a network: any of them is this server's failure
+                reason = self.server.mask_secrets(describe_failure(exc))[:MAX_REASON_CHARS]
+                self._change(ServerState("failed", reason))
 
-    def leave(self) -> None:
-        """Nobody has it any more. One that is connected may say farewell."""
-        self._left = True
+    def stop(self) -> None:
+        """No session has it any more. A connected server is disconnected in order."""
+        self._is_stopping = True
         if self.state.status == "connected":
-            self._limit.deadline = anyio.current_time() + CLOSE_LIMIT
-            self._waiting.cancel()
+            self._limit.deadline = anyio.current_time() + CLOSE_TIMEOUT_SECONDS
+            self._wait.cancel()
         else:
             self._life.cancel()
 
-    async def _talk(self, asking: Any, starting: AsyncExitStack) -> None:
-        async with asking.opened(self.server, private=self._private) as connection:
-            listing = await connection.tools()
+    async def _watch(self, open_connection: Any, starting: AsyncExitStack) -> None:
+        async with open_connection(self.server, private=self._private) as connection:
+            tools = await connection.list_tools()
             await starting.aclose()
             self._limit.deadline = math.inf
-            self._become(State("connected", listing=listing))
-            while not self._left:
-                await self._follow(connection)
+            self._change(ServerState("connected", listing=tools))
+            while not self._is_stopping:
+                await self._list_next(connection)
 
-    async def _follow(self, connection: Any) -> None:
-        with anyio.move_on_after(ANYWAY) as self._waiting:
-            await connection.changed()
-        if self._left:
+    async def _list_next(self, connection: Any) -> None:
+        with anyio.move_on_after(RELIST_SECONDS) as self._wait:
+            await connection.wait_for_change()
+        if self._is_stopping:
             return
-        with anyio.fail_after(LIST_LIMIT):
-            self._become(State("connected", listing=await connection.tools()))
-        with anyio.move_on_after(PAUSE) as self._waiting:
+        with anyio.fail_after(LIST_TIMEOUT_SECONDS):
+            self._change(ServerState("connected", listing=await connection.list_tools()))
+        with anyio.move_on_after(MIN_LIST_INTERVAL_SECONDS) as self._wait:
             await anyio.sleep_forever()
 
-    def _become(self, state: State) -> None:
+    def _change(self, state: ServerState) -> None:
         if state == self.state:
             return
-        self.state, self.since = state, time.monotonic()
-        for changed in self.users:
-            changed()
+        self.state = state
+        self.since = time.monotonic()
+        for on_change in self._users:
+            on_change()
 
 
-def reason(exc: BaseException) -> str:
-    """The first word on what happened; our own words before a library's."""
-    leaves = list(_leaves(exc))
-    told = next((leaf for leaf in leaves if isinstance(leaf, Unusable)), leaves[0])
-    if isinstance(told, Unusable):
-        return str(told)
-    if isinstance(told, TimeoutError):
+def describe_failure(exc: BaseException) -> str:
+    """The first cause in one line; the gateway's own `ServerUnusable` before an exception of a library."""
+    causes = list(_flatten_groups(exc))
+    cause = next((each for each in causes if isinstance(each, ServerUnusable)), causes[0])
+    if isinstance(cause, ServerUnusable):
+        return str(cause)
+    if isinstance(cause, TimeoutError):
         return "it did not answer in time"
-    first, *_ = str(told).splitlines() or [""]
-    return f"{type(told).__name__}: {first}" if first else type(told).__name__
+    first_line, *_ = str(cause).splitlines() or [""]
+    return f"{type(cause).__name__}: {first_line}" if first_line else type(cause).__name__
 
 
-def _leaves(exc: BaseException) -> Iterator[BaseException]:
+def _flatten_groups(exc: BaseException) -> Iterator[BaseException]:
     if isinstance(exc, BaseExceptionGroup):
         for inner in exc.exceptions:
-            yield from _leaves(inner)
+            yield from _flatten_groups(inner)
     else:
         yield exc

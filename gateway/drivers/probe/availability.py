@@ -1,4 +1,4 @@
-"""What a probe finds out about an agent, as data."""
+"""The result of a probe, as data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 Status = Literal["ready", "not-installed", "needs-auth", "broken"]
 
 BEST_FIRST: tuple[Status, ...] = ("ready", "needs-auth", "broken", "not-installed")
-"""By how little is missing."""
+"""Ordered by how little is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prerequisite:
     command: str
-    """What was asked: `node --version`."""
+    """The command that checks it: `node --version`."""
     met: bool
 
 
@@ -23,22 +23,22 @@ class Availability:
     status: Status = "ready"
     reason: str | None = None
     hint: str | None = None
-    """What to do about it: a command, or a sentence."""
+    """What the operator can do about it: a command, or a sentence."""
     version: str | None = None
     program: str | None = None
-    """Where it is. For whoever sits at this machine; it is not told over HTTP."""
+    """The program's path. For the operator at this machine; it does not go over HTTP."""
     transport: str | None = None
-    """The further way in that is taken; None: the first one."""
+    """The fallback that is used; None: the agent's first transport."""
     platform: bool = True
-    """Its file does not say that it cannot run on this system."""
+    """False: the agent's file excludes this platform."""
     prerequisites: tuple[Prerequisite, ...] = ()
-    """Of the way to install it that is offered here."""
+    """Of the install method that is suggested here."""
     signed_in: bool | None = None
-    """None: its file names no sign to see it by."""
+    """None: the agent's file names nothing that shows it."""
 
     def to_json(self) -> dict[str, Any]:
-        """What goes over HTTP, absent where there is nothing to say."""
-        told = {
+        """The fields that go over HTTP; those without a value are left out."""
+        fields = {
             "status": self.status,
             "reason": self.reason,
             "hint": self.hint,
@@ -47,4 +47,4 @@ class Availability:
             "platform": None if self.platform else False,
             "missing": [need.command for need in self.prerequisites if not need.met] or None,
         }
-        return {key: value for key, value in told.items() if value is not None}
+        return {key: value for key, value in fields.items() if value is not None}

@@ -1,6 +1,6 @@
-"""Where an agent's program is: the first of its ways in whose program can be found.
+"""An agent's program: that of the first transport whose program can be found.
 
-In: a definition and an environment. Out: a `Found`, or None. Reads the file system; starts nothing.
+In: a definition and an environment. Out: a `FoundProgram`, or None. Reads the file system; starts nothing.
 """
 
 from __future__ import annotations
@@ -13,62 +13,64 @@ from pathlib import Path
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Command
-from gateway.drivers.environment import trimmed
+from gateway.drivers.environment import agent_environment
 
-SHEBANG_BYTES = 256
-"""Linux reads no more of it."""
+MAX_SHEBANG_BYTES = 256
+"""Linux reads no more of the line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundProgram:
     command: Command
     path: str
     env: Mapping[str, str]
-    """What the agent will see, and its probes with it."""
+    """The environment that the agent will have; the commands that probe it get the same."""
     transport: str | None = None
+    """The name of the fallback; None: the agent's first transport."""
 
 
-def commands(definition: AgentDefinition) -> Iterator[tuple[str | None, Command]]:
-    """The ways in, best first; the first has no name."""
+def list_commands(definition: AgentDefinition) -> Iterator[tuple[str | None, Command]]:
+    """(name of the transport, its command), in the order of the file; the first has no name."""
     if definition.command is not None:
         yield None, definition.command
-    yield from ((transport.name, transport.command) for transport in definition.fallback)
+    yield from ((fallback.name, fallback.command) for fallback in definition.fallback)
 
 
-def find(definition: AgentDefinition, environ: Mapping[str, str]) -> Found | None:
-    for transport, command in commands(definition):
-        env = trimmed(command.inherit_env, command.env, environ)
-        if (path := where(command.run[0], env)) is not None:
-            return Found(command, path, env, transport)
+def find(definition: AgentDefinition, environ: Mapping[str, str]) -> FoundProgram | None:
+    for transport, command in list_commands(definition):
+        env = agent_environment(command.inherit_env, command.env, environ)
+        if (path := locate(command.run[0], env)) is not None:
+            return FoundProgram(command, path, env, transport)
     return None
 
 
-def where(name: str, env: Mapping[str, str]) -> str | None:
-    """As the agent's own environment has it."""
+def locate(name: str, env: Mapping[str, str]) -> str | None:
+    """The program's path, by the PATH of the agent's own environment."""
     return shutil.which(name, path=env.get("PATH", os.defpath))
 
 
-def shebang(path: str) -> list[str]:
-    """The words of a script's first line; none for what is no script."""
+def read_shebang(path: str) -> list[str]:
+    """The interpreter line of a script, split at spaces; empty for what is no script."""
     try:
         with Path(path).open("rb") as file:
-            first = file.read(SHEBANG_BYTES).split(b"\n", 1)[0]
+            first_line = file.read(MAX_SHEBANG_BYTES).split(b"\n", 1)[0]
     except OSError:
         return []
-    return first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else []
+    return first_line[2:].decode("utf-8", "replace").split() if first_line.startswith(b"#!") else []
 
 
-def missing_interpreter(found: Found) -> str | None:
-    """The program of a script's `#!/usr/bin/env` line that is not there: such a script is found and cannot run."""
-    words = shebang(found.path)
-    if not words:
+def missing_interpreter(program: FoundProgram) -> str | None:
+    """The interpreter that a script names and that does not exist: such a script is found but cannot run."""
+    line = read_shebang(program.path)
+    if not line:
         return None
-    if Path(words[0]).name == "env":
-        name = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), None)
-        return name if name is not None and where(name, found.env) is None else None
-    return None if os.access(words[0], os.X_OK) else words[0]
+    if Path(line[0]).name == "env":
+        name = next((part for part in line[1:] if not part.startswith("-") and "=" not in part), None)
+        return name if name is not None and locate(name, program.env) is None else None
+    return None if os.access(line[0], os.X_OK) else line[0]
 
 
-def companion(command: Command) -> str | None:
-    """A second program, where the version is another's than the one that is started: an adapter and its agent."""
+def companion_program(command: Command) -> str | None:
+    """The program whose version counts, where it is not the one that is started: an adapter is started, its agent has
+    the version."""
     return command.version[0] if command.version and command.version[0] != command.run[0] else None

@@ -1,7 +1,7 @@
-"""A glance: the few things by which one notices that an agent must be looked at again.
+"""A cheap fingerprint of an agent: when it changes, the agent has to be probed again.
 
-In: a definition and an environment. Out: a value that is only compared. Reads the file system and nothing else: that
-takes a fraction of a millisecond, where a look may have to wait for the agent's own commands.
+In: a definition and an environment. Out: a value that is only compared. Reads the file system and nothing else, which
+takes a fraction of a millisecond; a probe may have to wait for the agent's own commands.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import os
 from collections.abc import Hashable, Mapping
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.probe import auth
+from gateway.drivers.probe.auth import has_static_sign
 from gateway.drivers.probe.executable import find
 
 
-def glance(definition: AgentDefinition, environ: Mapping[str, str] | None = None) -> Hashable:
-    """Where its program is and when that was last changed; whether somebody has signed in, as far as a file tells."""
-    found = find(definition, os.environ if environ is None else environ)
-    if found is None:
+def fingerprint(definition: AgentDefinition, environ: Mapping[str, str] | None = None) -> Hashable:
+    """The program's path and time of change, and whether variables and files show that a user is signed in."""
+    program = find(definition, os.environ if environ is None else environ)
+    if program is None:
         return None
-    return found.path, found.transport, _changed(found.path), auth.seen(definition.auth, found.env)
+    signed_in = has_static_sign(definition.auth, program.env)
+    return program.path, program.transport, _modified_at(program.path), signed_in
 
 
-def _changed(path: str) -> int:
+def _modified_at(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

@@ -1,6 +1,6 @@
-"""How an agent is got on this system: the way that is offered, its command, what it needs before.
+"""How an agent is installed on this platform: the method to suggest, its command, its prerequisites.
 
-In: `[[install]]` and `[manifest]` of an agent's file. Out: words for people. Nothing is installed here.
+In: `[[install]]` and `[manifest]` of an agent's file. Out: text for people. Nothing is installed here.
 """
 
 from __future__ import annotations
@@ -11,25 +11,27 @@ from collections.abc import Mapping, Sequence
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.install import COMMANDS, typed
 from gateway.catalog.sections import Install
-from gateway.drivers.probe.executable import companion, where
+from gateway.drivers.probe.executable import companion_program, locate
 
 
-def runs_here(definition: AgentDefinition) -> bool:
+def supports_platform(definition: AgentDefinition) -> bool:
     platforms = definition.manifest.supported_platforms
     return platforms is None or sys.platform in platforms
 
 
-def offered(ways: Sequence[Install], env: Mapping[str, str]) -> Install | None:
-    """The first way for this system whose tool is there; else the first way."""
-    here = [way for way in ways if way.platform in ("all", sys.platform)]
-    with_tool = (way for way in here if way.kind not in COMMANDS or where(COMMANDS[way.kind].split()[0], env))
-    return next(with_tool, here[0] if here else None)
+def choose_method(methods: Sequence[Install], env: Mapping[str, str]) -> Install | None:
+    """The first method for this platform whose installer exists here; else the first method for it."""
+    usable = [method for method in methods if method.platform in ("all", sys.platform)]
+    with_installer = (
+        method for method in usable if method.kind not in COMMANDS or locate(COMMANDS[method.kind].split()[0], env)
+    )
+    return next(with_installer, usable[0] if usable else None)
 
 
-def command_of(definition: AgentDefinition, way: Install | None) -> str | None:
-    """What to type. An agent of two programs, an adapter and its agent, needs both packages."""
-    if way is None:
+def install_command(definition: AgentDefinition, method: Install | None) -> str | None:
+    """The command to type. An agent of two programs, an adapter and its agent, needs both packages."""
+    if method is None:
         return None
-    both = definition.command is not None and companion(definition.command) is not None
-    ways = [other for other in definition.install if other.kind == way.kind] if both else [way]
-    return " && ".join(map(typed, ways))
+    has_companion = definition.command is not None and companion_program(definition.command) is not None
+    methods = [each for each in definition.install if each.kind == method.kind] if has_companion else [method]
+    return " && ".join(map(typed, methods))

@@ -1,4 +1,4 @@
-"""One look at an agent: what the file system says, what its own commands say, and what follows from both."""
+"""The probe of one agent: what the file system shows, what the agent's own commands print, and the conclusion."""
 
 from __future__ import annotations
 
@@ -12,136 +12,154 @@ from anyio import to_thread
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Install
-from gateway.drivers.environment import trimmed
-from gateway.drivers.probe import auth, python_module, version
+from gateway.drivers.environment import agent_environment
+from gateway.drivers.probe.auth import has_command_sign, has_static_sign, sign_in_hint
 from gateway.drivers.probe.availability import Availability, Prerequisite
-from gateway.drivers.probe.command import ask
-from gateway.drivers.probe.executable import Found, commands, companion, find, missing_interpreter, where
-from gateway.drivers.probe.install_hint import command_of, offered, runs_here
+from gateway.drivers.probe.command import run_command
+from gateway.drivers.probe.executable import (
+    FoundProgram,
+    companion_program,
+    find,
+    list_commands,
+    locate,
+    missing_interpreter,
+)
+from gateway.drivers.probe.install_hint import choose_method, install_command, supports_platform
+from gateway.drivers.probe.python_module import is_importable, may_exist, module_name
+from gateway.drivers.probe.version import (
+    TIMEOUT_SECONDS,
+    Version,
+    read_package_version,
+    run_cached,
+    run_version_command,
+)
 from gateway.errors import AgentFault
 
 
 async def probe(
     definition: AgentDefinition, environ: Mapping[str, str] | None = None, *, thorough: bool = False
 ) -> Availability:
-    """Quick where nothing has to be asked, or it was asked a short while ago. `thorough`: what installing needs is
-    called, not only looked for; `npm --version` alone takes longer than all the rest."""
+    """Quick where no command has to be run, or it was run a short while ago. `thorough`: the prerequisites of an
+    installation are run, not only located; `npm --version` alone takes longer than all the rest."""
     if definition.command is None:
         return Availability()
-    given = os.environ if environ is None else environ
-    found = await to_thread.run_sync(find, definition, given)
-    if found is None:
-        return await _not_there(definition, given, thorough)
-    here = _Look(definition, found, thorough)
-    await to_thread.run_sync(here.read)
-    await here.ask()
-    return here.judge()
+    environment = os.environ if environ is None else environ
+    program = await to_thread.run_sync(find, definition, environment)
+    if program is None:
+        return await _not_installed(definition, environment, thorough)
+    examination = _Examination(definition, program, thorough)
+    await to_thread.run_sync(examination.read_files)
+    await examination.run_commands()
+    return examination.conclude()
 
 
-async def _not_there(definition: AgentDefinition, environ: Mapping[str, str], thorough: bool) -> Availability:
-    names = dict.fromkeys(repr(command.run[0]) for _, command in commands(definition))
+async def _not_installed(definition: AgentDefinition, environ: Mapping[str, str], thorough: bool) -> Availability:
+    names = dict.fromkeys(repr(command.run[0]) for _, command in list_commands(definition))
     reason = f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not on the PATH"
-    if not runs_here(definition):
+    if not supports_platform(definition):
         return Availability("not-installed", f"it does not run on {sys.platform}; {reason}", platform=False)
-    env = trimmed((), {}, environ)
-    way = offered(definition.install, env)
-    hint = command_of(definition, way)
-    return Availability("not-installed", reason, hint, prerequisites=await _needs(way, env, thorough))
+    env = agent_environment((), {}, environ)
+    method = choose_method(definition.install, env)
+    hint = install_command(definition, method)
+    return Availability("not-installed", reason, hint, prerequisites=await _prerequisites(method, env, thorough))
 
 
-class _Look:
-    """At an agent whose program was found."""
+class _Examination:
+    """Of an agent whose program was found."""
 
-    def __init__(self, definition: AgentDefinition, found: Found, thorough: bool) -> None:
-        self._definition, self._found, self._thorough = definition, found, thorough
-        self._way: Install | None = None
-        self._version = version.Version()
-        self._signed_in = False
-        self._needs: tuple[Prerequisite, ...] = ()
-        self._lacks: str | None = None
-        """A part of it that is not there."""
-        self._interpreter: str | None = None
-        """What its script needs and is not there."""
+    def __init__(self, definition: AgentDefinition, program: FoundProgram, thorough: bool) -> None:
+        self._definition = definition
+        self._program = program
+        self._thorough = thorough
+        self._method: Install | None = None
+        self._version = Version()
+        self._is_signed_in = False
+        self._prerequisites: tuple[Prerequisite, ...] = ()
+        self._missing_part: str | None = None
+        """A part of the agent that is not installed."""
+        self._missing_interpreter: str | None = None
 
-    def read(self) -> None:
-        """What can be seen without starting anything."""
-        definition, found = self._definition, self._found
-        self._way = offered(definition.install, found.env)
-        self._version = version.Version(version.near(found.command, found.path, found.env, definition.install))
-        self._signed_in = auth.seen(definition.auth, found.env)
-        self._interpreter = missing_interpreter(found)
-        if (other := companion(found.command)) is not None and where(other, found.env) is None:
-            self._lacks = f"{other!r} is not on the PATH, and {found.command.run[0]!r} works with it"
+    def read_files(self) -> None:
+        """All that can be known without a command."""
+        definition, program = self._definition, self._program
+        self._method = choose_method(definition.install, program.env)
+        packaged = read_package_version(program.command, program.path, program.env, definition.install)
+        self._version = Version(packaged)
+        self._is_signed_in = has_static_sign(definition.auth, program.env)
+        self._missing_interpreter = missing_interpreter(program)
+        companion = companion_program(program.command)
+        if companion is not None and locate(companion, program.env) is None:
+            self._missing_part = f"{companion!r} is not on the PATH, and {program.command.run[0]!r} works with it"
 
-    async def ask(self) -> None:
-        if self._interpreter is not None:
+    async def run_commands(self) -> None:
+        if self._missing_interpreter is not None:
             return
         async with anyio.create_task_group() as tasks:
-            for question in (self._ask_version, self._ask_signs, self._ask_needs, self._ask_module):
-                tasks.start_soon(question)
+            for check in (self._check_version, self._check_sign_in, self._check_prerequisites, self._check_module):
+                tasks.start_soon(check)
 
-    async def _ask_version(self) -> None:
-        if self._version.text is None and self._found.command.version:
-            self._version = await version.asked(self._found.command.version, self._found.env)
+    async def _check_version(self) -> None:
+        if self._version.text is None and self._program.command.version:
+            self._version = await run_version_command(self._program.command.version, self._program.env)
 
-    async def _ask_signs(self) -> None:
-        self._signed_in = self._signed_in or await auth.told(self._definition.auth, self._found.env)
+    async def _check_sign_in(self) -> None:
+        self._is_signed_in = self._is_signed_in or await has_command_sign(self._definition.auth, self._program.env)
 
-    async def _ask_needs(self) -> None:
-        self._needs = await _needs(self._way, self._found.env, self._thorough)
+    async def _check_prerequisites(self) -> None:
+        self._prerequisites = await _prerequisites(self._method, self._program.env, self._thorough)
 
-    async def _ask_module(self) -> None:
-        """`python` is nearly everywhere; what counts is the module that it is to run."""
-        name = python_module.module(self._found.command)
-        if name is None or self._lacks is not None:
+    async def _check_module(self) -> None:
+        """`python` is nearly everywhere; the module that it runs may be missing."""
+        name = module_name(self._program.command)
+        if name is None or self._missing_part is not None:
             return
-        seen = await to_thread.run_sync(python_module.may_be_there, self._found, name)
-        if not seen or not await python_module.has(self._found, name):
-            self._lacks = f"{self._found.path} has no module {name!r}"
+        has_file = await to_thread.run_sync(may_exist, self._program, name)
+        if not has_file or not await is_importable(self._program, name):
+            self._missing_part = f"{self._program.path} has no module {name!r}"
 
-    def judge(self) -> Availability:
-        definition, install = self._definition, command_of(self._definition, self._way)
+    def conclude(self) -> Availability:
+        definition, hint = self._definition, install_command(self._definition, self._method)
         facts = Availability(
             version=self._version.text,
-            program=self._found.path,
-            transport=self._found.transport,
-            platform=runs_here(definition),
-            prerequisites=self._needs,
-            signed_in=self._signed_in if definition.auth else None,
+            program=self._program.path,
+            transport=self._program.transport,
+            platform=supports_platform(definition),
+            prerequisites=self._prerequisites,
+            signed_in=self._is_signed_in if definition.auth else None,
         )
         if not facts.platform:
             return replace(facts, status="broken", reason=f"it does not run on {sys.platform}")
-        if self._interpreter is not None:
-            reason = f"{facts.program} needs {self._interpreter!r}, which is not there"
-            return replace(facts, status="broken", reason=reason, hint=f"install {self._interpreter}")
-        if self._lacks is not None:
-            return replace(facts, status="not-installed", reason=self._lacks, hint=install)
+        if self._missing_interpreter is not None:
+            reason = f"{facts.program} needs {self._missing_interpreter!r}, which does not exist"
+            return replace(facts, status="broken", reason=reason, hint=f"install {self._missing_interpreter}")
+        if self._missing_part is not None:
+            return replace(facts, status="not-installed", reason=self._missing_part, hint=hint)
         if self._version.failure is not None:
-            return replace(facts, status="broken", reason=self._version.failure, hint=install)
+            return replace(facts, status="broken", reason=self._version.failure, hint=hint)
         if facts.signed_in is False:
             reason = "no sign of being signed in was found"
-            return replace(facts, status="needs-auth", reason=reason, hint=auth.hint(definition.auth))
+            return replace(facts, status="needs-auth", reason=reason, hint=sign_in_hint(definition.auth))
         return facts
 
 
-async def _needs(way: Install | None, env: Mapping[str, str], thorough: bool) -> tuple[Prerequisite, ...]:
-    if way is None or not way.needs:
+async def _prerequisites(method: Install | None, env: Mapping[str, str], thorough: bool) -> tuple[Prerequisite, ...]:
+    if method is None or not method.needs:
         return ()
-    path = where(way.needs[0], env)
-    met = path is not None
+    path = locate(method.needs[0], env)
+    is_met = path is not None
     if path is not None and thorough:
-        met = (await version.remembered(way.needs, path, env)).code == 0
-    return (Prerequisite(" ".join(way.needs), met),)
+        is_met = (await run_cached(method.needs, path, env)).code == 0
+    return (Prerequisite(" ".join(method.needs), is_met),)
 
 
-async def answers(found: Found) -> str:
-    """Calls the program's version command, now and for real. Raises `AgentFault` when it fails."""
-    reply = await ask(found.command.version, found.env, version.LIMIT)
-    line = " ".join(found.command.version)
+async def check_version_command(program: FoundProgram) -> str:
+    """Run the program's version command now, without the cache. Raises `AgentFault` when it fails."""
+    reply = await run_command(program.command.version, program.env, TIMEOUT_SECONDS)
+    line = " ".join(program.command.version)
     if reply.failure is not None:
         raise AgentFault(reply.failure)
-    if reply.late:
-        raise AgentFault(f"`{line}` did not end within {version.LIMIT:g} seconds", code="AGENT_STALLED")
+    if reply.is_late:
+        raise AgentFault(f"`{line}` did not end within {TIMEOUT_SECONDS:g} seconds", code="AGENT_STALLED")
     if reply.code != 0:
         raise AgentFault(f"`{line}` fails with code {reply.code}", stderr=reply.text)
     return f"`{line}` answered"

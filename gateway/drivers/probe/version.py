@@ -1,9 +1,9 @@
-"""Which version of an agent is there.
+"""The installed version of an agent.
 
-In: the program that was found, and what its file says of its version and its packages. Out: the version, or None. The
-package that a program belongs to is looked at first (`package.json`, Python's metadata): that takes a millisecond, and
-starting a program takes up to seconds, may ask the network, and may update it. Else its own command is asked, once for
-each (path, time of its last change).
+In: the program that was found, and the version command and packages of the agent's file. Out: the version, or None. The
+package that the program belongs to is read first (`package.json`, Python's metadata): that takes a millisecond, while
+starting a program takes up to seconds, may use the network, and may update the program. Else the version command is
+run, once for each (path, time of change).
 """
 
 from __future__ import annotations
@@ -17,107 +17,112 @@ from pathlib import Path
 import orjson
 
 from gateway.catalog.sections import Command, Install
-from gateway.drivers.probe.command import Kept, Reply, ask
-from gateway.drivers.probe.executable import where
+from gateway.drivers.probe.command import Reply, ReplyCache, run_command
+from gateway.drivers.probe.executable import locate
 
-LIMIT = 10.0
-"""Of a version command: the slowest that was seen takes 2.3 seconds on an idle machine."""
-TRY_AGAIN = 60.0
-"""After one that did not answer in time."""
-FOR_EVER = float("inf")
-LARGEST = 1 << 20
-"""Of a `package.json`."""
-SHOWN = 200
-"""Of its last line, where it fails."""
+TIMEOUT_SECONDS = 10.0
+"""Of a version command: the slowest one measured takes 2.3 seconds on an idle machine."""
+RETRY_SECONDS = 60.0
+"""After a command that did not answer in time."""
+UNLIMITED_SECONDS = float("inf")
+MAX_PACKAGE_JSON_BYTES = 1 << 20
+MAX_ERROR_LINE_CHARS = 200
+"""Of the last line of a version command that fails."""
 
-NUMBER = re.compile(r"\d+(?:\.\d+)+(?:[-+.]?[0-9A-Za-z]+)*")
+VERSION_NUMBER = re.compile(r"\d+(?:\.\d+)+(?:[-+.]?[0-9A-Za-z]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
     text: str | None = None
     failure: str | None = None
-    """The program is there and its version command fails: it will hardly do better with a prompt."""
+    """The program exists and its version command fails: a prompt would hardly do better."""
 
 
-_answers: Kept[Reply] = Kept()
+_replies: ReplyCache[Reply] = ReplyCache()
 
 
-async def asked(command: Sequence[str], env: Mapping[str, str]) -> Version:
-    path = where(command[0], env)
+async def run_version_command(command: Sequence[str], env: Mapping[str, str]) -> Version:
+    path = locate(command[0], env)
     if path is None:
         return Version()
-    reply = await remembered(command, path, env)
+    reply = await run_cached(command, path, env)
     line = " ".join(command)
     if reply.failure is not None:
         return Version(failure=reply.failure)
-    if (number := NUMBER.search(reply.text)) is not None:
+    if (number := VERSION_NUMBER.search(reply.text)) is not None:
         return Version(number[0])
     if reply.code:
-        said = f": {reply.text.splitlines()[-1][:SHOWN]}" if reply.text else ""
-        return Version(failure=f"`{line}` fails with code {reply.code}{said}")
+        last_line = f": {reply.text.splitlines()[-1][:MAX_ERROR_LINE_CHARS]}" if reply.text else ""
+        return Version(failure=f"`{line}` fails with code {reply.code}{last_line}")
     return Version()
 
 
-async def remembered(command: Sequence[str], path: str, env: Mapping[str, str]) -> Reply:
-    """The reply of a command that says the same as long as its program stays as it is."""
-    key = (tuple(command), *_stamp(path))
-    return await _answers.get(key, lambda: ask(command, env, LIMIT), lambda r: TRY_AGAIN if r.late else FOR_EVER)
+async def run_cached(command: Sequence[str], path: str, env: Mapping[str, str]) -> Reply:
+    """The reply of a command that prints the same as long as its program does not change."""
+    key = (tuple(command), *_file_version(path))
+    return await _replies.get(
+        key,
+        lambda: run_command(command, env, TIMEOUT_SECONDS),
+        lambda reply: RETRY_SECONDS if reply.is_late else UNLIMITED_SECONDS,
+    )
 
 
-def _stamp(path: str) -> tuple[str, int]:
-    real = os.path.realpath(path)
+def _file_version(path: str) -> tuple[str, int]:
+    real_path = os.path.realpath(path)
     try:
-        return real, os.stat(real).st_mtime_ns
+        return real_path, os.stat(real_path).st_mtime_ns
     except OSError:
-        return real, 0
+        return real_path, 0
 
 
-def near(command: Command, path: str, env: Mapping[str, str], installs: Sequence[Install]) -> str | None:
-    """What the package says that the program belongs to. Believed where the program is the package's own, or the
-    package is one that the agent is installed by: `npx` belongs to a package too."""
-    own = len(command.version) == 2
-    program = where(command.version[0], env) if command.version else path
+def read_package_version(
+    command: Command, path: str, env: Mapping[str, str], installs: Sequence[Install]
+) -> str | None:
+    """The version of the package that the program belongs to. It counts where the program is one of the package's own
+    commands, or the agent is installed by that package: `npx` belongs to a package too."""
+    is_own_command = len(command.version) == 2
+    program = locate(command.version[0], env) if command.version else path
     if program is None:
         return None
-    names = {plain(way.package) for way in installs}
-    real = Path(os.path.realpath(program))
-    for name, version, belongs in (*_node(real), *_python(real, names)):
-        if plain(name) in names or (own and belongs):
+    names = {normalize_name(method.package) for method in installs}
+    real_path = Path(os.path.realpath(program))
+    for name, version, is_bin in (*_node_package(real_path), *_python_packages(real_path, names)):
+        if normalize_name(name) in names or (is_own_command and is_bin):
             return version
     return None
 
 
-def plain(package: str) -> str:
+def normalize_name(package: str) -> str:
     """`hermes_agent[acp]` → `hermes-agent`"""
     return re.sub(r"[-_.]+", "-", package.partition("[")[0]).lower()
 
 
-def _node(program: Path) -> Iterator[tuple[str, str, bool]]:
-    """The nearest `package.json` above with a name and a version, and whether the program is one of its commands."""
+def _node_package(program: Path) -> Iterator[tuple[str, str, bool]]:
+    """(name, version, is the program one of its commands) of the nearest `package.json` above the program."""
     for folder in program.parents:
         if folder.name == "node_modules":
             return
-        match _read(folder / "package.json"):
+        match _read_json(folder / "package.json"):
             case {"name": str(name), "version": str(version), **more}:
                 bins = more.get("bin")
                 paths = bins.values() if isinstance(bins, dict) else [bins]
-                mine = any(isinstance(path, str) and (folder / path).resolve() == program for path in paths)
-                yield name, version, mine
+                is_bin = any(isinstance(path, str) and (folder / path).resolve() == program for path in paths)
+                yield name, version, is_bin
                 return
 
 
-def _read(path: Path) -> object:
+def _read_json(path: Path) -> object:
     try:
-        return orjson.loads(path.read_bytes()) if path.stat().st_size <= LARGEST else None
+        return orjson.loads(path.read_bytes()) if path.stat().st_size <= MAX_PACKAGE_JSON_BYTES else None
     except (OSError, ValueError):
         return None
 
 
-def _python(program: Path, names: set[str]) -> Iterator[tuple[str, str, bool]]:
-    """The metadata of a virtual environment in whose `bin` the program stands, for the packages that are asked for."""
+def _python_packages(program: Path, names: set[str]) -> Iterator[tuple[str, str, bool]]:
+    """(name, version, False) of these packages in the virtual environment whose `bin` holds the program."""
     for site in program.parent.parent.glob("lib/python3*/site-packages"):
         for info in site.glob("*.dist-info"):
             name, _, version = info.name.removesuffix(".dist-info").partition("-")
-            if plain(name) in names and version:
+            if normalize_name(name) in names and version:
                 yield name, version, False

@@ -1,7 +1,7 @@
 """The gateway's ends of an agent's pipes, on the running event loop (asyncio's or uvloop).
 
-In: bytes for the agent. Out: the agent's bytes, as they are in the pipe. Nothing is read ahead, so an agent that is not
-read is made to wait. Never: lines, messages, processes. Whoever opens an end here must close it.
+In: bytes for the agent. Out: the agent's bytes, as they are in the pipe. Nothing is read ahead, so an agent whose
+output is not read has to wait. Never: lines, messages, processes. The caller that opens an end here must close it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable
 import anyio
 from anyio.lowlevel import checkpoint
 
-CHUNK = 64 * 1024
-"""The most one read gives, and what a pipe holds. More is slower: a buffer of 256 KiB comes from the kernel and goes
-back to it at every read (25 µs), and the bytes of a larger pipe have left the cache before they are parsed."""
-REST_LIMIT = 4 * 1024 * 1024
-"""The most that is taken from a pipe nobody writes to any more; Linux lets an ordinary user's hold 1 MiB."""
-TAIL = 8 * 1024
-"""How much of stderr is kept: the last screens, where the cause stands."""
+CHUNK_BYTES = 64 * 1024
+"""The most one read returns, and what a pipe holds. A larger buffer is slower: one of 256 KiB is allocated from the
+kernel and freed at every read (25 µs), and the bytes of a larger pipe have left the cache before they are parsed."""
+MAX_REST_BYTES = 4 * 1024 * 1024
+"""The most that is read from a pipe after its writer is gone; on Linux a pipe of an ordinary user holds at most 1
+MiB."""
+STDERR_TAIL_BYTES = 8 * 1024
+"""How much of stderr is kept: the last screens, which name the cause."""
 
 
 class _End:
@@ -32,12 +33,12 @@ class _End:
         self._waiting: asyncio.Future[None] | None = None
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         return self._fd >= 0
 
     def close(self) -> None:
-        """May be called twice; whoever waits goes on."""
-        if self.open:
+        """May be called twice. A task that waits for the pipe goes on."""
+        if self.is_open:
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
             os.close(self._fd)
@@ -48,8 +49,8 @@ class _End:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    async def _ready(self, add: Callable[..., object], remove: Callable[[int], object]) -> None:
-        """Until the loop says so, or `_wake`."""
+    async def _wait_until_ready(self, add: Callable[..., object], remove: Callable[[int], object]) -> None:
+        """Until the event loop reports the pipe ready, or `_wake`."""
         fd, waiting = self._fd, self._loop.create_future()
 
         def ready() -> None:
@@ -67,113 +68,115 @@ class _End:
 
 
 class Source(_End):
-    """What the agent says."""
+    """The agent's stdout."""
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
         self._rest = b""
-        self._deaf = False
+        self._is_discarding = False
 
     async def read(self) -> bytes:
-        """What is there, at least a byte; b"" at the end. Whoever is cancelled here has taken nothing."""
-        await checkpoint()  # a stream that never pauses must not keep the loop to itself
+        """The bytes that are there, at least one; b"" at the end. A caller that is cancelled here has lost no bytes."""
+        await checkpoint()  # a stream that never pauses must still let other tasks run
         while (data := self._take()) is None:
-            await self._ready(self._loop.add_reader, self._loop.remove_reader)
+            await self._wait_until_ready(self._loop.add_reader, self._loop.remove_reader)
         return data
 
     def discard(self) -> None:
-        """From now on everything is read and thrown away: the end, for those who read here."""
-        if self.open and not self._deaf:
-            self._deaf = True
+        """From now on everything is read and dropped; `read` returns b""."""
+        if self.is_open and not self._is_discarding:
+            self._is_discarding = True
             self._wake()
-            self._loop.add_reader(self._fd, self._throw_away)
+            self._loop.add_reader(self._fd, self._drop)
         self._rest = b""
 
     def finish(self) -> None:
-        """Nobody writes any more. What is in the pipe stays to be read; the pipe itself is given back."""
+        """The writer is gone. Close the pipe; what it held can still be read."""
         rest: list[bytes] = []
-        while self.open and not self._deaf and sum(map(len, rest)) < REST_LIMIT and (data := self._take()):
+        while (
+            self.is_open and not self._is_discarding and sum(map(len, rest)) < MAX_REST_BYTES and (data := self._take())
+        ):
             rest.append(data)
         self.close()
         self._rest += b"".join(rest)
 
     def _take(self) -> bytes | None:
-        """None when there is nothing yet."""
-        if self._deaf or not self.open:
-            data, self._rest = self._rest[:CHUNK], self._rest[CHUNK:]
+        """None: there is nothing yet."""
+        if self._is_discarding or not self.is_open:
+            data, self._rest = self._rest[:CHUNK_BYTES], self._rest[CHUNK_BYTES:]
             return data
         data_now = _read(self._fd)
         if data_now == b"":
             self.close()
         return data_now
 
-    def _throw_away(self) -> None:
+    def _drop(self) -> None:
         if _read(self._fd) == b"":
             self.close()
 
 
 class Tail(_End):
-    """The last of what the agent writes to stderr. Always read, so that a flood of it never blocks the agent."""
+    """The end of the agent's stderr. It is always read, so that a flood of output never blocks the agent."""
 
     def __init__(self, fd: int, secrets: Iterable[str]) -> None:
         super().__init__(fd)
         self._secrets = [os.fsencode(secret) for secret in secrets]
         # More is kept than is shown: a secret that lies across the cut is still found whole, and masked.
-        self._keep = TAIL + max(map(len, self._secrets), default=0)
+        self._max_kept = STDERR_TAIL_BYTES + max(map(len, self._secrets), default=0)
         self._kept = b""
-        self._loop.add_reader(fd, self._more)
+        self._loop.add_reader(fd, self._read_more)
 
     def text(self) -> str:
-        """With what is in the pipe now, and without the secrets."""
-        for _ in range(REST_LIMIT // CHUNK):
-            if not self._more():
+        """Including what is in the pipe now; secrets are masked."""
+        for _ in range(MAX_REST_BYTES // CHUNK_BYTES):
+            if not self._read_more():
                 break
-        shown = self._kept
+        tail = self._kept
         for secret in self._secrets:
-            shown = shown.replace(secret, b"***")
-        return shown[-TAIL:].decode("utf-8", "replace").strip()
+            tail = tail.replace(secret, b"***")
+        return tail[-STDERR_TAIL_BYTES:].decode("utf-8", "replace").strip()
 
     def finish(self) -> None:
         self.text()
         self.close()
 
-    def _more(self) -> bool:
-        data = _read(self._fd) if self.open else None
+    def _read_more(self) -> bool:
+        data = _read(self._fd) if self.is_open else None
         if data == b"":
             self.close()
         if data:
-            self._kept = (self._kept + data)[-self._keep :]
+            self._kept = (self._kept + data)[-self._max_kept :]
         return bool(data)
 
 
 class Sink(_End):
-    """What the agent is told: whole messages, however many tasks write."""
+    """The agent's stdin: messages stay whole, however many tasks write."""
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
-        self._turn = anyio.Lock()
+        self._lock = anyio.Lock()
         self._rest = memoryview(b"")
 
     async def write(self, message: bytes) -> None:
-        """Returns when the pipe has it all. Raises `BrokenPipeError`. A writer that gives up (its caller's time limit)
-        leaves no torn message: one that has begun is finished before the next."""
-        async with self._turn:
+        """Returns when the pipe has all of it. Raises `BrokenPipeError`. A writer that is cancelled (by its caller's
+        time limit) leaves no torn message: the rest of a message that has begun is written before the next."""
+        async with self._lock:
             await self._drain()
             self._rest = memoryview(message)
             try:
                 await self._drain()
             finally:
-                if len(self._rest) == len(message):  # nothing of it has left: it was never sent
+                if len(self._rest) == len(message):  # no byte of it was written: it was never sent
                     self._rest = memoryview(b"")
 
     async def _drain(self) -> None:
         while self._rest:
-            self._rest = self._rest[self._put(self._rest) :]
+            self._rest = self._rest[self._write_some(self._rest) :]
             if self._rest:
-                await self._ready(self._loop.add_writer, self._loop.remove_writer)
+                await self._wait_until_ready(self._loop.add_writer, self._loop.remove_writer)
 
-    def _put(self, data: memoryview) -> int:
-        if not self.open:
+    def _write_some(self, data: memoryview) -> int:
+        if not self.is_open:
             raise BrokenPipeError("the pipe is closed")
         try:
             return os.write(self._fd, data)
@@ -182,8 +185,8 @@ class Sink(_End):
 
 
 def _read(fd: int) -> bytes | None:
-    """None when there is nothing yet, b"" at the end."""
+    """None: there is nothing yet. b"": the end."""
     try:
-        return os.read(fd, CHUNK)
+        return os.read(fd, CHUNK_BYTES)
     except BlockingIOError:
         return None

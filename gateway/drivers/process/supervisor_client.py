@@ -1,7 +1,8 @@
-"""The gateway's side of a warden (`supervisor.py`): starts it, hears what it reports, tells it what to do.
+"""The gateway's side of a supervisor (`supervisor.py`): starts it, reads its reports, sends it orders.
 
-In: a command and the three streams the agent gets. Out: events as they happen (`started`, `exited`, `gone`) and what is
-known by then. Never: the agent's bytes. When this process dies the socket ends with it, and the warden ends the agent.
+In: a command and the three streams the agent gets. Out: the events `started`, `exited` and `gone` as they happen, and
+the facts known by then. Never: the agent's bytes. When the gateway dies, the socket ends and the supervisor ends the
+agent.
 """
 
 from __future__ import annotations
@@ -22,25 +23,27 @@ import orjson
 
 from gateway.wire.lines import Lines
 
-WARDEN = Path(__file__).with_name("supervisor.py")
-REPORT_LIMIT = 4096
-"""The longest report is an error's text."""
-REAP_STEP = 0.002
-"""A process closes its files a moment before it can be reaped; so long until the next look."""
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+MAX_REPORT_BYTES = 4096
+"""The longest report is the text of an error."""
+REAP_INTERVAL_SECONDS = 0.002
+"""Between two attempts to reap the supervisor: a process closes its files a moment before it can be reaped."""
 
-INTERRUPT, TERMINATE, KILL = b"I", b"T", b"K"
+INTERRUPT = b"I"
+TERMINATE = b"T"
+KILL = b"K"
 
 
 class SupervisorClient:
-    """One warden and its agent. Calls come from the event loop's thread."""
+    """One supervisor and its agent. Calls come from the event loop's thread."""
 
     def __init__(
         self, command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[int, int, int]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._lines = Lines(REPORT_LIMIT)
+        self._lines = Lines(MAX_REPORT_BYTES)
         self._socket, self._supervisor = _start(command, cwd, env, streams)
-        self._loop.add_reader(self._socket, self._hear)
+        self._loop.add_reader(self._socket, self._receive)
         self.pid: int | None = None
         self.exit_code: int | None = None
         """Negative: the signal that ended the agent."""
@@ -50,29 +53,29 @@ class SupervisorClient:
         """The agent runs, or `error` says why not."""
         self.exited = anyio.Event()
         self.gone = anyio.Event()
-        """…and everything it had started, and its warden. Comes after the others, whatever happens."""
+        """…and everything it had started, and the supervisor. Always set, after the other two."""
 
     def send(self, order: bytes) -> None:
-        with suppress(OSError):  # the warden is at its end already
+        with suppress(OSError):  # the supervisor has ended already
             self._socket.send(order)
 
-    def kill_warden(self) -> None:
+    def kill_supervisor(self) -> None:
         self._supervisor.kill()
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         try:
-            data = self._socket.recv(REPORT_LIMIT)
+            data = self._socket.recv(MAX_REPORT_BYTES)
         except BlockingIOError:
             return
         except OSError:
             data = b""
         for line in self._lines.feed(data):
             if isinstance(line, bytes):
-                self._told(orjson.loads(line))
+                self._read_report(orjson.loads(line))
         if not data:
-            self._ended()
+            self._end()
 
-    def _told(self, report: Any) -> None:
+    def _read_report(self, report: Any) -> None:
         match report:
             case {"pid": int(pid)}:
                 self.pid = pid
@@ -89,8 +92,9 @@ class SupervisorClient:
         self.exit_code = code
         self.exited.set()
 
-    def _ended(self) -> None:
-        """The socket's end: the warden is through, or was killed itself. Then the agent's group is all we can reach."""
+    def _end(self) -> None:
+        """The socket has ended: the supervisor has finished, or was killed. In the second case the agent's group is
+        killed, which is all that can be reached without it."""
         self._loop.remove_reader(self._socket)
         self._socket.close()
         if self.pid is not None and self.exit_code is None:
@@ -101,7 +105,7 @@ class SupervisorClient:
 
     def _reap(self) -> None:
         if self._supervisor.poll() is None:
-            self._loop.call_later(REAP_STEP, self._reap)
+            self._loop.call_later(REAP_INTERVAL_SECONDS, self._reap)
             return
         for event in (self.started, self.exited, self.gone):
             event.set()
@@ -110,23 +114,23 @@ class SupervisorClient:
 def _start(
     command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[int, int, int]
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    ours, theirs = socket.socketpair()
-    with theirs:
+    own_end, supervisor_end = socket.socketpair()
+    with supervisor_end:
         stdin, stdout, stderr = streams
         try:
             supervisor = subprocess.Popen(
-                # -I and -S: nothing from the agent's environment or this installation changes or slows its start.
-                [sys.executable, "-I", "-S", str(WARDEN), str(theirs.fileno()), "--", *command],
+                # -I and -S: neither the agent's environment nor this installation changes or slows the start.
+                [sys.executable, "-I", "-S", str(SUPERVISOR), str(supervisor_end.fileno()), "--", *command],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 cwd=cwd,
                 env=env,
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(supervisor_end.fileno(),),
                 start_new_session=True,
             )
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
-    ours.setblocking(False)
-    return ours, supervisor
+    own_end.setblocking(False)
+    return own_end, supervisor

@@ -1,9 +1,9 @@
 """An agent that is a function in this process. It takes a `Turn` and yields what it does.
 
-It may yield text (`str`), the house's own events (`gateway.events`), official `ag_ui` events or their JSON objects. To
-ask, it yields `InterruptRequested` and is sent the answers: `answers = yield Asked((Question(…),))`. To have the
-client's own tools called and go on with what they give, it yields the calls, then `ClientToolsCalled`, and is sent the
-results likewise.
+It may yield text (`str`), the gateway's events (`gateway.events`), official `ag_ui` events or their JSON objects. To
+request an interrupt it yields `InterruptRequested` and is sent the answers:
+`answers = yield InterruptRequested((Interrupt(…),))`. To have client tools called and go on with their results, it
+yields the calls, then `ClientToolsCalled`, and is sent the results in the same way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from gateway.drivers.probe import Availability
 from gateway.drivers.python.abandon import Abandonable
 from gateway.drivers.python.entry_point import load_entry
 from gateway.drivers.python.modes import ModeControls
-from gateway.drivers.python.threads import in_thread
+from gateway.drivers.python.threads import run_in_thread
+from gateway.drivers.session_base import ControlledSession
 from gateway.errors import AgentFault, ConfigError
 from gateway.events import (
     AguiEvent,
@@ -35,19 +36,19 @@ from gateway.events import (
     EncodedText,
     Event,
     InterruptRequested,
-    Layer,
     TextMessageContent,
 )
 from gateway.turn import Answer, Turn
 
-EVENTS = frozenset(get_args(Event)) - {EncodedText}
-"""What an author may yield: lines that are written already are taken unread, so only from a driver that has looked."""
-WAITING = (InterruptRequested, ClientToolsCalled)
-"""The agent goes on when it is sent what came of it."""
-CLOSE_LIMIT = 2.0
-"""An agent that catches its cancellation and goes on is let go after this."""
-ANNOUNCE_LIMIT = 1.0
-"""An agent's own capabilities function is part of every snapshot: past this its word is left out."""
+AUTHOR_EVENTS = frozenset(get_args(Event)) - {EncodedText}
+"""What an author may yield. Not `EncodedText`: its lines are passed on unread, so only a driver that has checked them
+may make one."""
+PARKING_EVENTS = (InterruptRequested, ClientToolsCalled)
+"""After one of these the agent waits until it is sent the answers."""
+CLOSE_TIMEOUT_SECONDS = 2.0
+"""An agent that catches its cancellation and goes on is abandoned after this."""
+CAPABILITIES_TIMEOUT_SECONDS = 1.0
+"""An agent's own capabilities function is called for every snapshot: after this its layer is left out."""
 
 Agent = Callable[[Turn], Any]
 
@@ -56,9 +57,9 @@ log = logging.getLogger(__name__)
 
 class PythonDriver:
     question_window = 0.0
-    local = True
+    is_local = True
     remote_proxy = None
-    probed = True
+    is_probed = True
 
     def __init__(self, definition: AgentDefinition, tasks: Tasks) -> None:
         assert definition.entry is not None  # the definition was checked
@@ -67,22 +68,22 @@ class PythonDriver:
         self._agent: Agent = getattr(entry, "run", entry)
         if not callable(self._agent):
             raise ConfigError(f"{definition.source}: entry: {definition.entry!r} is not a function")
-        self._said: Any = getattr(entry, "capabilities", None)
+        self._capabilities: Any = getattr(entry, "capabilities", None)
         if definition.capabilities_entry is not None:
-            self._said = load_entry(definition.capabilities_entry, definition.source)
+            self._capabilities = load_entry(definition.capabilities_entry, definition.source)
 
     async def handshake_layer(self) -> Mapping[str, Any]:
-        said = self._said
-        if callable(said):
-            said = said()
-            if inspect.isawaitable(said):
-                with anyio.fail_after(ANNOUNCE_LIMIT):
-                    said = await said
-        if isinstance(said, BaseModel):
-            said = said.model_dump(by_alias=True, mode="json")
-        if said is not None and not isinstance(said, Mapping):
-            raise AgentFault(f"{self._definition.id}: capabilities are a {type(said).__name__}, not a mapping")
-        return said or {}
+        value = self._capabilities
+        if callable(value):
+            value = value()
+            if inspect.isawaitable(value):
+                with anyio.fail_after(CAPABILITIES_TIMEOUT_SECONDS):
+                    value = await value
+        if isinstance(value, BaseModel):
+            value = value.model_dump(by_alias=True, mode="json")
+        if value is not None and not isinstance(value, Mapping):
+            raise AgentFault(f"{self._definition.id}: capabilities are a {type(value).__name__}, not a mapping")
+        return value or {}
 
     async def probe(self) -> None:
         return None
@@ -101,58 +102,44 @@ class PythonDriver:
         return None
 
 
-class PythonSession:
-    """Nothing outlives a turn but the mode, if there are some: the function is given all it needs each time."""
-
-    alive = True
+class PythonSession(ControlledSession[ModeControls]):
+    """Only the mode outlives a turn, where the agent has modes: the function gets all it needs with each turn."""
 
     def __init__(self, agent: Agent, controls: ModeControls | None = None) -> None:
-        self._agent, self.controls = agent, controls
-
-    @property
-    def id(self) -> str | None:
-        return None if self.controls is None else self.controls.current
-
-    @property
-    def kept(self) -> bool:
-        return self.controls is not None
-
-    @property
-    def session_layer(self) -> Layer:
-        return {} if self.controls is None else self.controls.session_layer
+        super().__init__(controls)
+        self._agent = agent
 
     async def start(self, turn: Turn) -> PythonTurn:
         if self.controls is not None:
             if turn.options.mode is not None:
                 await self.controls.set_mode(turn.options.mode)
-            turn = replace(turn, options=replace(turn.options, mode=self.controls.current))
+            turn = replace(turn, options=replace(turn.options, mode=self.controls.session_id))
         return PythonTurn(self._agent, turn).start()
-
-    async def aclose(self) -> None:
-        return None
 
 
 class PythonTurn:
-    """One call of the agent, played in a task of its own, read from an inbox.
+    """One call of the agent, in a task of its own, read from a queue.
 
-    The task stands in no task group, and none of the gateway's cancel scopes is open around the agent: a generator may
-    yield inside a scope of its own, and scopes that do not close in the order they were opened in break both.
+    The task belongs to no task group, and no cancel scope of the gateway is open around the agent: a generator may
+    yield inside a cancel scope of its own, and scopes that do not close in the reverse order of their opening break
+    both.
     """
 
     def __init__(self, agent: Agent, turn: Turn) -> None:
-        self._agent, self._turn = agent, turn
+        self._agent = agent
+        self._turn = turn
         self._queue = EventQueue()
-        self._leash = Abandonable(self._perform)
+        self._work = Abandonable(self._run_agent)
         self._done = anyio.Event()
-        self._stopped = False
+        self._is_cancelled = False
         self._error: AgentFault | None = None
         self._answered = anyio.Event()
         self._answers: Mapping[str, Answer] = {}
 
     def start(self) -> PythonTurn:
-        # Kept here, ended by `aclose`, and nothing ever leaves it: so it cannot be lost.
+        # It is referenced here, ended by `aclose`, and no exception leaves it: so the task cannot be lost.
         self._task = asyncio.create_task(self._play())  # noqa: TID251
-        self._task.add_done_callback(self._over)
+        self._task.add_done_callback(self._finish)
         return self
 
     async def next(self) -> list[Event]:
@@ -166,91 +153,91 @@ class PythonTurn:
         return False
 
     async def cancel(self) -> None:
-        self._stopped = True
+        self._is_cancelled = True
         self._task.cancel()
 
     async def aclose(self) -> None:
         await self.cancel()
         self._queue.close()
         with CancelScope(shield=True):
-            with anyio.move_on_after(CLOSE_LIMIT):
+            with anyio.move_on_after(CLOSE_TIMEOUT_SECONDS):
                 await self._done.wait()
             if not self._done.is_set():
-                log.warning("run %s: the agent goes on though it was cancelled; it is let go", self._turn.run_id)
-                self._leash.close_driver_sessions()
+                log.warning("run %s: the agent goes on after its cancellation; it is abandoned", self._turn.run_id)
+                self._work.abandon()
                 self._task.cancel()
                 await self._done.wait()
 
     async def _play(self) -> None:
         try:
-            await self._leash
+            await self._work
         except AgentFault as exc:
             self._error = exc
-        except BaseException as exc:  # the seam: no exception of an author's code, of whatever kind, goes further
-            self._error = self._fault(exc)
+        except BaseException as exc:  # the seam: no exception of an author's code, of any kind, goes further
+            self._error = self._to_fault(exc)
 
-    def _fault(self, exc: BaseException) -> AgentFault | None:
-        if self._stopped and only_stopped(exc):
+    def _to_fault(self, exc: BaseException) -> AgentFault | None:
+        if self._is_cancelled and is_cancellation(exc):
             return None
         log.warning("run %s: the agent raised", self._turn.run_id, exc_info=exc)
         error = AgentFault(describe_exception(exc), code="AGENT_EXCEPTION")
         error.__cause__ = exc
         return error
 
-    def _over(self, task: asyncio.Task[None]) -> None:
-        """Called when the task is done, even if it never began: then it was cancelled before."""
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        """Called when the task is done, even one that was cancelled before it began."""
         self._queue.close(self._error)
         self._done.set()
 
-    async def _perform(self) -> None:
-        made = self._agent(self._turn)
-        if inspect.isawaitable(made):
-            made = await made
-        if made is None:
+    async def _run_agent(self) -> None:
+        output = self._agent(self._turn)
+        if inspect.isawaitable(output):
+            output = await output
+        if output is None:
             return
-        if isinstance(made, AsyncGenerator):
-            await self._generator(made)
-        elif isinstance(made, AsyncIterable):
-            async for item in made:
-                await self._say(item)
-        elif isinstance(made, Iterable) and not isinstance(made, str | Mapping | BaseModel):
-            await self._thread(made)
+        if isinstance(output, AsyncGenerator):
+            await self._read_generator(output)
+        elif isinstance(output, AsyncIterable):
+            async for item in output:
+                await self._put(item)
+        elif isinstance(output, Iterable) and not isinstance(output, str | Mapping | BaseModel):
+            await self._read_in_thread(output)
         else:
-            await self._say(made)
+            await self._put(output)
 
-    async def _generator(self, made: AsyncGenerator[Any, Any]) -> None:
+    async def _read_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
         put = self._queue.put
         try:
-            async for item in made:
-                event = item if type(item) in EVENTS else to_event(item)
-                while type(event) in WAITING:
+            async for item in generator:
+                event = item if type(item) in AUTHOR_EVENTS else to_event(item)
+                while type(event) in PARKING_EVENTS:
                     put(event)
-                    event = to_event(await made.asend(await self._wait_for_answers()))
+                    event = to_event(await generator.asend(await self._wait_for_answers()))
                 if put(event):
-                    await self._queue.room()
+                    await self._queue.wait_until_empty()
         except StopAsyncIteration:
-            return  # the answer was the last it waited for
+            return  # the agent ended after its last answer
         finally:
-            await made.aclose()
+            await generator.aclose()
 
-    async def _thread(self, made: Iterable[Any]) -> None:
+    async def _read_in_thread(self, items: Iterable[Any]) -> None:
         """A plain generator may block, so it runs in a thread; a cancelled one ends at its next yield."""
         producer = ThreadProducer(self._queue)
 
         def iterate() -> None:
-            for item in made:
-                if self._stopped:
+            for item in items:
+                if self._is_cancelled:
                     return
-                producer.put(statement(item))
+                producer.put(to_final_event(item))
 
         try:
-            await in_thread(iterate)
+            await run_in_thread(iterate)
         finally:
-            producer.carry()
+            producer.transfer()
 
-    async def _say(self, item: Any) -> None:
-        if self._queue.put(statement(item)):
-            await self._queue.room()
+    async def _put(self, item: Any) -> None:
+        if self._queue.put(to_final_event(item)):
+            await self._queue.wait_until_empty()
 
     async def _wait_for_answers(self) -> Mapping[str, Answer]:
         await self._answered.wait()
@@ -258,32 +245,34 @@ class PythonTurn:
         return self._answers
 
 
-def statement(item: Any) -> Event:
-    """An event of an agent that cannot be sent an answer."""
+def to_final_event(item: Any) -> Event:
+    """An event of an agent that cannot be sent answers, because it is not an async generator."""
     event = to_event(item)
-    if type(event) in WAITING:
-        raise AgentFault("only an async generator can ask, for it can be sent the answers", code="AGENT_EXCEPTION")
+    if type(event) in PARKING_EVENTS:
+        raise AgentFault(
+            "only an async generator can request an interrupt, for it can be sent the answers", code="AGENT_EXCEPTION"
+        )
     return event
 
 
-def only_stopped(exc: BaseException) -> bool:
-    """Did the agent say no more than that it was stopped? A task group of its own packs that up."""
+def is_cancellation(exc: BaseException) -> bool:
+    """The exception is nothing but the agent's own cancellation. A task group in the agent wraps it in a group."""
     if isinstance(exc, BaseExceptionGroup):
-        return all(only_stopped(inner) for inner in exc.exceptions)
+        return all(is_cancellation(inner) for inner in exc.exceptions)
     return isinstance(exc, asyncio.CancelledError | GeneratorExit)
 
 
 def describe_exception(exc: BaseException) -> str:
     try:
-        words = str(exc)
-    except Exception:  # an author's own class
-        words = ""
-    return f"{type(exc).__name__}: {words}" if words else type(exc).__name__
+        text = str(exc)
+    except Exception:  # `__str__` of an author's own class
+        text = ""
+    return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
 
 
 def to_event(item: Any) -> Event:
     """What an author may yield, as an event."""
-    if type(item) in EVENTS:
+    if type(item) in AUTHOR_EVENTS:
         event: Event = item
         return event
     if isinstance(item, str):

@@ -1,4 +1,4 @@
-"""`module:name` → the object it names. A module beside the agent's file comes before any that is installed."""
+"""`module:name` → the object it names. A module beside the agent's file is preferred to an installed one."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from gateway.errors import ConfigError
 
 
 def load_entry(entry: str, source: Path) -> Any:
-    """`source` is the agent's file, named in errors and looked beside."""
+    """`source`: the agent's file. Modules beside it are found, and errors name it. Raises `ConfigError`."""
     module_name, _, name = entry.partition(":")
     try:
-        found: Any = _beside(module_name, source.parent) or importlib.import_module(module_name)
+        target: Any = _import_beside(module_name, source.parent) or importlib.import_module(module_name)
     except ConfigError:
         raise
-    except (Exception, SystemExit) as exc:  # whatever an author's module raises while it is imported
+    except (Exception, SystemExit) as exc:  # an author's module may raise anything while it is imported
         raise ConfigError(f"{source}: entry: importing {module_name!r} failed: {type(exc).__name__}: {exc}") from exc
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(target, part):
             raise ConfigError(f"{source}: entry: {module_name!r} has no {name!r}")
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
-def _beside(module_name: str, folder: Path) -> ModuleType | None:
-    """`NAME.py` or `NAME/__init__.py` in the folder, imported under a name of its own so that it hides nothing."""
+def _import_beside(module_name: str, folder: Path) -> ModuleType | None:
+    """`NAME.py` or `NAME/__init__.py` in the folder, imported under a private name so that it hides no other module."""
     head, *rest = module_name.split(".")
     for path in (folder / f"{head}.py", folder / head / "__init__.py"):
         if path.is_file():
             break
     else:
         return None
-    own_name = f"agui_gateway_agent_{abs(hash(str(path))):x}_{head}"
-    module = sys.modules.get(own_name) or _load(own_name, path)
-    return importlib.import_module(".".join([own_name, *rest])) if rest else module
+    private_name = f"agui_gateway_agent_{abs(hash(str(path))):x}_{head}"
+    module = sys.modules.get(private_name) or _load(private_name, path)
+    return importlib.import_module(".".join([private_name, *rest])) if rest else module
 
 
 def _load(name: str, path: Path) -> ModuleType:

@@ -1,7 +1,7 @@
-"""The mode that a thread with an agent of this process is in: what it may be set to, and what the snapshot says of it.
+"""The mode of a thread with an in-process agent: the modes it may be set to, and the capabilities of each.
 
-In: the modes of a definition. Out: the session layer, and the controls that set it. The function itself is told its
-mode with every turn, so there is nothing else to keep: a thread's session id is the mode to come back to.
+In: the modes of a definition. Out: the session layer, and the controls that set the mode. The function gets the mode
+with every turn, so nothing else is kept: the session id of such a thread is its mode.
 """
 
 from __future__ import annotations
@@ -16,38 +16,43 @@ from gateway.events import Layer
 
 
 class ModeControls:
-    """Of one thread. Its methods are `drivers.base.Controls`."""
+    """Of one thread (`drivers.session_base.StatefulControls`)."""
 
     def __init__(self, modes: Sequence[Mode], known: str | None) -> None:
-        """`known`: what it was in when it was last open."""
+        """`known`: the mode when the session was last open."""
         self._modes = {mode.id: mode for mode in modes}
-        self.current = known if known in self._modes else next(iter(self._modes))
+        self._current = known if known in self._modes else next(iter(self._modes))
+
+    @property
+    def session_id(self) -> str:
+        """The current mode."""
+        return self._current
 
     @property
     def session_layer(self) -> Layer:
-        offered = [mode.to_json() for mode in self._modes.values()]
-        return {MODE: self.current, MODES: offered, **flatten(self._modes[self.current].capabilities)}
+        modes = [mode.to_json() for mode in self._modes.values()]
+        return {MODE: self._current, MODES: modes, **flatten(self._modes[self._current].capabilities)}
 
     async def set_mode(self, mode: str) -> None:
         if mode not in self._modes:
             _refuse(f"there is no mode {mode!r}. Known: {', '.join(self._modes)}.", MODES)
-        self.current = mode
+        self._current = mode
 
     async def set_model(self, model: str) -> None:
         _refuse("a function in the gateway's own process has no models to choose from", "model")
 
     async def set_config(self, option: str, value: str | bool) -> None:
-        _refuse(f"there is no option {option!r}: a function in the gateway's own process has a mode only", "config")
+        _refuse(f"there is no option {option!r}: a function in the gateway's own process has only a mode", "config")
 
     async def fork(self) -> str:
-        """The function is given the whole conversation with every turn: a copy needs no more than the mode."""
-        return self.current
+        """The function gets the whole conversation with every turn: a copy needs only the mode."""
+        return self._current
 
     async def delete(self) -> None:
-        return None  # it keeps nothing
+        return None  # nothing is kept
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Any:
-        _refuse(f"{method}: only an ACP agent can be called so; this one is a function", method)
+        _refuse(f"{method}: only ACP agents have further methods; this one is a function", method)
 
 
 def _refuse(detail: str, capability: str) -> NoReturn:

@@ -1,7 +1,7 @@
-"""What a remote answers with one body, read whole: within a time, and up to a size.
+"""One request to a remote, whose response is one body: read whole, in bounded time and up to a bounded size.
 
-In: a question, or an answer whose body is still to come. Out: the answer, read. What a stranger sends must fill neither
-the memory nor the day.
+In: a request, or a response whose body is still to come. Out: a `RemoteResponse`. A remote that the operator does not
+control must be able to fill neither the memory nor a task's time.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import httpx
+import httpx2
 
 from gateway.errors import AgentFault, NotJson
 from gateway.jsonio import loads
 
-LARGEST = 8 * 1024 * 1024
-"""Bytes of an answer: a gateway lists a thousand agents in less."""
-SHOWN = 2000
-"""Of a refusal that is no problem document."""
-CODES = {401: "AUTH_REQUIRED", 403: "AUTH_REQUIRED", 404: "AGENT_NOT_FOUND"}
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""A gateway lists a thousand agents in less."""
+MAX_ERROR_TEXT_BYTES = 2000
+"""Of an error response that is no problem document."""
+STATUS_CODES = {401: "AUTH_REQUIRED", 403: "AUTH_REQUIRED", 404: "AGENT_NOT_FOUND"}
+"""HTTP status → error code, where the remote sends no code of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RemoteResponse:
     status: int
-    headers: httpx.Headers
+    headers: httpx2.Headers
     content: bytes
     url: str
 
@@ -37,41 +38,45 @@ class Answer:
             raise AgentFault(f"what is at {self.url} is not JSON: {exc.detail}", code="AGENT_PROTOCOL_ERROR") from exc
 
     def problem(self) -> dict[str, Any]:
-        """A problem document, empty where it is none."""
+        """The problem document (RFC 9457) of an error; empty where there is none."""
         try:
-            told = loads(self.content)
+            problem = loads(self.content)
         except NotJson:
             return {}
-        return told if isinstance(told, dict) else {}
+        return problem if isinstance(problem, dict) else {}
 
-    def refusal(self) -> AgentFault:
-        """The remote's own words, where it has some."""
-        problem, text = self.problem(), self.content[:SHOWN].decode("utf-8", "replace").strip()
-        words = problem.get("detail") or problem.get("title") or text
+    def to_fault(self) -> AgentFault:
+        """The error, with the remote's own text where it has one."""
+        problem = self.problem()
+        text = self.content[:MAX_ERROR_TEXT_BYTES].decode("utf-8", "replace").strip()
+        reason = problem.get("detail") or problem.get("title") or text
         code = problem.get("code") if isinstance(problem.get("code"), str) else None
-        detail = f"the remote agent refused ({self.status}): {words}"
-        return AgentFault(detail, code=code or CODES.get(self.status, "AGENT_ERROR"))
+        detail = f"the remote agent refused ({self.status}): {reason}"
+        return AgentFault(detail, code=code or STATUS_CODES.get(self.status, "AGENT_ERROR"))
 
 
-async def ask(
-    client: httpx.AsyncClient,
+async def send_request(
+    client: httpx2.AsyncClient,
     url: str,
-    within: float,
+    limit: float,
     headers: Mapping[str, str] | None = None,
     *,
     method: str = "GET",
     body: Any = None,
-) -> Answer:
-    """Raises `httpx.HTTPError` or `TimeoutError` where no answer comes, `AgentFault` where it is too large."""
-    with anyio.fail_after(within):
+) -> RemoteResponse:
+    """`limit`: seconds. Raises `httpx2.HTTPError` or `TimeoutError` where no response comes, `AgentFault` where it is
+    too large."""
+    with anyio.fail_after(limit):
         async with client.stream(method, url, headers=headers, json=body) as response:
-            return await read(response)
+            return await read_body(response)
 
 
-async def read(response: httpx.Response) -> Answer:
+async def read_body(response: httpx2.Response) -> RemoteResponse:
     content = bytearray()
-    async for part in response.aiter_bytes():
-        content += part
-        if len(content) > LARGEST:
-            raise AgentFault(f"what is at {response.url} is larger than {LARGEST} bytes", code="AGENT_PROTOCOL_ERROR")
-    return Answer(response.status_code, response.headers, bytes(content), str(response.url))
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > MAX_BODY_BYTES:
+            raise AgentFault(
+                f"what is at {response.url} is larger than {MAX_BODY_BYTES} bytes", code="AGENT_PROTOCOL_ERROR"
+            )
+    return RemoteResponse(response.status_code, response.headers, bytes(content), str(response.url))

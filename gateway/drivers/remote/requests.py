@@ -1,4 +1,4 @@
-"""What is sent to a remote agent, and what another gateway says of one: plain data, no connection."""
+"""Requests to a remote agent, and the parts of its answers, as plain data: nothing here connects."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from gateway.catalog.field_types import header_value
 from gateway.catalog.sections import Remote
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError
-from gateway.turn import Turn
+from gateway.turn import Answer, Turn
 
-_NAME = re.compile(r"\{(\w+)\}")
+_VARIABLE = re.compile(r"\{(\w+)\}")
 
 
-def headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, str]) -> dict[str, str]:
-    """With what they name of the environment. Raises `ConfigError` for a name that is not there, and for a value that
-    does not go into a header, without telling it."""
+def request_headers(remote: Remote, definition: AgentDefinition, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers of the definition, with `{NAME}` replaced from the environment. Raises `ConfigError` for a variable
+    that is not set, and for a value that a header cannot hold; the error does not show the value."""
 
-    def value(match: re.Match[str]) -> str:
+    def read_variable(match: re.Match[str]) -> str:
         if match[1] not in environ:
             raise ConfigError(f"{definition.source}: remote.headers: {match[1]} is not set in the environment")
         return environ[match[1]]
 
-    made = {name: _NAME.sub(value, text) for name, text in remote.headers.items()}
-    for name, text in made.items():
+    headers = {name: _VARIABLE.sub(read_variable, template) for name, template in remote.headers.items()}
+    for name, value in headers.items():
         try:
-            header_value(text)
+            header_value(value)
         except ValueError as exc:
             raise ConfigError(f"{definition.source}: remote.headers.{name}: {exc}") from exc
-    return made
+    return headers
 
 
 def run_input(turn: Turn) -> dict[str, Any]:
     """`RunAgentInput`, as the client sent it."""
-    whole = {
+    fields = {
         "threadId": turn.thread_id,
         "runId": turn.run_id,
         "protocolVersion": turn.protocol_version or "1.0",
@@ -46,54 +46,59 @@ def run_input(turn: Turn) -> dict[str, Any]:
         "messages": turn.messages,
         "tools": turn.tools,
         "context": turn.context,
-        "forwardedProps": _props(turn.forwarded_props),
-        "resume": [_answer(answer.interrupt_id, answer.status, answer.payload) for answer in turn.resume] or None,
+        "forwardedProps": _forwarded_props(turn.forwarded_props),
+        "resume": [_resume_entry(answer) for answer in turn.resume] or None,
     }
-    return {key: value for key, value in whole.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
-def _props(given: Any) -> Any:
-    """Whole, but for one: that this gateway goes on when its client leaves must not keep the far one from stopping when
-    this one does."""
-    match given:
+def _forwarded_props(props: Any) -> Any:
+    """All of them except `gateway.onDisconnect`: a client may want this gateway to go on when the client disconnects,
+    but the other gateway must stop when this one disconnects."""
+    match props:
         case None:
             return {}
-        case {"gateway": {"onDisconnect": _, **wishes}, **rest}:
-            return {**rest, "gateway": wishes}
+        case {"gateway": {"onDisconnect": _, **options}, **rest}:
+            return {**rest, "gateway": options}
         case _:
-            return given
+            return props
+
+
+def _resume_entry(answer: Answer) -> dict[str, Any]:
+    entry = {"interruptId": answer.interrupt_id, "status": answer.status}
+    return entry if answer.payload is None else {**entry, "payload": answer.payload}
 
 
 def escape_segment(name: str) -> str:
-    """One step of a path, whatever its name: one of dots must not lead to another place than it says."""
+    """One segment of a path. Dots are escaped too: a segment `..` must not lead to another resource."""
     return quote(name, safe="").replace(".", "%2E")
 
 
-def of_the_agent(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Capabilities without what another gateway says for itself: how it is reached, what it adds. That is for this one
-    to say, of its own way to its clients."""
-    custom = told.get("custom")
-    rest = {key: value for key, value in told.items() if key not in ("transport", "custom")}
+def agent_capabilities(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Capabilities without those of the other gateway itself: how it is reached, what it adds. This gateway states its
+    own to its clients."""
+    custom = snapshot.get("custom")
+    tree = {key: value for key, value in snapshot.items() if key not in ("transport", "custom")}
     if not isinstance(custom, Mapping):
-        return rest
-    kept = {key: value for key, value in custom.items() if key not in ("gateway", "relay")}
-    return {**rest, "custom": kept} if kept else rest
+        return tree
+    agent_custom = {key: value for key, value in custom.items() if key not in ("gateway", "relay")}
+    return {**tree, "custom": agent_custom} if agent_custom else tree
 
 
-def far_availability(told: Any) -> Availability | None:
-    """As another gateway's `GET /agents/{id}` has it."""
-    match told:
-        case {"availability": {"status": "ready" | "not-installed" | "needs-auth" | "broken" as status, **more}}:
-            reason, hint, version = (_text(more.get(key)) for key in ("reason", "hint", "version"))
+def read_availability(body: Any) -> Availability | None:
+    """From another gateway's `GET /agents/{id}`."""
+    match body:
+        case {"availability": {"status": "ready" | "not-installed" | "needs-auth" | "broken" as status, **fields}}:
+            reason, hint, version = (_read_text(fields.get(key)) for key in ("reason", "hint", "version"))
             return Availability(status, reason, hint, version)
         case _:
             return None
 
 
-def _text(value: Any) -> str | None:
+def describe_error(exc: BaseException) -> str:
+    """`ConnectError: all connection attempts failed`"""
+    return f"{type(exc).__name__}: {exc}".rstrip(": ")
+
+
+def _read_text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _answer(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:
-    told = {"interruptId": interrupt_id, "status": status}
-    return told if payload is None else {**told, "payload": payload}

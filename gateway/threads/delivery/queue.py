@@ -1,7 +1,7 @@
-"""The messages that wait for one thread, and whose turn it is. Pure: nothing here waits, writes or sends.
+"""The messages that are queued for one thread, and which is next. Pure: it never waits, writes or sends.
 
-Those that interrupt go before the others; beside that they go in the order in which they were accepted, also one that
-was meant for a turn under way, which ended without it.
+Messages that interrupt go before the others. Otherwise the order of acceptance holds, also for a message that was meant
+for a live turn which ended without it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class QueuedDelivery:
     number: int
     """In the order of acceptance."""
     decided: anyio.Event = field(default_factory=anyio.Event)
-    """It is on its way, waits, or has failed: whoever posted it can be told."""
+    """The message was delivered, deferred or failed: the client that posted it can be answered."""
 
     @property
     def message(self) -> Wire:
-        found: Wire = loads(self.record.content)["message"]
-        return found
+        message: Wire = loads(self.record.content)["message"]
+        return message
 
     @property
     def forwarded_props(self) -> Json:
@@ -42,22 +42,27 @@ class QueuedDelivery:
     def text(self) -> str:
         return text_of(self.message["content"])
 
+    def update(self, record: DeliveryRecord) -> None:
+        self.record = record
 
-def content_of(message: Wire, forwarded_props: Json) -> bytes:
-    whole: dict[str, Any] = {"message": message}
-    return dumps(whole if forwarded_props is None else {**whole, "forwardedProps": forwarded_props})
+
+def to_content(message: Wire, forwarded_props: Json) -> bytes:
+    """What is stored of a message until it is delivered."""
+    content: dict[str, Any] = {"message": message}
+    return dumps(content if forwarded_props is None else {**content, "forwardedProps": forwarded_props})
 
 
 class DeliveryQueue:
-    """Of one thread."""
+    """The queue of one thread."""
 
     def __init__(self) -> None:
         self._waiting: list[QueuedDelivery] = []
         self._steered: dict[str, tuple[QueuedDelivery, Run]] = {}
+        """Messages that were handed to a live turn, until its log shows whether the agent took them up."""
         self._accepting: set[str] = set()
-        """Messages that are being accepted."""
-        self.pumping = False
-        self.woken = anyio.Event()
+        """Ids of messages that are being accepted."""
+        self._changed = anyio.Event()
+        self.is_pumped = False
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._steered) + len(self._accepting)
@@ -66,57 +71,77 @@ class DeliveryQueue:
     def waiting(self) -> Sequence[QueuedDelivery]:
         return list(self._waiting)
 
-    def has(self, message_id: str) -> bool:
-        waiting = any(delivery.record.message_id == message_id for delivery in self._waiting)
-        return waiting or message_id in self._steered or message_id in self._accepting
+    def wake(self) -> None:
+        """Something has changed, in the queue or on its thread."""
+        self._changed.set()
 
-    def expect(self, message_id: str) -> None:
+    def watch(self) -> anyio.Event:
+        """An event that the next change sets."""
+        self._changed = anyio.Event()
+        return self._changed
+
+    def start_pump(self) -> bool:
+        """False: the queue has a pump already."""
+        was_pumped = self.is_pumped
+        self.is_pumped = True
+        return not was_pumped
+
+    def end_pump(self) -> None:
+        self.is_pumped = False
+
+    def has(self, message_id: str) -> bool:
+        is_waiting = any(delivery.record.message_id == message_id for delivery in self._waiting)
+        return is_waiting or message_id in self._steered or message_id in self._accepting
+
+    def begin_accepting(self, message_id: str) -> None:
+        """Takes a place for a message that is being stored."""
         self._accepting.add(message_id)
 
-    def expected(self, message_id: str) -> None:
+    def end_accepting(self, message_id: str) -> None:
         self._accepting.discard(message_id)
 
     def put(self, delivery: QueuedDelivery) -> None:
         self._waiting.append(delivery)
         self._waiting.sort(key=lambda delivery: delivery.number)
-        self.woken.set()
+        self.wake()
 
-    def take(self, delivery: QueuedDelivery) -> None:
+    def remove(self, delivery: QueuedDelivery) -> None:
         if delivery in self._waiting:
             self._waiting.remove(delivery)
 
-    def take_all(self) -> list[QueuedDelivery]:
+    def remove_all(self) -> list[QueuedDelivery]:
         steered = [delivery for delivery, _ in self._steered.values()]
-        found = sorted([*self._waiting, *steered], key=lambda delivery: delivery.number)
-        self._waiting, self._steered = [], {}
-        return found
+        deliveries = sorted([*self._waiting, *steered], key=lambda delivery: delivery.number)
+        self._waiting = []
+        self._steered = {}
+        return deliveries
 
-    def interrupting(self) -> QueuedDelivery | None:
+    def first_immediate(self) -> QueuedDelivery | None:
         return next((delivery for delivery in self._waiting if delivery.record.mode == "immediate"), None)
 
-    def steerable(self) -> list[QueuedDelivery]:
+    def for_live_turn(self) -> list[QueuedDelivery]:
         return [delivery for delivery in self._waiting if delivery.record.mode == "next-tool-call"]
 
-    def untold(self) -> list[QueuedDelivery]:
-        """Those that nobody was told of that they wait."""
+    def without_receipt(self) -> list[QueuedDelivery]:
+        """Those whose client has no receipt yet that they wait."""
         return [delivery for delivery in self._waiting if delivery.record.status == "accepted"]
 
-    # -- messages that are with a turn under way, until it is seen whether it heard them
+    # -- messages that were handed to a live turn
 
-    def steer(self, delivery: QueuedDelivery, run: Run) -> None:
-        self.take(delivery)
+    def mark_steered(self, delivery: QueuedDelivery, run: Run) -> None:
+        self.remove(delivery)
         self._steered[delivery.record.message_id] = delivery, run
 
-    def heard(self, message_id: str, run: Run) -> QueuedDelivery | None:
-        delivery, at = self._steered.get(message_id, (None, None))
-        if delivery is None or at is not run:
+    def take_steered(self, message_id: str, run: Run) -> QueuedDelivery | None:
+        delivery, steered_run = self._steered.get(message_id, (None, None))
+        if delivery is None or steered_run is not run:
             return None
         del self._steered[message_id]
         return delivery
 
-    def unheard(self, run: Run) -> list[QueuedDelivery]:
-        """The run is over: what it did not hear."""
-        left = [delivery for delivery, at in self._steered.values() if at is run]
-        for delivery in left:
+    def take_all_steered(self, run: Run) -> list[QueuedDelivery]:
+        """The run is over: the messages that it has not taken up."""
+        deliveries = [delivery for delivery, steered_run in self._steered.values() if steered_run is run]
+        for delivery in deliveries:
             del self._steered[delivery.record.message_id]
-        return left
+        return deliveries

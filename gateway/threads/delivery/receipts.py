@@ -1,4 +1,4 @@
-"""What became of a message: written into the store together with the receipt that the thread's feed tells of it."""
+"""What became of a message: stored together with the receipt among the thread's events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.events import Wire
-from gateway.runs.thread_state import ThreadKey
+from gateway.identity import ThreadKey
 from gateway.store.base import Store
 from gateway.store.deliveries import WAITING, DeliveryRecord
 from gateway.threads.delivery.queue import QueuedDelivery
@@ -15,83 +15,85 @@ from gateway.threads.events import ThreadEvents
 
 
 class ThreadDeleted(Exception):
-    """Its thread was deleted, and the delivery with it."""
+    """The thread was deleted, and the delivery with it."""
 
 
 class Receipts:
-    """Every method may raise `StoreError`, or `ThreadDeleted`; then nothing was told, and nothing is another."""
+    """Every method may raise `StoreError` or `ThreadDeleted`; then nothing was reported and nothing has changed."""
 
-    def __init__(self, store: Store, feeds: ThreadEvents) -> None:
-        self._store, self._feeds = store, feeds
+    def __init__(self, store: Store, events: ThreadEvents) -> None:
+        self._store = store
+        self._events = events
 
     async def accept(self, record: DeliveryRecord) -> DeliveryRecord:
-        """The one that is kept: another, if there is one of this id already."""
+        """Returns the stored record: another one, if the delivery id is taken already."""
         thread = ThreadKey(*record.thread)
-        channel = self._feeds.observe(thread)
-        kept = await self._store.mail.accept(record, self._feeds.notes(receipt(record)))
-        if kept is record:
-            channel.deliveries[record.message_id] = record.delivery_id
-            self._feeds.grown(thread)
-        return kept
+        self._events.observe(thread)
+        stored = await self._store.mail.accept(record, self._events.to_notes(to_receipt(record)))
+        if stored is record:
+            self._events.expect_delivery(thread, record.message_id, record.delivery_id)
+            self._events.wake_readers(thread)
+        return stored
 
     async def begin(self, delivery: QueuedDelivery, run_id: str) -> None:
-        """It is about to be delivered in this run: a gateway that dies now leaves word where to look."""
+        """The message is about to be delivered in this run: if the gateway dies now, the next one looks there."""
         await self._save(replace(delivery.record, run_id=run_id, handed=False), delivery)
 
-    async def hand(self, delivery: QueuedDelivery) -> None:
-        """The agent is given it now: from here on it must not be given again."""
+    async def mark_handed_over(self, delivery: QueuedDelivery) -> None:
+        """The agent is given the message now: from here on it must not be given it again."""
         await self._save(replace(delivery.record, handed=True), delivery)
 
     async def defer(self, delivery: QueuedDelivery, reason: str, until: str | None = None) -> None:
-        """Told once, with the first reason."""
+        """Reported once, with the first reason."""
         if delivery.record.status == "accepted":
-            await self.defer_again(delivery, delivery.record.mode, reason, until)
+            await self.defer_as(delivery, delivery.record.mode, reason, until)
         elif delivery.record.run_id is not None:
             await self._save(replace(delivery.record, run_id=None), delivery)
         delivery.decided.set()
 
-    async def defer_again(self, delivery: QueuedDelivery, mode: str, reason: str, until: str | None = None) -> None:
+    async def defer_as(self, delivery: QueuedDelivery, mode: str, reason: str, until: str | None = None) -> None:
+        """The message waits, from now on with this delivery mode."""
         record = replace(delivery.record, status="deferred", mode=mode, reason=reason, run_id=None)
-        await self._save(record, delivery, receipt(record, availableAt=until or "on-idle"))
+        await self._save(record, delivery, to_receipt(record, availableAt=until or "on-idle"))
         delivery.decided.set()
 
     async def deliver(self, delivery: QueuedDelivery, run_id: str | None = None) -> None:
         record = replace(delivery.record, status="delivered", reason=None, run_id=run_id or delivery.record.run_id)
-        await self._save(record, delivery, receipt(record))
+        await self._save(record, delivery, to_receipt(record))
         delivery.decided.set()
 
     async def fail(self, delivery: QueuedDelivery, reason: str, code: str | None = None) -> None:
         record = replace(delivery.record, status="failed", reason=reason)
-        await self._save(record, delivery, receipt(record, code=code, retryable=True))
-        self._feeds.observe(ThreadKey(*record.thread)).deliveries.pop(record.message_id, None)
+        await self._save(record, delivery, to_receipt(record, code=code, retryable=True))
+        self._events.drop_delivery(ThreadKey(*record.thread), record.message_id)
         delivery.decided.set()
 
     async def fail_deleted(self, delivery: QueuedDelivery) -> None:
-        """Its thread is gone, and the record with it: only the feed tells."""
-        delivery.record = replace(delivery.record, status="failed", reason="the thread was deleted", content=b"")
+        """The thread is deleted, and the record with it: only the thread's events report it."""
+        delivery.update(replace(delivery.record, status="failed", reason="the thread was deleted", content=b""))
         delivery.decided.set()
         thread = ThreadKey(*delivery.record.thread)
-        await self._store.mail.note(thread, self._feeds.notes(receipt(delivery.record, retryable=False)))
-        self._feeds.grown(thread)
+        await self._store.mail.note(thread, self._events.to_notes(to_receipt(delivery.record, retryable=False)))
+        self._events.wake_readers(thread)
 
-    async def _save(self, record: DeliveryRecord, delivery: QueuedDelivery, *told: Wire) -> None:
+    async def _save(self, record: DeliveryRecord, delivery: QueuedDelivery, *receipts: Wire) -> None:
         record = replace(record, at=time.time(), content=record.content if record.status in WAITING else b"")
-        if not await self._store.mail.save(record, self._feeds.notes(*told)):
+        if not await self._store.mail.save(record, self._events.to_notes(*receipts)):
             raise ThreadDeleted(record.delivery_id)
-        delivery.record = record
-        if told:
-            self._feeds.grown(ThreadKey(*record.thread))
+        delivery.update(record)
+        if receipts:
+            self._events.wake_readers(ThreadKey(*record.thread))
 
 
-def receipt(record: DeliveryRecord, **more: Any) -> Wire:
+def to_receipt(record: DeliveryRecord, **fields: Any) -> Wire:
     """Agent Relay's event."""
-    told = {
+    event = {
         "type": f"delivery.{record.status}",
         "deliveryId": record.delivery_id,
         "messageId": record.message_id,
         "mode": record.mode,
         "runId": record.run_id,
         "reason": record.reason,
-        **more,
+        **fields,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in event.items() if value is not None}

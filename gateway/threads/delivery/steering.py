@@ -1,82 +1,85 @@
-"""Messages for a turn under way: handed to it, and watched for in its run's log.
+"""Messages for a live turn: handed to it, then looked for in its run's log.
 
-In: a letter and the live run. Out: it was heard, or it goes back to wait until the thread is idle. The log alone tells
-which: an agent's word that it takes a message is no receipt, and a turn that ends without having heard it never will.
+In: a queued delivery and the live run. Out: the message was accepted, or it is queued again until the thread is idle.
+Only the log says which: that an agent takes a message is no receipt, and a turn that ends without having taken it up
+never will.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
 import anyio
 
 from gateway.errors import GatewayError, StoreError
+from gateway.identity import ThreadKey
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.threads.delivery.queue import DeliveryQueue, QueuedDelivery
 from gateway.threads.delivery.receipts import Receipts, ThreadDeleted
 
 log = logging.getLogger(__name__)
 
-STEER_LIMIT = 10.0
-"""Of the agent's word on a message: past this only the run's log tells whether it was taken up."""
+STEER_TIMEOUT_SECONDS = 10.0
+"""How long the agent may take to answer; after this only the run's log says whether it took the message up."""
 
-Spawn = Callable[..., None]
+StartTask = Callable[..., None]
 PutBack = Callable[[ThreadKey, QueuedDelivery], None]
 
 
 class Steering:
     def __init__(
-        self, receipts: Receipts, boxes: dict[ThreadKey, DeliveryQueue], spawn: Spawn, put_back: PutBack
+        self, receipts: Receipts, queues: dict[ThreadKey, DeliveryQueue], start_task: StartTask, put_back: PutBack
     ) -> None:
-        """`spawn`: begins a task; `put_back`: lets a letter wait again."""
-        self._receipts, self._boxes, self._spawn, self._put_back = receipts, boxes, spawn, put_back
+        """`put_back`: queues a delivery again."""
+        self._receipts = receipts
+        self._queues = queues
+        self._start_task = start_task
+        self._put_back = put_back
 
-    async def steer(self, thread: ThreadKey, box: DeliveryQueue, delivery: QueuedDelivery, run: Run) -> None:
+    async def steer(self, thread: ThreadKey, queue: DeliveryQueue, delivery: QueuedDelivery, run: Run) -> None:
         await self._receipts.begin(delivery, run.record.run_id)
-        box.steer(delivery, run)
-        taken: bool | None = None
+        queue.mark_steered(delivery, run)
+        is_taken: bool | None = None
         try:
-            with anyio.move_on_after(STEER_LIMIT):
-                taken = await run.steer(delivery.record.message_id, delivery.text)
+            with anyio.move_on_after(STEER_TIMEOUT_SECONDS):
+                is_taken = await run.steer(delivery.record.message_id, delivery.text)
         except GatewayError as exc:
             log.info("run %s: a message could not be handed to its turn: %s", run.record.run_id, exc.detail)
-            taken = False
-        if taken is False and box.heard(delivery.record.message_id, run) is delivery:
+            is_taken = False
+        if is_taken is False and queue.take_steered(delivery.record.message_id, run) is delivery:
             await self._fall_back(thread, delivery, "the turn under way takes no message any more")
         delivery.decided.set()
 
-    def heard(self, thread: ThreadKey, run: Run, message_id: str) -> None:
-        """The run's log has it."""
-        box = self._boxes.get(thread)
-        delivery = None if box is None else box.heard(message_id, run)
+    def message_accepted(self, thread: ThreadKey, run: Run, message_id: str) -> None:
+        """The run's log has the message."""
+        queue = self._queues.get(thread)
+        delivery = None if queue is None else queue.take_steered(message_id, run)
         if delivery is not None:
-            self._spawn(self._deliver, delivery)
+            self._start_task(self._deliver, delivery)
 
-    def over(self, thread: ThreadKey, run: Run) -> None:
+    def run_read(self, thread: ThreadKey, run: Run) -> None:
         """All of the run's log was read."""
-        box = self._boxes.get(thread)
-        for delivery in [] if box is None else box.unheard(run):
-            self._spawn(self._fall_back, thread, delivery, "the turn ended before it took the message up")
+        queue = self._queues.get(thread)
+        for delivery in [] if queue is None else queue.take_all_steered(run):
+            self._start_task(self._fall_back, thread, delivery, "the turn ended before it took the message up")
 
     async def _deliver(self, delivery: QueuedDelivery) -> None:
-        await self._noted(self._receipts.deliver(delivery), delivery)
+        await self._store(self._receipts.deliver(delivery), delivery)
 
     async def _fall_back(self, thread: ThreadKey, delivery: QueuedDelivery, reason: str) -> None:
-        told = f"{reason}: it is delivered when the thread is idle"
-        if await self._noted(self._receipts.defer_again(delivery, "on-idle", told), delivery):
-            delivery.record = replace(delivery.record, mode="on-idle", run_id=None)
+        full_reason = f"{reason}: it is delivered when the thread is idle"
+        if await self._store(self._receipts.defer_as(delivery, "on-idle", full_reason), delivery):
+            delivery.update(replace(delivery.record, mode="on-idle", run_id=None))
             self._put_back(thread, delivery)
 
-    async def _noted(self, writing: Any, delivery: QueuedDelivery) -> bool:
-        """False: there is no such delivery any more."""
+    async def _store(self, receipt: Awaitable[None], delivery: QueuedDelivery) -> bool:
+        """False: the delivery does not exist any more."""
         try:
-            await writing
+            await receipt
         except StoreError as exc:
-            log.error("delivery %s: what became of it is not noted: %s", delivery.record.delivery_id, exc)
+            log.error("delivery %s: what became of it could not be stored: %s", delivery.record.delivery_id, exc)
         except ThreadDeleted:
             return False
         return True

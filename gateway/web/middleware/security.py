@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import Forbidden, GatewayError
-from gateway.runs.thread_state import LOCAL
+from gateway.identity import LOCAL
 from gateway.settings import Settings
 from gateway.web.problems import problem_response
 from gateway.web.tokens import Tokens

@@ -1,4 +1,4 @@
-"""`GET /agents` and `GET /agents/{agent}`: what there is."""
+"""`GET /agents` and `GET /agents/{agent}`: the agents, and whether they can run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gateway.service.gateway import Gateway
 
 
 async def index(request: Request) -> Response:
-    """`GET /`: where to go from here."""
+    """`GET /`, for a program: the routes."""
     gateway: Gateway = request.app.state.gateway
     return JSONResponse(
         {
@@ -38,15 +38,15 @@ async def index(request: Request) -> Response:
 
 async def list_agents(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    found: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in gateway.agents}
+    described: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in gateway.agents}
 
     async def fill(agent: Agent) -> None:
-        found[agent.definition.id] = await describe(gateway, agent)
+        described[agent.definition.id] = await describe(gateway, agent)
 
-    async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
+    async with anyio.create_task_group() as tasks:  # each may have to probe its agent, and none waits for another
         for agent in gateway.agents:
             tasks.start_soon(fill, agent)
-    return JSONResponse({"gateway": gateway.id, "agents": list(found.values())})
+    return JSONResponse({"gateway": gateway.id, "agents": list(described.values())})
 
 
 async def show(request: Request) -> Response:
@@ -55,24 +55,24 @@ async def show(request: Request) -> Response:
 
 
 async def describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
-    found = await agent.look()
-    tree = (await gateway.snapshots.current(agent)).snapshot.tree()
+    availability = await agent.probe()
+    tree = (await gateway.snapshots.take(agent)).snapshot.tree()
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,
         "driver": agent.definition.driver,
         "identity": tree.get("identity", {}),
-        "availability": found.to_json(),
+        "availability": availability.to_json(),
         "options": list(agent.definition.options),
         **({"via": list(agent.definition.via)} if agent.definition.via else {}),
-        **_definition(agent),
+        **_definition_failure(agent),
         "links": {"run": own, "capabilities": f"{own}/capabilities"},
     }
 
 
-def _definition(agent: Agent) -> dict[str, Any]:
-    """Only where its newest one is wrong, and the last good one in use."""
-    if agent.trouble is None:
+def _definition_failure(agent: Agent) -> dict[str, Any]:
+    """Only where the newest definition is invalid, and the last good one in use."""
+    if agent.failure is None:
         return {}
-    since = datetime.fromtimestamp(agent.trouble.since, UTC).isoformat(timespec="milliseconds")
-    return {"definition": {"error": agent.trouble.error, "since": since}}
+    since = datetime.fromtimestamp(agent.failure.since, UTC).isoformat(timespec="milliseconds")
+    return {"definition": {"error": agent.failure.error, "since": since}}

@@ -1,4 +1,4 @@
-"""`GET /agents/{agent}/capabilities`: what this agent can do, now."""
+"""`GET /agents/{agent}/capabilities`: what the agent can do now."""
 
 from __future__ import annotations
 
@@ -8,42 +8,45 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import SnapshotEntry, render, resolve_view
+from gateway.capabilities.views import render, resolve_view
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
+from gateway.service.capability_source import thread_of
 from gateway.service.gateway import Gateway
-from gateway.service.snapshots import known_model
+from gateway.service.snapshots import find_model
 from gateway.web.disconnect import run_until_disconnect
 from gateway.web.forward import forward
 from gateway.web.routes.capabilities_stream import CapabilityFeedResponse, accepts_feed
 
-NOT_KEPT = {"cache-control": "no-store"}
+NO_STORE = {"cache-control": "no-store"}
 
 
 async def show(request: Request) -> ASGIApp:
-    """Answers at once from what is known. `?probe=1` waits until the agent itself has spoken."""
+    """Answers at once from what is known. `?probe=1` waits until the agent itself has announced what it can do."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    if agent.driver is not None and not agent.driver.probed:
+    if agent.driver is not None and not agent.driver.is_probed:
         await _probe(gateway, agent, request)
     if accepts_feed(request):
         return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
-        return answer(request, render("agui", await gateway.snapshots.current(agent), agent.definition))
-    if _is_of_its_file(request) and (answered := await forward(request, agent)) is not None:
-        return answered
+        current = await gateway.snapshots.take(agent)
+        return answer(request, render("agui", current.entry, agent.definition))
+    if _needs_definition(request) and (response := await forward(request, agent)) is not None:
+        return response
     key = _key(agent, request)
-    current = await gateway.capability_source.current(key)
     if key.explain:
-        return _explained(request, current)
-    return answer(request, render(key.view, current, agent.definition))
+        model = None if key.model is None else find_model(agent, key.model)
+        return _explain(request, await gateway.snapshots.take(agent, thread_of(key), model))
+    return answer(request, await gateway.capability_source.render(key))
 
 
-def _is_of_its_file(request: Request) -> bool:
-    """A model's limits, and views that are made with the agent's definition: for another gateway's agent, there. Not of
-    a thread: the name that it has here means nothing there, or somebody else's."""
+def _needs_definition(request: Request) -> bool:
+    """A model's limits, and views that are made from the agent's definition, are answered by the gateway that has the
+    definition. Never for a thread: its id here means nothing there, or another client's thread."""
     query = request.query_params
     return "thread" not in query and ("model" in query or query.get("view") in ("acp", "mux"))
 
@@ -51,7 +54,7 @@ def _is_of_its_file(request: Request) -> bool:
 def _feed(gateway: Gateway, agent: Agent, request: Request) -> ASGIApp:
     key = _key(agent, request)
     if request.method == "HEAD":
-        return Response(headers=NOT_KEPT, media_type=CONTENT_TYPE)
+        return Response(headers=NO_STORE, media_type=CONTENT_TYPE)
     return CapabilityFeedResponse(gateway, key, request)
 
 
@@ -62,7 +65,7 @@ def _key(agent: Agent, request: Request) -> Key:
         agent.definition.id,
         thread,
         None if thread is None else request.state.principal,
-        None if name is None else known_model(agent, name).id,
+        None if name is None else find_model(agent, name).id,
         resolve_view(view, query.get("protocol")),
         explain=view == "agui" and is_true(query.get("explain")),
     )
@@ -79,17 +82,17 @@ def is_true(value: str | None) -> bool:
     return value not in (None, "", "0", "false")
 
 
-def answer(request: Request, what: RenderedSnapshot, media_type: str = "application/json") -> Response:
-    """What is shown, or 304 for whoever has it."""
-    tag = f'"{what.version}"'
-    asked = request.headers.get("if-none-match")
-    if asked is not None and (asked == "*" or tag in [part.strip().removeprefix("W/") for part in asked.split(",")]):
-        return Response(status_code=304, headers={"etag": tag, **NOT_KEPT})
-    return Response(what.body, headers={"etag": tag, **NOT_KEPT}, media_type=media_type)
+def answer(request: Request, rendered: RenderedSnapshot, media_type: str = "application/json") -> Response:
+    """The snapshot, or 304 for a client that has it."""
+    tag = f'"{rendered.version}"'
+    header = request.headers.get("if-none-match")
+    if header is not None and (header == "*" or tag in [part.strip().removeprefix("W/") for part in header.split(",")]):
+        return Response(status_code=304, headers={"etag": tag, **NO_STORE})
+    return Response(rendered.body, headers={"etag": tag, **NO_STORE}, media_type=media_type)
 
 
-def _explained(request: Request, current: SnapshotEntry) -> Response:
-    """Its tag is of the whole: who says something may become another while the value stays."""
-    version = current.etag.strip('"')
+def _explain(request: Request, current: CurrentSnapshot) -> Response:
+    """The tag is that of the whole body: the source of a value may change while the value stays."""
+    version = current.entry.etag.strip('"')
     body = to_json({"capabilities": current.snapshot.tree(), "explain": current.snapshot.explain(), "version": version})
     return answer(request, RenderedSnapshot(body, etag(body).strip('"')))

@@ -43,7 +43,7 @@ class CapabilityFeedResponse:
         self._after = _last_event_id(request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._gateway.feed.watch(self._key, self._after) as watcher:
+        async with self._gateway.capability_feed.watch(self._key, self._after) as watcher:
             await EventStream(WatcherReader(watcher), sse.ENCODER, self._gateway.settings)(scope, receive, send)
 
 

@@ -1,7 +1,7 @@
 """CopilotKit's runtime protocol, so that its React app takes the gateway as `runtimeUrl` with nothing in between.
 
-Its browser client is from before AG-UI 1.0, sends no `protocolVersion`, and has a stop of its own: a closed connection
-does not stop a run here, and `connect` brings a reloaded page up to date.
+Its browser client is from before AG-UI 1.0, sends no `protocolVersion`, and stops runs by a request of its own: a
+closed connection does not stop a run here, and `connect` brings a reloaded page up to date.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from gateway.agui.outbound import PROTOCOL_VERSION
 from gateway.capabilities.views.agui import before_1_0
 from gateway.errors import BadRequest, NotFound
 from gateway.events import Wire
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agent
 from gateway.runs.log import Chunk, Reader
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
 from gateway.turn import Turn
 from gateway.web.event_stream import EventStream
 from gateway.web.request_body import read_body, read_json_body
-from gateway.web.routes.runs import begin, choose, stopper, stream_run
+from gateway.web.routes.runs import choose_encoder, stream_run
 
 DEFAULT = "default"
 """The id that CopilotKit's components use when the application names none."""
@@ -53,7 +53,7 @@ async def info(request: Request) -> Response:
 
 
 async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
-    tree = before_1_0((await gateway.snapshots.current(agent)).snapshot.tree())
+    tree = before_1_0((await gateway.snapshots.take(agent)).snapshot.tree())
     described = {"name": agent.definition.id, "className": "GatewayAgent", "capabilities": tree}
     if agent.definition.identity.description is not None:
         described["description"] = agent.definition.identity.description
@@ -64,33 +64,31 @@ async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
     turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
-    started = await begin(gateway, _agent(gateway, request), turn, request.state.principal)
-    leave = turn.options.on_disconnect or "continue"
-    return stream_run(gateway, started, request, on_disconnect=stopper(gateway, started) if leave == "cancel" else None)
+    started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.principal)
+    return stream_run(gateway, started, request, on_disconnect=turn.options.on_disconnect or "continue")
 
 
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
     gateway: Gateway = request.app.state.gateway
     turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
-    agent = _agent(gateway, request)
-    reader = await _thread_reader(
-        gateway, ThreadKey(agent.definition.id, turn.thread_id, request.state.principal), turn
-    )
-    legacy = turn.protocol_version is None
-    return EventStream(reader, choose(request, legacy), gateway.settings, legacy=legacy)
+    agent = _find_agent(gateway, request)
+    thread = ThreadKey(agent.definition.id, turn.thread_id, request.state.principal)
+    reader = await _read_thread(gateway, thread, turn)
+    is_legacy = turn.protocol_version is None
+    return EventStream(reader, choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy)
 
 
-async def _thread_reader(gateway: Gateway, thread: ThreadKey, turn: Turn) -> Reader:
+async def _read_thread(gateway: Gateway, thread: ThreadKey, turn: Turn) -> Reader:
     history, live = await gateway.engine.history(thread)
-    past: list[Wire] = []
+    events: list[Wire] = []
     if history.messages or history.state:
         interrupts = [] if live else await gateway.engine.open_interrupts(thread)
-        past = _retold(turn, history.messages, history.state, interrupts)
-    return Connected(past, live.log.follow() if live else None)
+        events = _replay(turn, history.messages, history.state, interrupts)
+    return ThreadReader(events, live.log.follow() if live else None)
 
 
-def _retold(turn: Turn, messages: list[dict[str, Any]], state: Any, interrupts: list[dict[str, Any]]) -> list[Wire]:
+def _replay(turn: Turn, messages: list[dict[str, Any]], state: Any, interrupts: list[dict[str, Any]]) -> list[Wire]:
     ids = {"threadId": turn.thread_id, "runId": turn.run_id}
     events: list[Wire] = [{"type": "RUN_STARTED", **ids, "protocolVersion": PROTOCOL_VERSION}]
     if state:
@@ -100,44 +98,45 @@ def _retold(turn: Turn, messages: list[dict[str, Any]], state: Any, interrupts: 
     return [*events, {"type": "RUN_FINISHED", **ids, **outcome}]
 
 
-class Connected:
-    """What was, then what is going on."""
+class ThreadReader:
+    """The events of a thread's past, then those of its live run."""
 
-    def __init__(self, past: list[Wire], live: Reader | None) -> None:
-        self._past, self._live = past, live
+    def __init__(self, events: list[Wire], live: Reader | None) -> None:
+        self._events = events
+        self._live = live
 
     async def next(self) -> list[Chunk]:
-        if self._past:
-            past, self._past = self._past, []
-            return [Chunk(1, [dumps(event) for event in past], past)]
+        if self._events:
+            events, self._events = self._events, []
+            return [Chunk(1, [dumps(event) for event in events], events)]
         return await self._live.next() if self._live else []
 
 
 async def stop(request: Request) -> Response:
     """`POST /copilotkit/agent/{agent}/stop/{thread}`: the run's stream is finished, not cut."""
     gateway: Gateway = request.app.state.gateway
-    agent = _agent(gateway, request)
+    agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
-    only = _only_run(await read_body(request, gateway.settings))
-    live = gateway.engine.waiting_run(thread)
-    if live is None or only not in (None, live):
+    only_run = _parse_run_id(await read_body(request, gateway.settings))
+    live = gateway.engine.pending_run(thread)
+    if live is None or only_run not in (None, live):
         return JSONResponse({"stopped": False, "message": "no such run is live on this thread"})
     await gateway.engine.cancel(live, thread.principal)
     return JSONResponse({"stopped": True, "interrupt": STOPPED})
 
 
-def _only_run(body: bytes) -> str | None:
+def _parse_run_id(body: bytes) -> str | None:
     """A misspelt scope must never stop the whole thread, so any other key is refused."""
     if not body.strip():
         return None
-    given = loads(body)
-    if not isinstance(given, dict) or set(given) - {"runId"} or not isinstance(given.get("runId", ""), str):
+    parsed = loads(body)
+    if not isinstance(parsed, dict) or set(parsed) - {"runId"} or not isinstance(parsed.get("runId", ""), str):
         raise BadRequest('the body may be empty or {"runId": "…"}, and nothing else')
-    found: str | None = given.get("runId")
-    return found
+    run_id: str | None = parsed.get("runId")
+    return run_id
 
 
-def _agent(gateway: Gateway, request: Request) -> Agent:
+def _find_agent(gateway: Gateway, request: Request) -> Agent:
     name = request.path_params["agent"]
     if name == DEFAULT and DEFAULT not in gateway.agents:
         default = gateway.default_agent()

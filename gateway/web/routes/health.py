@@ -1,4 +1,4 @@
-"""`GET /healthz`: the process answers. `GET /readyz`: it would take a run."""
+"""`GET /healthz`: the process answers. `GET /readyz`: the gateway would admit a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def healthz(request: Request) -> Response:
 
 async def readyz(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    if gateway.engine.draining:
+    if gateway.engine.is_draining:
         return problem_response(Busy(STOPPING[1], code=STOPPING[0]))
     try:
         await gateway.store.check()

@@ -1,6 +1,6 @@
-"""`GET /capabilities/matrix`: every agent by every leaf, as JSON or, by `Accept: text/csv`, as a table.
+"""`GET /capabilities/matrix`: every agent by every capability, as JSON or, by `Accept: text/csv`, as a table.
 
-A cell that is missing, or empty, is one that nobody knows: that is not `false`.
+A cell that is missing, or empty, is unknown, which is not `false`.
 """
 
 from __future__ import annotations
@@ -23,53 +23,53 @@ from gateway.web.routes.capabilities import answer, is_true
 
 CSV = "text/csv"
 
-Leaves = dict[str, dict[str, Any]]
-"""Path → agent → value, or what explains it."""
+Matrix = dict[str, dict[str, Any]]
+"""Path → agent → value, or its explanation."""
 
 
 async def show(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     explain = is_true(request.query_params.get("explain"))
     snapshots = await _snapshots(gateway)
-    leaves = _leaves(snapshots, explain=explain)
+    cells = _to_matrix(snapshots, explain=explain)
     if accepts(request.headers.get("accept"), CSV):
-        return _answer(request, _table(list(snapshots), leaves, explain=explain), f"{CSV}; charset=utf-8")
-    return _answer(request, to_json({"agents": list(snapshots), "leaves": leaves}), "application/json")
+        return _answer(request, _to_csv(list(snapshots), cells, explain=explain), f"{CSV}; charset=utf-8")
+    return _answer(request, to_json({"agents": list(snapshots), "leaves": cells}), "application/json")
 
 
 async def _snapshots(gateway: Gateway) -> Mapping[str, Snapshot]:
-    found: dict[str, Snapshot | None] = {agent.definition.id: None for agent in gateway.agents}
+    snapshots: dict[str, Snapshot | None] = {agent.definition.id: None for agent in gateway.agents}
 
     async def fill(agent: Agent) -> None:
-        found[agent.definition.id] = (await gateway.snapshots.current(agent)).snapshot
+        snapshots[agent.definition.id] = (await gateway.snapshots.take(agent)).snapshot
 
-    async with anyio.create_task_group() as tasks:  # each may have to ask its agent, and none waits for another
+    async with anyio.create_task_group() as tasks:  # each may have to read its agent, and none waits for another
         for agent in gateway.agents:
             tasks.start_soon(fill, agent)
-    return {name: snapshot for name, snapshot in sorted(found.items()) if snapshot is not None}
+    return {name: snapshot for name, snapshot in sorted(snapshots.items()) if snapshot is not None}
 
 
-def _leaves(snapshots: Mapping[str, Snapshot], *, explain: bool) -> Leaves:
-    leaves: Leaves = {}
+def _to_matrix(snapshots: Mapping[str, Snapshot], *, explain: bool) -> Matrix:
+    cells: Matrix = {}
     for name, snapshot in snapshots.items():
         for path, value in (snapshot.explain() if explain else snapshot.values).items():
-            leaves.setdefault(path, {})[name] = value
-    return dict(sorted(leaves.items()))
+            cells.setdefault(path, {})[name] = value
+    return dict(sorted(cells.items()))
 
 
-def _table(agents: Sequence[str], leaves: Leaves, *, explain: bool) -> bytes:
-    """A row for each leaf. Values are JSON: so `"1"` is not `1`, and no cell begins as a formula does."""
+def _to_csv(agents: Sequence[str], matrix: Matrix, *, explain: bool) -> bytes:
+    """A row for each capability. Values are JSON, so that `"1"` differs from `1` and no cell is read as a formula."""
     text = StringIO()
     rows = csv.writer(text)
     columns = [column for name in agents for column in ((name, f"{name}: said by") if explain else (name,))]
     rows.writerow(["capability", *columns])
-    for path, cells in leaves.items():
-        told = [_cells(cells.get(name), explain=explain) for name in agents]
-        rows.writerow([path, *(cell for both in told for cell in both)])
+    for path, cells in matrix.items():
+        pairs = [_to_cells(cells.get(name), explain=explain) for name in agents]
+        rows.writerow([path, *(cell for pair in pairs for cell in pair)])
     return text.getvalue().encode()
 
 
-def _cells(cell: Any, *, explain: bool) -> tuple[str, ...]:
+def _to_cells(cell: Any, *, explain: bool) -> tuple[str, ...]:
     if not explain:
         return ("" if cell is None else to_json(cell).decode(),)
     if cell is None:

@@ -6,48 +6,28 @@ GET  /agents/{agent}/threads/{thread}/events     Agent Relay's session events, n
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.agui.message_input import MessageInput, read_message_input, to_turn
 from gateway.capabilities.check import CONTENT_DROPPED
-from gateway.capabilities.versions import Key
+from gateway.capabilities.merge import Snapshot
 from gateway.capability_paths import STEERING
 from gateway.encode import sse
 from gateway.errors import NotCapable
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
-from gateway.runs.readiness import Precondition
-from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
-from gateway.turn import Turn
 from gateway.web.event_stream import EventStream
 from gateway.web.request_body import read_json_body
-from gateway.web.routes.runs import after_number, checked
-
-log = logging.getLogger(__name__)
-
-
-async def start_delivery(gateway: Gateway) -> None:
-    """Begins to deliver messages, first those that an earlier gateway process left in the store."""
-
-    async def begin(agent: Agent, turn: Turn, principal: str, precondition: Precondition) -> Run:
-        turn = replace(turn, hops=(gateway.id,))
-        with agent.held():  # It may be replaced meanwhile.
-            turn = await checked(gateway, agent, turn, principal)
-            return await gateway.engine.start(agent, turn, principal, precondition)
-
-    if count := await gateway.dispatcher.start(begin):
-        log.info("%d message(s) waited for their threads when the last gateway ended", count)
+from gateway.web.routes.runs import read_after
+from gateway.web.routes.threads import read_target
 
 
 async def post(request: Request) -> Response:
     """202: the message will be delivered, or the thread's feed reports why not."""
-    gateway, agent, thread = _resolve(request)
+    gateway, agent, thread = read_target(request)
     message = read_message_input(await read_json_body(request, gateway.settings))
     await _check_message(gateway, agent, thread, message)
     record = await gateway.dispatcher.accept(thread, message)
@@ -62,28 +42,22 @@ async def post(request: Request) -> Response:
     return JSONResponse({key: value for key, value in receipt.items() if value is not None}, 202)
 
 
-def _resolve(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
-    gateway: Gateway = request.app.state.gateway
-    agent = gateway.agents[request.path_params["agent"]]
-    return gateway, agent, ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
-
-
 async def _check_message(gateway: Gateway, agent: Agent, thread: ThreadKey, message: MessageInput) -> None:
     """Checks the message against the snapshot, as a run is checked. But where a run goes on without the content that
     the agent does not take, a message is refused as a whole. Raises `NotCapable`."""
-    _ = agent.ready
+    _ = agent.usable_driver
     turn = to_turn(message.message, message.forwarded_props, thread.thread_id, "posted")
-    for notice in (await checked(gateway, agent, turn, thread.principal)).warnings:
+    checked = await gateway.checked_runs.check(agent, turn, thread.principal)
+    for notice in checked.turn.warnings:
         if notice.code == CONTENT_DROPPED:
             pointer = notice.pointer.replace("/messages/0", "/message", 1)
             raise NotCapable(notice.message.replace(notice.pointer, pointer, 1), **notice.detail, pointer=pointer)
     if message.delivery == "next-tool-call":
-        await _check_steering(gateway, thread, message)
+        _check_steering(checked.current.snapshot, thread, message)
 
 
-async def _check_steering(gateway: Gateway, thread: ThreadKey, message: MessageInput) -> None:
+def _check_steering(snapshot: Snapshot, thread: ThreadKey, message: MessageInput) -> None:
     """Raises `NotCapable` if the agent cannot take this message while its turn is running."""
-    snapshot = (await gateway.capability_source.current(Key(*thread))).snapshot
     hint = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
         source = snapshot.source_of(STEERING)
@@ -105,8 +79,8 @@ async def _check_steering(gateway: Gateway, thread: ThreadKey, message: MessageI
 
 async def events(request: Request) -> ASGIApp:
     """The stored events above `Last-Event-ID` or `?after=`, then new ones until the client disconnects."""
-    gateway, _, thread = _resolve(request)
-    after = after_number(request)
+    gateway, _, thread = read_target(request)
+    after = read_after(request)
     if request.method == "HEAD":
         return Response(headers={"cache-control": "no-store"}, media_type=sse.CONTENT_TYPE)
     return ThreadFeedResponse(gateway, thread, after)
@@ -121,5 +95,5 @@ class ThreadFeedResponse:
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._gateway.feeds.read(self._thread, self._after) as reader:
+        async with self._gateway.thread_events.read(self._thread, self._after) as reader:
             await EventStream(reader, sse.ENCODER, self._gateway.settings)(scope, receive, send)

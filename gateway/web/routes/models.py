@@ -1,4 +1,4 @@
-"""`/agents/{agent}/models`: the models of an agent, what they cost, whether a name means one."""
+"""`/agents/{agent}/models`: the models of an agent, what they cost, and which model a name means."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gateway.catalog.models.prices import Tokens, cost
 from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
-from gateway.service.snapshots import known_model
+from gateway.service.snapshots import find_model
 from gateway.web.disconnect import run_until_disconnect
 
-REFRESH_LIMIT = 90.0
-"""An agent may have to start first, and to ask its providers."""
-MOST_DIGITS = 15
-"""Of a count: beyond this JavaScript loses some."""
+REFRESH_TIMEOUT_SECONDS = 90.0
+"""An agent may have to start first, and to query its providers."""
+MAX_COUNT_DIGITS = 15
+"""Beyond this JavaScript loses digits."""
 
 
 def _agent(request: Request) -> Agent:
@@ -27,31 +27,31 @@ def _agent(request: Request) -> Agent:
 
 
 async def list_models(request: Request) -> Response:
-    return _listed(_agent(request))
+    return _list(_agent(request))
 
 
 async def show(request: Request) -> Response:
-    """By id, alias, or any other name that means one model."""
+    """By id, alias, or any other name that means exactly one model."""
     agent = _agent(request)
-    model = known_model(agent, request.path_params["model"])
+    model = find_model(agent, request.path_params["model"])
     return JSONResponse({**agent.models.describe(model), "isDefault": model is agent.models.default()})
 
 
 async def show_cost(request: Request) -> Response:
-    """Counts as AG-UI has them: cached tokens are among those of the input, thoughts among those of the output."""
+    """Token counts as in AG-UI: cached tokens are part of the input, thinking tokens part of the output."""
     agent = _agent(request)
-    model = known_model(agent, request.path_params["model"])
+    model = find_model(agent, request.path_params["model"])
     tokens = Tokens(
-        _count(request, "inputTokens"),
-        _count(request, "cachedInputTokens"),
-        _count(request, "outputTokens"),
-        _count(request, "thinkingTokens"),
+        _read_count(request, "inputTokens"),
+        _read_count(request, "cachedInputTokens"),
+        _read_count(request, "outputTokens"),
+        _read_count(request, "thinkingTokens"),
     )
     return JSONResponse({"agent": agent.definition.id, "modelId": model.id, **cost(model.price, tokens).json()})
 
 
 async def validate(request: Request) -> Response:
-    """Always 200: that a name means nothing is an answer."""
+    """Always 200: that a name means no model is an answer."""
     agent = _agent(request)
     name = request.query_params.get("model")
     if name is None:
@@ -60,28 +60,28 @@ async def validate(request: Request) -> Response:
 
 
 async def refresh(request: Request) -> Response:
-    """Asks the agent itself."""
+    """Reads the list from the agent itself."""
     agent = _agent(request)
     try:
-        with anyio.fail_after(REFRESH_LIMIT):
-            listed = await run_until_disconnect(request, agent.ready.models)
+        with anyio.fail_after(REFRESH_TIMEOUT_SECONDS):
+            listed = await run_until_disconnect(request, agent.usable_driver.models)
     except TimeoutError:
-        detail = f"the agent did not list its models within {REFRESH_LIMIT:g} seconds"
+        detail = f"the agent did not list its models within {REFRESH_TIMEOUT_SECONDS:g} seconds"
         raise AgentFault(detail, code="AGENT_STALLED") from None
     if listed is None:
         raise NotCapable(
             f"Agent '{agent.definition.id}' cannot list its models, or not before it had a session. "
-            f"GET /agents/{agent.definition.id}/models has those that its file knows.",
+            f"GET /agents/{agent.definition.id}/models lists those of its file.",
             capability="models",
             source=f"driver ({agent.definition.driver})",
         )
     agent.models.refreshed(listed, datetime.now(UTC))
     gateway: Gateway = request.app.state.gateway
     gateway.changes.touch(agent.definition.id)
-    return _listed(agent)
+    return _list(agent)
 
 
-def _listed(agent: Agent) -> Response:
+def _list(agent: Agent) -> Response:
     default = agent.models.default()
     return JSONResponse(
         {
@@ -93,8 +93,8 @@ def _listed(agent: Agent) -> Response:
     )
 
 
-def _count(request: Request, name: str) -> int:
+def _read_count(request: Request, name: str) -> int:
     text = request.query_params.get(name, "0")
-    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+    if not text.isascii() or not text.isdigit() or len(text) > MAX_COUNT_DIGITS:
         raise BadInput(f"{name} is a number of tokens, not {text[:40]!r}", pointer=f"?{name}")
     return int(text)

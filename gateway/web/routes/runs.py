@@ -2,119 +2,89 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
-from anyio import to_thread
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from gateway.agui import inbound
-from gateway.capabilities.check import check_turn
-from gateway.capabilities.model_choice import choose_model
-from gateway.drivers.probe import find
 from gateway.encode.base import Encoder
 from gateway.encode.negotiate import default_encoder, negotiate
-from gateway.errors import BadInput, Conflict, Refused
-from gateway.registry.agents import Agent
+from gateway.errors import BadInput, Conflict
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
-from gateway.turn import HOPS, Turn
+from gateway.turn import HOPS
 from gateway.web.event_stream import DisconnectCallback, EventStream
 from gateway.web.request_body import read_json_body
 
-MOST_HOPS = 8
-"""Gateways that a run may come through."""
+MAX_HOPS = 8
+"""Gateways that a run may pass."""
+MAX_NUMBER_DIGITS = 15
+"""Of an event's number: beyond this JavaScript loses digits."""
 
 
 async def start(request: Request) -> ASGIApp:
-    """`POST /agents/{agent}`: one run. Closing the connection is the client's stop, unless it asked otherwise."""
+    """`POST /agents/{agent}`: one run. A client stops it by closing the connection, unless it asked otherwise."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    turn = replace(inbound.read_run_input(await read_json_body(request, gateway.settings)), hops=hops(gateway, request))
-    run = await begin(gateway, agent, turn, request.state.principal)
-    leave = turn.options.on_disconnect or "cancel"
-    return stream_run(gateway, run, request, on_disconnect=stopper(gateway, run) if leave == "cancel" else None)
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = replace(turn, hops=read_hops(gateway, request))
+    run = await gateway.checked_runs.start(agent, turn, request.state.principal)
+    return stream_run(gateway, run, request, on_disconnect=turn.options.on_disconnect or "cancel")
 
 
-def hops(gateway: Gateway, request: HTTPConnection) -> tuple[str, ...]:
-    """The gateways that the run has come through, with this one. Raises `Conflict` if it was here before."""
-    told = request.headers.get(HOPS, "")
-    before = tuple(name.strip() for name in told.split(",") if name.strip())
-    if gateway.id in before or len(before) >= MOST_HOPS:
-        way = " to ".join([*before, gateway.id])
-        raise Conflict(f"gateways that are mounted in each other sent this run in a circle: {way}", code="GATEWAY_LOOP")
-    return (*before, gateway.id)
+def read_hops(gateway: Gateway, request: HTTPConnection) -> tuple[str, ...]:
+    """The gateways that the run has passed, this one included. Raises `Conflict` if it was here before."""
+    header = request.headers.get(HOPS, "")
+    passed = tuple(name.strip() for name in header.split(",") if name.strip())
+    if gateway.id in passed or len(passed) >= MAX_HOPS:
+        path = " to ".join([*passed, gateway.id])
+        raise Conflict(
+            f"gateways that are mounted in each other sent this run in a circle: {path}", code="GATEWAY_LOOP"
+        )
+    return (*passed, gateway.id)
 
 
-async def begin(gateway: Gateway, agent: Agent, turn: Turn, principal: str) -> Run:
-    turn = turn if turn.hops else replace(turn, hops=(gateway.id,))
-    with agent.held():  # it may be replaced meanwhile
-        return await gateway.engine.start(agent, await checked(gateway, agent, turn, principal), principal)
+def stream_run(gateway: Gateway, run: Run, request: Request, *, on_disconnect: str) -> EventStream:
+    """`on_disconnect`: `cancel` stops the run when the client disconnects before its end."""
+    is_legacy = run.turn.protocol_version is None
+    stop = _stop_function(gateway, run) if on_disconnect == "cancel" else None
+    return EventStream(
+        run.log.follow(), choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy, on_disconnect=stop
+    )
 
 
-async def checked(gateway: Gateway, agent: Agent, turn: Turn, principal: str) -> Turn:
-    """The turn as the agent can carry it out. Whatever is asked of an agent, by whichever route, comes through here.
-    Raises `NotCapable`, with who said so and what to do."""
-    await _there(agent)
-    if turn.options.strict and agent.driver is not None and not agent.driver.probed:
-        await agent.driver.probe()  # to be strict about what it can do, it must have said so
-    turn, model = choose_model(turn, agent.definition, agent.models)
-    current = await gateway.snapshots.of(agent, model, gateway.session_layer(agent, turn.thread_id, principal))
-    return check_turn(turn, current.snapshot, agent.definition, current.model)
-
-
-async def _there(agent: Agent) -> None:
-    """One whose program is nowhere is refused before anything begins, with the way to get it. Seen ready once, it is
-    believed: a run of it costs no look."""
-    definition = agent.definition
-    if definition.command is None or (agent.seen is not None and agent.seen.status != "not-installed"):
-        return
-    if await to_thread.run_sync(find, definition, os.environ) is not None:
-        return
-    found = await agent.look()
-    if found.status != "not-installed":
-        return
-    mend = f"Install it: {found.hint}" if found.hint else "Install it, or mend its definition"
-    detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {mend}"
-    raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
-
-
-def stopper(gateway: Gateway, run: Run) -> DisconnectCallback:
+def _stop_function(gateway: Gateway, run: Run) -> DisconnectCallback:
     async def stop() -> None:
         await gateway.engine.stop(run)
 
     return stop
 
 
-def stream_run(gateway: Gateway, run: Run, request: Request, on_disconnect: DisconnectCallback | None) -> EventStream:
-    legacy = run.turn.protocol_version is None
-    return EventStream(
-        run.log.follow(), choose(request, legacy), gateway.settings, legacy=legacy, on_disconnect=on_disconnect
-    )
-
-
-def choose(request: Request, legacy: bool) -> Encoder:
-    """A client from before AG-UI 1.0 gets the default: the binary format lacks half of the events that it reads."""
-    return default_encoder() if legacy else negotiate(request.headers.get("accept"))
+def choose_encoder(request: Request, is_legacy: bool) -> Encoder:
+    """A client from before AG-UI 1.0 cannot read half of the events in protobuf."""
+    return default_encoder() if is_legacy else negotiate(request.headers.get("accept"))
 
 
 async def attach(request: Request) -> ASGIApp:
     """`GET /runs/{run}/events`: replays what is above `Last-Event-ID` or `?after=`, then follows to the end."""
     gateway: Gateway = request.app.state.gateway
-    after = after_number(request)
+    after = read_after(request)
     record, reader = await gateway.engine.follow(request.path_params["run"], request.state.principal, after)
-    legacy = request.query_params["protocol"] == "0" if "protocol" in request.query_params else record.protocol is None
-    return EventStream(reader, choose(request, legacy), gateway.settings, legacy=legacy)
+    protocol = request.query_params.get("protocol")
+    is_legacy = record.protocol is None if protocol is None else protocol == "0"
+    return EventStream(reader, choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy)
 
 
-def after_number(request: Request) -> int:
-    """Of the last event that a reader has."""
-    name, text = "after", request.query_params.get("after")
+def read_after(request: Request) -> int:
+    """The number of the last event that the client has."""
+    name = "after"
+    text = request.query_params.get(name)
     if text is None:
-        name, text = "Last-Event-ID", request.headers.get("last-event-id") or "0"
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        name = "Last-Event-ID"
+        text = request.headers.get(name) or "0"
+    if not text.isascii() or not text.isdigit() or len(text) > MAX_NUMBER_DIGITS:
         raise BadInput(f"{name} is the number of the last event you have, not {text!r}", pointer=f"?{name}")
     return int(text)
 

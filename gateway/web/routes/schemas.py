@@ -1,4 +1,4 @@
-"""`GET /schemas/agent.json`: the JSON Schema of an agent's file, for editors. Nothing in it is secret or changes."""
+"""`GET /schemas/agent.json`: the JSON Schema of an agent's file, for editors. It has no secrets and never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads: the conversations there are, and the agents' sessions behind them."""
+"""Threads: the conversations of an agent, and the sessions behind them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from uuid import uuid4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.option_checks import check_ability
-from gateway.capabilities.versions import Key
 from gateway.errors import BadInput, NotCapable
+from gateway.identity import ThreadKey
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway
 from gateway.turn import Options, Turn
 from gateway.web.request_body import read_body, read_json_body
-from gateway.web.routes.runs import checked
 
-WISHES: dict[str, Callable[[str], Options]] = {
+RUN_OPTIONS: dict[str, Callable[[str], Options]] = {
     "mode": lambda mode: Options(mode=mode),
     "model": lambda model: Options(model=model),
 }
-"""What can be set that a run may ask for too."""
+"""Settings of a thread that are options of a run, too."""
 
 
-def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
+def read_target(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
+    """The gateway, and the agent and thread that the path names."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
     thread_id = request.path_params.get("thread", "")
@@ -37,41 +35,39 @@ def _places(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
 
 async def list_threads(request: Request) -> Response:
     """`GET /agents/{agent}/threads`, newest first."""
-    gateway, agent, thread = _places(request)
-    return JSONResponse({"threads": await gateway.control.threads(agent, thread.principal)})
+    gateway, agent, thread = read_target(request)
+    return JSONResponse({"threads": await gateway.threads.list_threads(agent, thread.principal)})
 
 
 async def show(request: Request) -> Response:
-    gateway, agent, thread = _places(request)
-    return JSONResponse(await gateway.control.show(agent, thread))
+    gateway, _, thread = read_target(request)
+    return JSONResponse(await gateway.threads.show(thread))
 
 
 async def delete(request: Request) -> Response:
-    gateway, agent, thread = _places(request)
-    await gateway.control.delete(agent, thread)
+    gateway, agent, thread = read_target(request)
+    await gateway.threads.delete(agent, thread)
     return Response(status_code=204)
 
 
 async def close(request: Request) -> Response:
-    """`POST …/close`: frees the agent's session; the thread brings it back when it is used."""
-    gateway, _, thread = _places(request)
-    return JSONResponse({"closed": await gateway.control.close(thread)})
+    """`POST …/close`: closes the agent's session; the next use of the thread resumes it."""
+    gateway, _, thread = read_target(request)
+    return JSONResponse({"closed": await gateway.threads.close(thread)})
 
 
 async def fork(request: Request) -> Response:
-    """`POST …/fork`, with `{"threadId": "…"}` or nothing."""
-    gateway, agent, thread = _places(request)
+    """`POST …/fork`, with `{"threadId": "…"}` or an empty body."""
+    gateway, agent, thread = read_target(request)
     body = await read_body(request, gateway.settings)
-    wish = _object(body).get("threadId", f"fork-{uuid4().hex[:8]}") if body.strip() else f"fork-{uuid4().hex[:8]}"
-    if not isinstance(wish, str) or not wish:
+    new_id = f"fork-{uuid4().hex[:8]}"
+    if body.strip():
+        new_id = _parse_object(body).get("threadId", new_id)
+    if not isinstance(new_id, str) or not new_id:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
-    check_ability("fork_session_id", await _snapshot(gateway, thread), agent.definition)
-    session_id = await gateway.control.fork(agent, thread, wish)
-    return JSONResponse({"threadId": wish, "sessionId": session_id}, 201)
-
-
-async def _snapshot(gateway: Gateway, thread: ThreadKey) -> Snapshot:
-    return (await gateway.capability_source.current(Key(*thread))).snapshot
+    check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
+    session_id = await gateway.threads.fork(agent, thread, new_id)
+    return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
 async def set_mode(request: Request) -> Response:
@@ -86,44 +82,47 @@ async def set_config(request: Request) -> Response:
     return await _set(request, "config")
 
 
-async def _set(request: Request, what: str) -> Response:
-    gateway, agent, thread = _places(request)
-    given = _object(await read_json_body(request, gateway.settings))
-    given, warnings = await _held(gateway, agent, thread, what, given)
-    told = await gateway.control.set(agent, thread, what, given)
+async def _set(request: Request, setting: str) -> Response:
+    gateway, agent, thread = read_target(request)
+    body = _parse_object(await read_json_body(request, gateway.settings))
+    body, warnings = await _check_setting(gateway, agent, thread, setting, body)
+    values = await gateway.threads.set(agent, thread, setting, body)
     gateway.changes.touch(agent.definition.id)
-    return JSONResponse({**told, "warnings": warnings} if warnings else told)
+    return JSONResponse({**values, "warnings": warnings} if warnings else values)
 
 
-async def _held(
-    gateway: Gateway, agent: Agent, thread: ThreadKey, what: str, given: dict[str, Any]
+async def _check_setting(
+    gateway: Gateway, agent: Agent, thread: ThreadKey, setting: str, body: dict[str, Any]
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """What a run could not ask for cannot be set either: the same check, with the same words."""
-    wish = given.get(what)
-    if what not in WISHES or not isinstance(wish, str):
-        return given, []  # the session knows its own options; a body of another shape is refused by whoever reads it
-    turn = Turn(thread.thread_id, "", options=WISHES[what](wish))
+    """What a run could not request cannot be set either: the same check, with the same message. Returns the body to
+    use, and warnings."""
+    value = body.get(setting)
+    if setting not in RUN_OPTIONS or not isinstance(value, str):
+        return body, []  # the session checks its own options; a body of another shape is refused when it is read
+    turn = Turn(thread.thread_id, "", options=RUN_OPTIONS[setting](value))
     try:
-        turn = await checked(gateway, agent, turn, thread.principal)
+        turn = (await gateway.checked_runs.check(agent, turn, thread.principal)).turn
     except NotCapable as exc:
-        exc.extra["pointer"] = f"/{what}"
+        exc.extra["pointer"] = f"/{setting}"
         raise
-    about = [notice for notice in turn.warnings if notice.pointer.endswith(f"/{what}")]
-    return {what: getattr(turn.options, what)}, [{"code": one.code, "message": one.message} for one in about]
+    notices = [notice for notice in turn.warnings if notice.pointer.endswith(f"/{setting}")]
+    warnings = [{"code": notice.code, "message": notice.message} for notice in notices]
+    return {setting: getattr(turn.options, setting)}, warnings
 
 
 async def call(request: Request) -> Response:
     """`POST …/acp`, with `{"method": "…", "params": {…}}`: any further method of ACP."""
-    gateway, agent, thread = _places(request)
-    given = _object(await read_json_body(request, gateway.settings))
-    method, params = given.get("method"), given.get("params", {})
+    gateway, agent, thread = read_target(request)
+    body = _parse_object(await read_json_body(request, gateway.settings))
+    method = body.get("method")
+    params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
-    return JSONResponse({"result": await gateway.control.call(agent, thread, method, params)})
+    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params)})
 
 
-def _object(body: bytes) -> dict[str, Any]:
-    given = loads(body)
-    if not isinstance(given, dict):
+def _parse_object(body: bytes) -> dict[str, Any]:
+    parsed = loads(body)
+    if not isinstance(parsed, dict):
         raise BadInput("the body must be a JSON object", pointer="")
-    return given
+    return parsed

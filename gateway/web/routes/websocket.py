@@ -25,7 +25,7 @@ from gateway.runs.log import Chunk, Reader
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
 from gateway.web.problems import problem_response
-from gateway.web.routes.runs import begin, hops
+from gateway.web.routes.runs import read_hops
 
 MAX_RUNS_PER_SOCKET = 64
 CLOSE_POLICY_VIOLATION = 1008
@@ -120,8 +120,9 @@ class SocketConnection:
         if turn.protocol_version is None:
             raise BadInput('the socket speaks AG-UI 1.0: send "protocolVersion": "1.0"', pointer="/protocolVersion")
         self._check_followed(turn.run_id)
-        turn = replace(turn, hops=hops(self._gateway, self._socket))
-        run = await begin(self._gateway, self._gateway.agents[self._agent], turn, self._principal)
+        turn = replace(turn, hops=read_hops(self._gateway, self._socket))
+        agent = self._gateway.agents[self._agent]
+        run = await self._gateway.checked_runs.start(agent, turn, self._principal)
         if (turn.options.on_disconnect or "cancel") == "cancel":
             self._own_runs[turn.run_id] = run
         self._follow(turn.run_id, run.log.follow(), tasks)

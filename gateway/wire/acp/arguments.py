@@ -1,9 +1,8 @@
-"""A tool call's input, which may grow from update to update → its JSON text in pieces that only ever append.
+"""A tool call's input, which may grow from update to update → its JSON text in deltas.
 
-In: `rawInput` each time it comes. Out: deltas of the text. Two habits of agents decide how. They send the input anew
-with every piece, closed as if it were complete: so a text is told without its closing marks, and only once the next
-one goes on from it. And they send the keys in another order at the end: so each key keeps the place it was first
-seen at.
+In: `rawInput` each time it comes. Out: deltas of the JSON text. Agents send the whole input with every piece, closed as
+if it were complete; so a text is sent without its closing marks, and only once the next one continues it. At the end
+they send the keys in another order; so each key keeps the place where it was first seen.
 """
 
 from __future__ import annotations
@@ -23,24 +22,26 @@ class Arguments:
         self._sent = ""
 
     def grow(self, raw: Any) -> str:
-        """What may be told now. Nothing, as long as no input has proved to go on from the one before."""
-        before, self._text = self._text, self._written(raw)
+        """The delta that is certain now. Empty as long as no input has continued the one before."""
+        before = self._text
+        self._text = self._to_text(raw)
         if before is None:
             return ""
-        settled = before.rstrip('}]"')
-        if not self._text.startswith(settled) or not settled.startswith(self._sent):
+        certain = before.rstrip('}]"')
+        if not self._text.startswith(certain) or not certain.startswith(self._sent):
             return ""
-        delta, self._sent = settled[len(self._sent) :], settled
+        delta = certain[len(self._sent) :]
+        self._sent = certain
         return delta
 
     def finish(self) -> tuple[str, bool]:
-        """The rest of the text; False if what was told already turned out to be wrong and was merely closed."""
+        """The rest of the text; and False if the deltas turned out to be wrong, and were only closed."""
         text = "{}" if self._text is None else self._text
         if text.startswith(self._sent):
             return text[len(self._sent) :], True
-        return closing(self._sent), False
+        return close_json(self._sent), False
 
-    def _written(self, raw: Any) -> str:
+    def _to_text(self, raw: Any) -> str:
         if not isinstance(raw, dict):
             return json_text(raw)
         for key in raw:
@@ -48,24 +49,25 @@ class Arguments:
         return json_text({key: raw[key] for key in self._keys if key in raw})
 
 
-def closing(text: str) -> str:
-    """What makes valid JSON of a text whose closing marks were taken away."""
+def close_json(text: str) -> str:
+    """The text that makes valid JSON of one without its closing marks."""
     stack: list[str] = []
-    quoted = escaped = False
+    is_quoted = is_escaped = False
     for char in text:
-        if escaped:
-            escaped = False
-        elif quoted:
-            quoted, escaped = char != '"', char == "\\"
+        if is_escaped:
+            is_escaped = False
+        elif is_quoted:
+            is_quoted = char != '"'
+            is_escaped = char == "\\"
         elif char == '"':
-            quoted = True
+            is_quoted = True
         elif char in "{[":
             stack.append("}" if char == "{" else "]")
         elif char in "}]":
             stack.pop()
     end = ""
-    if quoted:
-        end = _escape_end(text) + '"'
+    if is_quoted:
+        end = _complete_escape(text) + '"'
     elif text.endswith(","):
         end = '"":null' if stack[-1] == "}" else "null"
     elif text.endswith(":"):
@@ -73,7 +75,7 @@ def closing(text: str) -> str:
     return end + "".join(reversed(stack))
 
 
-def _escape_end(text: str) -> str:
+def _complete_escape(text: str) -> str:
     """An escape that was cut in half becomes a harmless whole one."""
     if (half := _HALF_ESCAPE.search(text)) is None:
         return ""

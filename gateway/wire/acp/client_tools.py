@@ -1,8 +1,9 @@
-"""The client's own tools, as an agent tells of calling them, and as it calls them: one call, heard of twice.
+"""Calls of the client's own tools, which the gateway sees twice: as ACP's tool calls, and at its MCP server.
 
-In: what an agent shows of a tool call, in whichever words it has for the tool of an MCP server, and the calls that have
-reached that server. Out: which belong together. Neither comes first for certain, for they come by different ways; and
-not every agent tells of them at all. Arguments are taken from the call itself, for of these agents tell what they like.
+In: what an agent reports of a tool call, by whatever name it has for an MCP server's tool, and the calls that have
+reached the server. Out: which of them are the same. Either may come first, because they come over different
+connections, and some agents report none. Arguments are taken from the call at the server: what agents report of them
+varies.
 """
 
 from __future__ import annotations
@@ -18,93 +19,99 @@ from gateway.wire.mcp_server import SERVER
 
 Arguments = dict[str, Any]
 
-SHOWN = 200
+MAX_NAME_CHARS = 200
 """A longer title is no tool's name."""
-TOOL_KEYS, ARGUMENT_KEYS = ("tool", "tool_name"), ("arguments", "tool_input")
+TOOL_KEYS = ("tool", "tool_name")
+ARGUMENT_KEYS = ("arguments", "tool_input")
 """codex: `{"server", "tool", "arguments"}`; grok: `{"tool_name", "tool_input"}`."""
-_GAP = re.compile(r"[^0-9A-Za-z]+")
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
-    """A call that has come, of which the agent has told nothing yet. The client knows it by this id."""
+class UnreportedCall:
+    """A call that has reached the server, and that the agent has not reported yet. The client knows it by this id."""
 
     id: str
     tool: str
     arguments: Arguments
-    agents_id: str | None
+    agent_call_id: str | None
 
 
 class ClientToolCalls:
-    """Of one session."""
+    """The client's own tools in one session, and the calls of them that the agent has not reported."""
 
     def __init__(self) -> None:
         self.server = SERVER
-        self._own: dict[str, str] = {}
-        """Names that agents are told → the client's own."""
-        self._spelled: dict[str, str] = {}
-        """What agents write → the names they were told."""
-        self.untold: list[Untold] = []
+        self._client_names: dict[str, str] = {}
+        """Names that agents are offered → the client's own."""
+        self._spellings: dict[str, str] = {}
+        """What agents write → the names they were offered."""
+        self._unreported: list[UnreportedCall] = []
         self._count = 0
 
     def offer(self, tools: Sequence[Mapping[str, Any]], server: str) -> None:
-        """These, under a server of this name. One that is gone keeps its name: a call of it may be told of again."""
+        """Offer these tools, under a server of this name. A tool that is no longer offered keeps its name: an agent may
+        still report a call of it."""
         self.server = server
-        self._own |= {name: tool["name"] for name, tool in by_safe_name(tools).items()}
-        self._spelled = {text: name for name in self._own for text in _spellings(flat(server), flat(name))}
+        self._client_names |= {name: tool["name"] for name, tool in by_safe_name(tools).items()}
+        self._spellings = {text: name for name in self._client_names for text in _spell(flat(server), flat(name))}
 
     @property
-    def any(self) -> bool:
-        return bool(self._own)
+    def has_tools(self) -> bool:
+        return bool(self._client_names)
 
-    def name(self, tool: str) -> str:
-        """The client's own."""
-        return self._own.get(tool, tool)
+    def client_name(self, tool: str) -> str:
+        return self._client_names.get(tool, tool)
 
-    def find(self, name: str | None, title: str | None, raw_input: Any) -> str | None:
-        """The tool that a call is of, by what the agent shows; None: one of its own. A mistake costs little: the call
-        is told later. A title says what a tool is doing where there is a name, so then it does not count."""
-        if not self._own:
+    def find_tool(self, name: str | None, title: str | None, raw_input: Any) -> str | None:
+        """The tool that a reported call is of; None: one of the agent's own. A mistake costs little: the call is
+        reported later. Where there is a name, the title only says what the tool is doing, and does not count."""
+        if not self._client_names:
             return None
-        inside = next((told for key in TOOL_KEYS if (told := non_empty(obj(raw_input).get(key)))), None)
-        texts = [text for text in (inside, name or title) if text is not None and len(text) <= SHOWN]
-        spelled = (self._spelled.get(flat(part)) for text in texts for part in (text, text.partition(":")[0]))
-        return next((found for found in spelled if found is not None), None)
+        inner = next((tool for key in TOOL_KEYS if (tool := non_empty(obj(raw_input).get(key)))), None)
+        texts = [text for text in (inner, name or title) if text is not None and len(text) <= MAX_NAME_CHARS]
+        matches = (self._spellings.get(flat(part)) for text in texts for part in (text, text.partition(":")[0]))
+        return next((tool for tool in matches if tool is not None), None)
 
-    def arguments(self, raw_input: Any) -> Arguments | None:
-        """As the agent shows them; None: it does not, or not yet. Some show them inside those of a tool of their own,
-        by which they call it."""
-        told = obj(raw_input)
-        if any(key in told for key in TOOL_KEYS):
-            told = next((inner for key in ARGUMENT_KEYS if isinstance(inner := told.get(key), dict)), told)
-        return told or None
+    def read_arguments(self, raw_input: Any) -> Arguments | None:
+        """The arguments as the agent reports them; None: not, or not yet. Some agents report them inside the arguments
+        of a tool of their own, by which they call it."""
+        arguments = obj(raw_input)
+        if any(key in arguments for key in TOOL_KEYS):
+            inner = (value for key in ARGUMENT_KEYS if isinstance(value := arguments.get(key), dict))
+            arguments = next(inner, arguments)
+        return arguments or None
 
-    # -- calls that came first
+    # -- calls that reached the server first
 
-    def new_id(self, prefix: str) -> str:
+    def begin_turn(self) -> None:
+        self._unreported.clear()
+
+    def add_unreported(self, prefix: str, tool: str, arguments: Arguments, agent_call_id: str | None) -> UnreportedCall:
         self._count += 1
-        return f"{prefix}:page-{self._count}"
+        call = UnreportedCall(f"{prefix}:page-{self._count}", tool, arguments, agent_call_id)
+        self._unreported.append(call)
+        return call
 
-    def came(self, untold: Untold) -> None:
-        self.untold.append(untold)
-
-    def adopt(self, agents_id: str, tool: str | None, arguments: Arguments | None) -> Untold | None:
-        """The call that this is; from now on it is told of."""
-        alike = [one for one in self.untold if one.agents_id == agents_id]
-        if not alike:
-            alike = [one for one in self.untold if one.agents_id is None and one.tool == tool]
-            alike.sort(key=lambda one: one.arguments != arguments)
-        if not alike:
+    def take_unreported(
+        self, agent_call_id: str, tool: str | None, arguments: Arguments | None
+    ) -> UnreportedCall | None:
+        """The call that the agent now reports. From here on it counts as reported."""
+        candidates = [call for call in self._unreported if call.agent_call_id == agent_call_id]
+        if not candidates:
+            candidates = [call for call in self._unreported if call.agent_call_id is None and call.tool == tool]
+            candidates.sort(key=lambda call: call.arguments != arguments)
+        if not candidates:
             return None
-        self.untold.remove(alike[0])
-        return alike[0]
+        self._unreported.remove(candidates[0])
+        return candidates[0]
 
 
 def flat(text: str) -> str:
-    return _GAP.sub("_", text).strip("_")
+    return _SEPARATORS.sub("_", text).strip("_")
 
 
-def _spellings(server: str, tool: str) -> Iterable[str]:
+def _spell(server: str, tool: str) -> Iterable[str]:
     """`mcp__agui__tool`, `mcp.agui.tool`, `agui_tool`, `agui/tool`, `tool (agui MCP Server)`, …; or just `tool`."""
     yield from (f"mcp_{server}_{tool}", f"{server}_{tool}", tool)
     yield from (f"{tool}_{server}{rest}" for rest in ("", "_MCP", "_MCP_Server", "_mcp", "_mcp_server"))

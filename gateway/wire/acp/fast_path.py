@@ -1,11 +1,11 @@
-"""Lines of text chunks that differ in their text alone: nearly all that an agent sends while it talks.
+"""Fast path for lines of text chunks that differ in their text alone: nearly all that an agent sends while it answers.
 
-In: a batch of lines. Out: the same in order, as texts where a line is the last one but for its text, else as lines.
-To parse such a line whole takes ten times as long as to parse its text; the texts of a batch are parsed in one call.
+In: a batch of lines. Out: the same in order; as texts where a line equals the last one but for its text, else as lines.
+To parse such a line takes ten times as long as to parse its text, and the texts of a batch are parsed in one call.
 
-A template is believed only after a probe: with another text in the same place, the line must parse to the same message
-with that text. A line that begins and ends like the template may still hold more than a text between: then what is
-between is not the inside of one JSON string, the batch parses to another number of texts, and goes the long way.
+A template is used only after a test: with another text in the same place, the line must parse to the same message with
+that text. A line that begins and ends like the template may still hold more than a text between. Then that is not the
+inside of one JSON string, the batch parses to another number of texts, and its lines are parsed one by one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gateway.wire.lines import TooLong
 
 MARK = b'"agent_message_chunk"'
 PROBE = "@probe@"
-FEW = 4
-"""A shorter run of such lines is not worth the look."""
+MIN_RUN_LINES = 4
+"""For a shorter run of such lines the fast path gains nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What so many lines say: `update` with each of the texts in turn."""
+    """Many lines: `update` with each of the texts."""
 
     session_id: str
     update: dict[str, Any]
@@ -43,10 +43,10 @@ class Template:
         self._update: dict[str, Any] = {}
 
     def split(self, lines: list[bytes | TooLong]) -> Iterator[Texts | list[bytes | TooLong]]:
-        """The lines in order. Learns from what goes the long way."""
+        """The lines in order. A line that does not fit becomes the next template."""
         plain: list[bytes | TooLong] = []
-        for run, alike in self._runs(lines):
-            texts = self._texts(run) if alike else None
+        for run, fits_template in self._split_runs(lines):
+            texts = self._parse_texts(run) if fits_template else None
             if texts is None:
                 plain += run
                 continue
@@ -58,22 +58,25 @@ class Template:
             yield plain
             self._learn(plain[-1])
 
-    def _runs(self, lines: list[bytes | TooLong]) -> Iterator[tuple[list[bytes | TooLong], bool]]:
-        before, after = self._before, self._after
+    def _split_runs(self, lines: list[bytes | TooLong]) -> Iterator[tuple[list[bytes | TooLong], bool]]:
+        before = self._before
+        after = self._after
         if not before:
             yield lines, False
             return
-        start, alike = 0, False
-        for at, line in enumerate(lines):
+        start = 0
+        run_fits = False
+        for index, line in enumerate(lines):
             fits = type(line) is bytes and line.startswith(before) and line.endswith(after)
-            if fits is not alike:
-                if at > start:
-                    yield lines[start:at], alike
-                start, alike = at, fits
-        yield lines[start:], alike
+            if fits is not run_fits:
+                if index > start:
+                    yield lines[start:index], run_fits
+                start = index
+                run_fits = fits
+        yield lines[start:], run_fits
 
-    def _texts(self, run: list[Any]) -> list[str] | None:
-        if len(run) < FEW:
+    def _parse_texts(self, run: list[Any]) -> list[str] | None:
+        if len(run) < MIN_RUN_LINES:
             return None
         first, last = len(self._before), -len(self._after)
         if min(map(len, run)) < first - last:
@@ -85,20 +88,22 @@ class Template:
         return texts if len(texts) == len(run) else None
 
     def _learn(self, line: bytes | TooLong) -> None:
-        if isinstance(line, TooLong) or MARK not in line or (message := _chunk(line)) is None:
+        if isinstance(line, TooLong) or MARK not in line or (message := _parse_chunk(line)) is None:
             return
         update = message["params"]["update"]
         text = update["content"]["text"]
-        written = orjson.dumps(text)[1:-1]
-        at = line.rfind(written)
-        before, after = line[:at], line[at + len(written) :]
-        if at < 0 or not after or _chunk(before + PROBE.encode() + after) != _with(message, PROBE):
+        encoded = orjson.dumps(text)[1:-1]
+        at = line.rfind(encoded)
+        before, after = line[:at], line[at + len(encoded) :]
+        if at < 0 or not after or _parse_chunk(before + PROBE.encode() + after) != _with_text(message, PROBE):
             return
-        self._before, self._after = before, after
-        self._session_id, self._update = message["params"]["sessionId"], update
+        self._before = before
+        self._after = after
+        self._session_id = message["params"]["sessionId"]
+        self._update = update
 
 
-def _chunk(line: bytes) -> dict[str, Any] | None:
+def _parse_chunk(line: bytes) -> dict[str, Any] | None:
     """The message, if it is a text chunk and nothing else."""
     try:
         message = orjson.loads(line)
@@ -120,7 +125,7 @@ def _chunk(line: bytes) -> dict[str, Any] | None:
     return message if plain else None
 
 
-def _with(message: dict[str, Any], text: str) -> dict[str, Any]:
+def _with_text(message: dict[str, Any], text: str) -> dict[str, Any]:
     params = message["params"]
     content = {**params["update"]["content"], "text": text}
     return {**message, "params": {**params, "update": {**params["update"], "content": content}}}

@@ -1,7 +1,9 @@
-"""The answer to `initialize`, in one shape for protocol versions 1 and 2, and what it tells of the agent.
+"""ACP's `initialize` (https://agentclientprotocol.com/protocol/initialization): our params, and the agent's result.
 
-In: the result object, however incomplete. Out: a `Handshake`; from it AG-UI's capability layer and the normalised view
-that hosts of ACP agents use. Only what the agent told is claimed: what ACP has no word for stays absent.
+In: what this gateway offers an agent (`ClientCapabilities`), and the agent's result, however incomplete. Out: the
+params of the request, and one `Handshake` for protocol versions 1 and 2; from it AG-UI's capability layer and the
+normalised view that hosts of ACP agents use. Never: an offer that the gateway does not handle, or a capability that the
+agent did not state; what ACP has no field for stays absent.
 """
 
 from __future__ import annotations
@@ -10,10 +12,83 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.capability_paths import ACP, STEERING
-from gateway.wire.fields import has_marker, items, non_empty, obj, present
+from gateway.wire.fields import has_marker, items, non_empty, obj, present, strings, value_at
 from gateway.wire.prompt_content import PromptContent
 
-__all__ = ["AuthMethod", "Handshake", "acp_view", "agui_layer", "read_handshake"]
+__all__ = [
+    "AuthMethod",
+    "ClientCapabilities",
+    "Handshake",
+    "acp_view",
+    "agui_layer",
+    "initialize_params",
+    "read_handshake",
+]
+
+
+# -- what the gateway offers
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCapabilities:
+    """Each default is the safe one: an agent writes files and runs commands itself if the client does not offer to."""
+
+    fs_read: bool = False
+    fs_write: bool = False
+    terminal: bool = False
+    elicitation_form: bool = True
+    elicitation_url: bool = True
+    auth_terminal: bool = True
+    """The operator can run a sign-in command in a terminal; the gateway shows it."""
+    terminal_output: bool = False
+    """An extension: some agents then stream a command's output in `_meta` of the tool call's updates."""
+    name: str = "agui-gateway"
+    title: str = "AG-UI gateway"
+    version: str = "0"
+
+
+def initialize_params(version: int, client: ClientCapabilities) -> dict[str, Any]:
+    """For version 1 its own form. To ask for version 2, both forms in one object: an agent reads the one it knows, and
+    an agent of version 2 refuses the older form."""
+    info = {"name": client.name, "title": client.title, "version": client.version}
+    params: dict[str, Any] = {"protocolVersion": version, "clientCapabilities": _offer_v1(client), "clientInfo": info}
+    if version >= 2:
+        params |= {"capabilities": _offer_v2(client), "info": info}
+    return params
+
+
+def _elicitation(client: ClientCapabilities) -> dict[str, Any]:
+    modes = {"form": client.elicitation_form, "url": client.elicitation_url}
+    return {mode: {} for mode, is_offered in modes.items() if is_offered}
+
+
+def _offer_v1(client: ClientCapabilities) -> dict[str, Any]:
+    offered: dict[str, Any] = {
+        "fs": {"readTextFile": client.fs_read, "writeTextFile": client.fs_write},
+        "terminal": client.terminal,
+        "auth": {"terminal": client.auth_terminal},
+        "session": {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}},
+        "plan": {},
+        "subagents": {},
+    }
+    if modes := _elicitation(client):
+        offered["elicitation"] = modes
+    if client.terminal_output:
+        offered["_meta"] = {"terminal_output": True}
+    return offered
+
+
+def _offer_v2(client: ClientCapabilities) -> dict[str, Any]:
+    """In version 2 plans, notices and compaction need no offer, and the client has neither files nor terminals."""
+    offered: dict[str, Any] = {}
+    if client.auth_terminal:
+        offered["auth"] = {"terminal": {}}
+    if modes := _elicitation(client):
+        offered["elicitation"] = modes
+    return offered
+
+
+# -- what the agent answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +106,10 @@ class AuthMethod:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """Absent on the wire means unsupported, so every capability is a plain bool."""
+    """The agent's capabilities. In ACP an absent one is unsupported, so each is a plain bool."""
 
     protocol_version: int = 1
-    """The version really spoken, whatever number was echoed."""
+    """The version that the agent really speaks, whatever number it echoed."""
     name: str | None = None
     title: str | None = None
     version: str | None = None
@@ -53,7 +128,7 @@ class Handshake:
     image: bool = False
     audio: bool = False
     embedded_context: bool = False
-    probe_mcp_stdio: bool = True
+    mcp_stdio: bool = True
     mcp_http: bool = False
     mcp_sse: bool = False
     mcp_acp: bool = False
@@ -61,7 +136,7 @@ class Handshake:
     auth_status: bool = False
     providers: bool = False
     steering: bool = False
-    """It takes words for a turn under way: an extension, told beside the capabilities."""
+    """It takes user messages during a turn: an extension, stated in `_meta`."""
     auth_methods: tuple[AuthMethod, ...] = ()
     raw: dict[str, Any] = field(default_factory=dict)
     """The result as it came, vendors' `_meta` included: for the gateway, never for clients."""
@@ -74,28 +149,29 @@ class Handshake:
 
 def read_handshake(result: Any) -> Handshake:
     """Several agents echo any version they are asked for and go on in 1: only `info`, which 2 requires, proves 2."""
-    told = obj(result)
-    second = told.get("protocolVersion") == 2 and isinstance(told.get("info"), dict)
-    info = obj(told.get("info" if second else "agentInfo"))
-    read = _read_second if second else _read_first
+    answer = obj(result)
+    is_v2 = answer.get("protocolVersion") == 2 and isinstance(answer.get("info"), dict)
+    info = obj(answer.get("info" if is_v2 else "agentInfo"))
+    read_capabilities = _read_v2 if is_v2 else _read_v1
     return Handshake(
-        protocol_version=2 if second else 1,
+        protocol_version=2 if is_v2 else 1,
         name=non_empty(info.get("name")),
         title=non_empty(info.get("title")),
         version=non_empty(info.get("version")),
-        auth_methods=tuple(_auth_methods(told.get("authMethods"))),
-        raw=told,
-        steering=has_marker(obj(obj(told.get("_meta")).get("steering")).get("supported")),
-        **read(obj(told.get("capabilities" if second else "agentCapabilities"))),
-        **({"logout": bool(items(told.get("authMethods")))} if second else {}),
+        auth_methods=tuple(_auth_methods(answer.get("authMethods"))),
+        raw=answer,
+        steering=has_marker(value_at(answer, "_meta", "steering", "supported")),
+        **read_capabilities(obj(answer.get("capabilities" if is_v2 else "agentCapabilities"))),
+        **({"logout": bool(items(answer.get("authMethods")))} if is_v2 else {}),
     )
 
 
-def _read_first(told: dict[str, Any]) -> dict[str, bool]:
-    prompt, mcp = obj(told.get("promptCapabilities")), obj(told.get("mcpCapabilities"))
-    auth = obj(told.get("auth"))
-    return _session(obj(told.get("sessionCapabilities"))) | {
-        "load": has_marker(told.get("loadSession")),
+def _read_v1(capabilities: dict[str, Any]) -> dict[str, bool]:
+    prompt = obj(capabilities.get("promptCapabilities"))
+    mcp = obj(capabilities.get("mcpCapabilities"))
+    auth = obj(capabilities.get("auth"))
+    return _read_session(obj(capabilities.get("sessionCapabilities"))) | {
+        "load": has_marker(capabilities.get("loadSession")),
         "image": has_marker(prompt.get("image")),
         "audio": has_marker(prompt.get("audio")),
         "embedded_context": has_marker(prompt.get("embeddedContext")),
@@ -104,62 +180,62 @@ def _read_first(told: dict[str, Any]) -> dict[str, bool]:
         "mcp_acp": has_marker(mcp.get("acp")),
         "logout": has_marker(auth.get("logout")),
         "auth_status": has_marker(auth.get("status")),
-        "providers": has_marker(told.get("providers")),
+        "providers": has_marker(capabilities.get("providers")),
     }
 
 
-def _read_second(told: dict[str, Any]) -> dict[str, bool]:
-    session = obj(told.get("session"))
-    prompt, mcp = obj(session.get("prompt")), obj(session.get("mcp"))
-    # list, resume and close belong to every session of version 2; what load did, resume does with `replayFrom`.
-    return _session(session | {"list": {}, "resume": {}, "close": {}}) | {
+def _read_v2(capabilities: dict[str, Any]) -> dict[str, bool]:
+    session = obj(capabilities.get("session"))
+    prompt = obj(session.get("prompt"))
+    mcp = obj(session.get("mcp"))
+    # Every session of version 2 has list, resume and close; resume with `replayFrom` does what load did.
+    return _read_session(session | {"list": {}, "resume": {}, "close": {}}) | {
         "image": has_marker(prompt.get("image")),
         "audio": has_marker(prompt.get("audio")),
         "embedded_context": has_marker(prompt.get("embeddedContext")),
-        "probe_mcp_stdio": has_marker(mcp.get("stdio")),
+        "mcp_stdio": has_marker(mcp.get("stdio")),
         "mcp_http": has_marker(mcp.get("http")),
         "mcp_acp": has_marker(mcp.get("acp")),
-        "auth_status": has_marker(obj(told.get("auth")).get("status")),
-        "providers": has_marker(told.get("providers")),
+        "auth_status": has_marker(value_at(capabilities, "auth", "status")),
+        "providers": has_marker(capabilities.get("providers")),
     }
 
 
-def _session(told: dict[str, Any]) -> dict[str, bool]:
-    names = {"additional_directories": "additionalDirectories", "set_title": "title", "system_prompt": "systemPrompt"}
-    plain = ("resume", "fork", "close", "delete", "list", "archive", "status")
-    found = {name: has_marker(told.get(key)) for name, key in [*names.items(), *zip(plain, plain, strict=True)]}
-    mode = obj(obj(told.get("systemPrompt")).get("mode"))
-    return found | {"system_prompt_override": has_marker(mode.get("override"))}
+def _read_session(capabilities: dict[str, Any]) -> dict[str, bool]:
+    keys = {"additional_directories": "additionalDirectories", "set_title": "title", "system_prompt": "systemPrompt"}
+    keys |= {key: key for key in ("resume", "fork", "close", "delete", "list", "archive", "status")}
+    has_override = has_marker(value_at(capabilities, "systemPrompt", "mode", "override"))
+    return {name: has_marker(capabilities.get(key)) for name, key in keys.items()} | {
+        "system_prompt_override": has_override
+    }
 
 
-def _auth_methods(told: Any) -> list[AuthMethod]:
-    found = []
-    for method in items(told):
-        name = non_empty(method.get("methodId")) or non_empty(method.get("id"))
-        if name is None:
-            continue
-        args = method.get("args")
-        found.append(
-            AuthMethod(
-                name,
-                non_empty(method.get("name")) or name,
-                non_empty(method.get("type")) or "agent",
-                non_empty(method.get("description")),
-                tuple(arg for arg in args if isinstance(arg, str)) if isinstance(args, list) else (),
-                _environment(method.get("env")),
-            )
+def _auth_methods(methods: Any) -> list[AuthMethod]:
+    return [
+        AuthMethod(
+            method_id,
+            non_empty(method.get("name")) or method_id,
+            non_empty(method.get("type")) or "agent",
+            non_empty(method.get("description")),
+            tuple(strings(method.get("args"))),
+            _environment(method.get("env")),
         )
-    return found
+        for method in items(methods)
+        if (method_id := non_empty(method.get("methodId")) or non_empty(method.get("id"))) is not None
+    ]
 
 
-def _environment(told: Any) -> dict[str, str]:
+def _environment(env: Any) -> dict[str, str]:
     """An object in version 1, a list of pairs in 2."""
-    pairs = told.items() if isinstance(told, dict) else ((e.get("name"), e.get("value")) for e in items(told))
+    pairs = env.items() if isinstance(env, dict) else ((pair.get("name"), pair.get("value")) for pair in items(env))
     return {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)}
 
 
+# -- what it means for clients
+
+
 def agui_layer(handshake: Handshake) -> dict[str, Any]:
-    """AG-UI's capabilities as the agent told them, by dotted path. ACP has no block for video, so that one is a no."""
+    """AG-UI's capabilities as the agent stated them, by dotted path. ACP has no block for video, so that is False."""
     layer: dict[str, Any] = present(
         {"identity.name": handshake.title or handshake.name, "identity.version": handshake.version}
     )
@@ -174,18 +250,18 @@ def agui_layer(handshake: Handshake) -> dict[str, Any]:
         layer[STEERING] = True
     for key, value in acp_view(handshake).items():
         if isinstance(value, dict):
-            layer |= {f"{ACP}.{key}.{name}": told for name, told in value.items()}
+            layer |= {f"{ACP}.{key}.{name}": supported for name, supported in value.items()}
         else:
             layer[f"{ACP}.{key}"] = value
     methods = [
-        present({"id": m.id, "name": m.name, "type": m.type, "description": m.description})
-        for m in handshake.auth_methods
+        present({"id": method.id, "name": method.name, "type": method.type, "description": method.description})
+        for method in handshake.auth_methods
     ]
     return layer | {f"{ACP}.authMethods": methods}
 
 
 def acp_view(handshake: Handshake) -> dict[str, Any]:
-    """agents-wire's `IAgentCapabilities`, then what ACP has gained since."""
+    """The fields of agents-wire's `IAgentCapabilities`, then those that ACP has gained since."""
     return {
         "loadSession": handshake.load,
         "forkSession": handshake.fork,
@@ -194,7 +270,7 @@ def acp_view(handshake: Handshake) -> dict[str, Any]:
         "listSessions": handshake.list,
         "additionalDirectories": handshake.additional_directories,
         "mcp": {
-            "stdio": handshake.probe_mcp_stdio,
+            "stdio": handshake.mcp_stdio,
             "http": handshake.mcp_http,
             "sse": handshake.mcp_sse,
             "acp": handshake.mcp_acp,

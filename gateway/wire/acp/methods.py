@@ -1,7 +1,7 @@
-"""The parameters of methods that a client may call past the gateway, as the published schema has them (version 1).
+"""The params of ACP methods that a client may call through the gateway, by the published schema of version 1.
 
-In: a method and its parameters. Out: nothing, or `BadInput` that names the field. A method that is not here, an
-extension above all, is the agent's own to judge; so are fields that the schema does not describe.
+In: a method and its params. Out: nothing, or `BadInput` that names the field. The agent itself checks a method that is
+not here, such as an extension, and fields that the schema does not have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 
 from gateway.errors import BadInput
 
-STRING, OBJECT, ARRAY = (str,), (dict,), (list,)
+STRING = (str,)
+OBJECT = (dict,)
+ARRAY = (list,)
 NULL = type(None)
 
 Types = tuple[type, ...]
@@ -51,5 +53,5 @@ def check_params(method: str, params: Mapping[str, Any]) -> None:
             if name in required:
                 raise BadInput(f"{method} needs `params.{name}`", pointer=f"/params/{name}")
         elif not isinstance(params[name], types):
-            found = type(params[name]).__name__
-            raise BadInput(f"`params.{name}` of {method} cannot be a {found}", pointer=f"/params/{name}")
+            kind = type(params[name]).__name__
+            raise BadInput(f"`params.{name}` of {method} cannot be a {kind}", pointer=f"/params/{name}")

@@ -1,7 +1,7 @@
-"""What an agent tells again when a session is loaded → the conversation as AG-UI messages.
+"""What an agent sends again when a session is loaded → the conversation as AG-UI messages.
 
-In: the events that the same updates would have been in a live turn, and the user's words. Out: messages. Nothing of a
-replay is sent as if it happened now.
+In: the events that the same updates would be in a live turn, and the user's content parts. Out: messages. Never: an
+event of the replay, as if it happened now.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ class Replay:
         self._calls: dict[str, dict[str, Any]] = {}
         self._caller: Message | None = None
         self._open: dict[tuple[str, str | None], Message] = {}
-        """(role, subagent) → the message that goes on without an id."""
+        """(role, subagent) → the message that a delta without an id continues."""
 
-    def user(self, message_id: str, part: Part) -> None:
-        """One more part of what the user said. Text alone is a plain string, as clients write it."""
+    def add_user_part(self, message_id: str, part: Part) -> None:
+        """One more part of a user message. Text alone is a plain string, as clients write it."""
         self._caller = None
         message = self._message(message_id, "user")
         content = message.setdefault("content", "")
         if isinstance(content, str) and part["type"] == "text":
             message["content"] = content + part["text"]
             return
-        held = [{"type": "text", "text": content}] if content and isinstance(content, str) else list(content)
-        message["content"] = [*held, part]
+        before = [{"type": "text", "text": content}] if content and isinstance(content, str) else list(content)
+        message["content"] = [*before, part]
 
     def feed(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
                 case TextMessageContent():
-                    self._said(event.message_id, event.role or "assistant", event.text, event.subagent)
+                    self._add_delta(event.message_id, event.role or "assistant", event.text, event.subagent)
                 case ReasoningMessageContent():
-                    self._said(event.message_id, "reasoning", event.text, event.subagent)
+                    self._add_delta(event.message_id, "reasoning", event.text, event.subagent)
                 case ToolCallStart():
-                    self._called(event)
+                    self._add_call(event)
                 case ToolCallArgs():
                     self._calls[event.id]["function"]["arguments"] += event.delta
                 case ToolCallResult():
-                    self._answered(event)
+                    self._add_result(event)
                 case _:
-                    pass  # facts are kept where they are read; the rest was for the moment only
+                    pass  # the session's state is kept elsewhere; the other events are not part of a conversation
 
-    def _said(self, message_id: str | None, role: str, words: str, subagent: str | None) -> None:
+    def _add_delta(self, message_id: str | None, role: str, delta: str, subagent: str | None) -> None:
         if message_id is not None:
             self._open[role, subagent] = self._message(message_id, role, subagent)
         message = self._open[role, subagent]
-        message["content"] = message.get("content", "") + words
+        message["content"] = message.get("content", "") + delta
         self._caller = message if role == "assistant" else None
 
-    def _called(self, event: ToolCallStart) -> None:
+    def _add_call(self, event: ToolCallStart) -> None:
         call = {"id": event.id, "type": "function", "function": {"name": event.name, "arguments": ""}}
         if event.metadata is not None:
             call["metadata"] = event.metadata
@@ -74,7 +74,7 @@ class Replay:
         self._caller.setdefault("toolCalls", []).append(call)
         self._calls[event.id] = call
 
-    def _answered(self, event: ToolCallResult) -> None:
+    def _add_result(self, event: ToolCallResult) -> None:
         message = self._message(f"{event.id}:result", "tool", event.subagent)
         message |= {"toolCallId": event.id, "content": event.content}
         if event.metadata is not None:

@@ -1,8 +1,8 @@
-"""Who speaks: the session itself, or a child session that works for it.
+"""The agent and its subagents: the session itself, and the child sessions that work for it.
 
-In: `subagent_update` on the parent's session. Out: the start and end of subagents, and for each speaker a lane that
-reads its updates under its own ids. One invocation lasts from running to idle, within one turn; a child that goes on
-after that is a new invocation, for AG-UI never starts an id twice.
+In: `subagent_update` on the parent's session. Out: the start and end of subagents, and for each session an `AgentTurn`
+that reads its updates under its own ids. One invocation of a subagent lasts from running to idle, within one turn. A
+child session that goes on after that is a new invocation, because AG-UI never starts an id twice.
 """
 
 from __future__ import annotations
@@ -19,34 +19,41 @@ from gateway.wire.activities import Plans
 from gateway.wire.fields import non_empty, obj, present, text
 
 
-class Subagent:
-    """One speaker in one turn. `prefix` starts all its ids."""
+class AgentTurn:
+    """One turn of the agent, or one invocation of a subagent. `prefix` starts all its ids."""
 
     def __init__(
-        self, prefix: str, hosted: ClientToolCalls, *, session_id: str | None = None, before: Subagent | None = None
+        self,
+        prefix: str,
+        client_tools: ClientToolCalls,
+        *,
+        session_id: str | None = None,
+        before: AgentTurn | None = None,
     ) -> None:
-        """`session_id`: of a child; then the prefix is the subagent's id, too."""
+        """`session_id`: of a child session; then the prefix is the subagent's id, too. `before`: its turn before."""
         subagent = prefix if session_id is not None else None
-        self.session_id, self.subagent = session_id, subagent
+        self.session_id = session_id
+        self.subagent = subagent
         self.messages = Messages(prefix, subagent)
         self.terminals = Terminals(prefix, subagent)
-        self.tools = ToolCalls(prefix, subagent, self.terminals, hosted)
+        self.tools = ToolCalls(prefix, subagent, self.terminals, client_tools)
         self.plans = Plans(prefix, subagent)
-        self.busy = False
-        """Did it do anything but speak?"""
+        self.has_acted = False
+        """It did something beside its messages."""
         self._tools_before = before.tools if before is not None else None
 
-    def tools_of(self, update: dict[str, Any]) -> ToolCalls:
-        """A change of a call from the turn before comes late; it creates nothing in this one."""
-        acp_id, earlier = update.get("toolCallId"), self._tools_before
-        late = update.get("sessionUpdate") == "tool_call_update" and earlier is not None
-        if late and earlier is not None and self.tools.known(acp_id) is None and earlier.known(acp_id) is not None:
-            return earlier
-        return self.tools
+    def tools_for(self, update: dict[str, Any]) -> ToolCalls:
+        """A late change of a call from the turn before belongs there, and creates nothing in this one."""
+        agent_id = update.get("toolCallId")
+        before = self._tools_before
+        if update.get("sessionUpdate") != "tool_call_update" or before is None:
+            return self.tools
+        is_late = self.tools.get(agent_id) is None and before.get(agent_id) is not None
+        return before if is_late else self.tools
 
 
 @dataclass(slots=True)
-class Child:
+class ChildSession:
     """A child session, as its parent describes it."""
 
     session_id: str
@@ -55,108 +62,113 @@ class Child:
     title: str | None = None
     description: str | None = None
     state: str | None = None
-    lane: Subagent | None = None
-    """None: not at work, as far as the client knows."""
-    last: Subagent | None = field(default=None, repr=False)
+    turn: AgentTurn | None = None
+    """None: the client has seen no start of it, or its end."""
+    last_turn: AgentTurn | None = field(default=None, repr=False)
+
+    def rest(self) -> None:
+        self.last_turn = self.turn or self.last_turn
+        self.turn = None
 
 
 class Subagents:
+    """The turns of the session itself and of its child sessions."""
+
     def __init__(self) -> None:
         self.turn_key = "t0"
-        self.hosted = ClientToolCalls()
-        self.main = Subagent(self.turn_key, self.hosted)
-        self._children: dict[str, Child] = {}
+        self.client_tools = ClientToolCalls()
+        self.main = AgentTurn(self.turn_key, self.client_tools)
+        self._children: dict[str, ChildSession] = {}
         self._count = 0
 
     @property
-    def alone(self) -> bool:
-        """No child was ever heard of: whatever comes is the session's own."""
+    def is_empty(self) -> bool:
+        """There was never a child session: every update is the session's own."""
         return not self._children
 
-    def begin(self, turn_key: str) -> None:
-        """A new turn: everybody speaks under new ids."""
+    def begin_turn(self, turn_key: str) -> None:
+        """A new turn, with new ids for the agent and its subagents."""
         self.turn_key = turn_key
-        self.hosted.untold.clear()
-        self.main = Subagent(turn_key, self.hosted, before=self.main)
+        self.client_tools.begin_turn()
+        self.main = AgentTurn(turn_key, self.client_tools, before=self.main)
         for child in self._children.values():
-            self._rest(child)
+            child.rest()
 
     def owns(self, session_id: str) -> bool:
         return session_id in self._children
 
-    def all(self) -> list[Subagent]:
-        return [self.main, *(child.lane for child in self._children.values() if child.lane is not None)]
+    def turns(self) -> list[AgentTurn]:
+        """All that are under way, the agent's own first."""
+        return [self.main, *(child.turn for child in self._children.values() if child.turn is not None)]
 
-    def find(self, session_id: str | None) -> tuple[Subagent, list[Event]]:
-        """The lane of a session, and what must be told before it speaks. Whoever is no child is the session itself."""
+    def find(self, session_id: str | None) -> tuple[AgentTurn, list[Event]]:
+        """The turn of a session, and the events that start it. A session that is no child is the session itself."""
         child = self._children.get(session_id or "")
         if child is None:
             return self.main, []
-        if child.lane is not None:
-            return child.lane, []
+        if child.turn is not None:
+            return child.turn, []
         return self._start(child)
 
-    def tag(self, session_id: str | None) -> str | None:
-        """The subagent that a word of this session belongs to, at work or not."""
+    def subagent_of(self, session_id: str | None) -> str | None:
+        """The subagent that an event of this session belongs to, at work or not."""
         child = self._children.get(session_id or "")
-        lane = None if child is None else child.lane or child.last
-        return None if lane is None else lane.subagent
+        turn = None if child is None else child.turn or child.last_turn
+        return None if turn is None else turn.subagent
 
-    def update(self, update: dict[str, Any], owner: Subagent) -> list[Event] | None:
-        """`subagent_update`, sent in the lane of `owner`. None: it names no session."""
+    def update(self, update: dict[str, Any], owner: AgentTurn) -> list[Event] | None:
+        """`subagent_update` in the session of `owner`. None: it names no session."""
         session_id = non_empty(update.get("sessionId"))
         if session_id is None:
             return None
         child = self._children.get(session_id)
         if child is None:
-            child = self._children[session_id] = Child(session_id, owner.session_id)
+            child = self._children[session_id] = ChildSession(session_id, owner.session_id)
         before = (child.title, child.description)
         child.title = text(update.get("title")) if "title" in update else child.title
         child.description = text(update.get("description")) if "description" in update else child.description
-        found = self._moved(child, obj(update.get("state")))
-        if not found and (child.title, child.description) != before:
-            found = [self._described(child)]
-        return found
+        events = self._change_state(child, obj(update.get("state")))
+        if not events and (child.title, child.description) != before:
+            events = [self._describe(child)]
+        return events
 
-    def state(self, session_id: str, update: dict[str, Any]) -> list[Event]:
-        """`state_update` of a child, by itself: the same that its parent says of it."""
-        return self._moved(self._children[session_id], update)
+    def update_state(self, session_id: str, update: dict[str, Any]) -> list[Event]:
+        """`state_update` in the child's own session: it means the same as its parent's `subagent_update`."""
+        return self._change_state(self._children[session_id], update)
 
-    def _moved(self, child: Child, state: dict[str, Any]) -> list[Event]:
+    def _change_state(self, child: ChildSession, state: dict[str, Any]) -> list[Event]:
         child.state = non_empty(state.get("state")) or child.state
         match state.get("state"):
-            case "running" if child.lane is None:
+            case "running" if child.turn is None:
                 return self._start(child)[1]
-            case "idle" if child.lane is not None:
-                return self._end(child, child.lane, state)
+            case "idle" if child.turn is not None:
+                return self._end(child, child.turn, state)
             case _:
                 return []
 
-    def _start(self, child: Child) -> tuple[Subagent, list[Event]]:
+    def _start(self, child: ChildSession) -> tuple[AgentTurn, list[Event]]:
         owner = self._children.get(child.parent or "")
-        found: list[Event] = []
-        above = None
+        events: list[Event] = []
+        parent = None
         if owner is not None:
-            lane, found = self.find(owner.session_id)
-            above = lane.subagent
+            owner_turn, events = self.find(owner.session_id)
+            parent = owner_turn.subagent
         self._count += 1
         subagent = f"{self.turn_key}/{self._count}"
-        child.lane = Subagent(subagent, self.hosted, session_id=child.session_id, before=child.last)
+        turn = AgentTurn(subagent, self.client_tools, session_id=child.session_id, before=child.last_turn)
+        child.turn = turn
         name = child.title or child.description or "subagent"
-        return child.lane, [*found, SubagentStarted(subagent, name, child.description, parent=above)]
+        return turn, [*events, SubagentStarted(subagent, name, child.description, parent=parent)]
 
-    def _end(self, child: Child, lane: Subagent, state: dict[str, Any]) -> list[Event]:
-        failed = state.get("stopReason") == "error" or isinstance(state.get("error"), dict)
-        found = lane.tools.close(cancelled=state.get("stopReason") == "cancelled")
-        self._rest(child)
-        if failed:
-            words = text(obj(state.get("error")).get("message")) or "the subagent failed"
-            return [*found, SubagentError(str(lane.subagent), words)]
-        return [*found, SubagentFinished(str(lane.subagent))]
+    def _end(self, child: ChildSession, turn: AgentTurn, state: dict[str, Any]) -> list[Event]:
+        is_failed = state.get("stopReason") == "error" or isinstance(state.get("error"), dict)
+        events = turn.tools.close(cancelled=state.get("stopReason") == "cancelled")
+        child.rest()
+        if is_failed:
+            message = text(obj(state.get("error")).get("message")) or "the subagent failed"
+            return [*events, SubagentError(str(turn.subagent), message)]
+        return [*events, SubagentFinished(str(turn.subagent))]
 
-    def _rest(self, child: Child) -> None:
-        child.lane, child.last = None, child.lane or child.last
-
-    def _described(self, child: Child) -> Custom:
-        about = {"sessionId": child.session_id, "title": child.title, "description": child.description}
-        return Custom("acp.subagent", present(about | {"state": child.state}), self.tag(child.session_id))
+    def _describe(self, child: ChildSession) -> Custom:
+        fields = {"sessionId": child.session_id, "title": child.title, "description": child.description}
+        return Custom("acp.subagent", present(fields | {"state": child.state}), self.subagent_of(child.session_id))

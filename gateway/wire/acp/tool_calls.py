@@ -1,298 +1,303 @@
-"""Tool calls of one lane in one turn → start, arguments, end, result, and what is seen in between.
+"""ACP's tool calls of one agent or subagent in one turn → start, arguments, end, live output, result.
 
-In: `tool_call`, `tool_call_update`, `tool_call_content_chunk`, and the call inside a permission request: whichever
-names an id first creates the call, for agents differ in that. Out: events, each call closed exactly once. An agent's
-id is unique per turn at best, so AG-UI's is made of both. The display title never serves as a name: it changes.
+In: `tool_call`, `tool_call_update`, `tool_call_content_chunk`, and the call inside a permission request
+(https://agentclientprotocol.com/protocol/tool-calls). The first that names an id creates the call, because agents
+differ in which that is. Out: events, each call closed exactly once. An agent's id is unique per turn at best, so
+AG-UI's id has the turn in it. The display title never serves as a name: it changes.
 
-A call of the client's own tools (`hosted`) is held back until it has reached the server that they are at, or until
-somebody is asked about it, or it is over: the client acts on what it is told, so that must be the call as it is.
+A call of the client's own tools is not sent until it has reached the server of these tools, or the user is asked about
+it, or it is over: the client acts on it, so it must be the call as it is.
 
-What shows on a call (title, kind, status, locations) is in `metadata.acp`; where it changes and no other event is due
-it is told as CUSTOM `acp.tool_call`.
+Title, kind, status and locations of a call are in `metadata.acp`. If they change and no other event is due, CUSTOM
+`acp.tool_call` carries them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.errors import NotJson
-from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
-from gateway.jsonio import loads
+from gateway.events import Custom, Event, ToolCallArgs, ToolCallEnd, ToolCallStart
 from gateway.turn import CANCELLED, UNREPORTED
 from gateway.wire.acp.arguments import Arguments
-from gateway.wire.acp.client_tools import ClientToolCalls, Untold
-from gateway.wire.acp.results import live_text, outcome
+from gateway.wire.acp.client_tools import ClientToolCalls
+from gateway.wire.acp.results import live_text, read_result
 from gateway.wire.acp.terminals import Terminals
-from gateway.wire.activities import LiveOutput
-from gateway.wire.fields import items, json_text, non_empty, obj, present
+from gateway.wire.fields import if_small, integer, items, json_text, non_empty, obj, parse_json, present
+from gateway.wire.tool_calls import ToolCall
+from gateway.wire.tool_calls import ToolCalls as CallTable
 
-INPUT_FINAL = ("in_progress", "completed", "failed", "cancelled")
+FINAL_INPUT_STATUSES = ("in_progress", "completed", "failed", "cancelled")
 """From these on the input does not change any more: before, it may still stream, or wait for approval."""
-DONE = ("completed", "failed", "cancelled")
-RAW_CHARS = 4_000
+DONE_STATUSES = ("completed", "failed", "cancelled")
+RAW_MAX_CHARS = 4_000
 """Raw input and output are repeated in metadata up to this size."""
 
 
 @dataclass(slots=True)
-class Call:
-    id: str
-    acp_id: str
+class AcpToolCall(ToolCall):
     title: str | None = None
     kind: str | None = None
-    name: str | None = None
+    reported_name: str | None = None
     status: str = "pending"
     locations: list[dict[str, Any]] = field(default_factory=list)
-    parent: str | None = None
+    parent_id: str | None = None
+    """The agent's id of the call that made this one."""
     content: list[dict[str, Any]] = field(default_factory=list)
     raw_input: Any = None
     raw_output: Any = None
     arguments: Arguments = field(default_factory=Arguments)
-    told_input: Any = None
+    ended_input: Any = None
     """The input as it was when it was declared complete."""
-    told: dict[str, Any] = field(default_factory=dict)
-    """What was last shown of the call."""
-    tool: str | None = None
-    """The client's own that it is of."""
-    shown_input: Any = None
-    """What was shown as its content that may be its arguments: some agents show them nowhere else."""
-    started: bool = False
-    ended: bool = False
-    arrived: bool = False
+    sent_metadata: dict[str, Any] = field(default_factory=dict)
+    """What was last sent of the call's display fields."""
+    client_tool: str | None = None
+    """The client's own tool that it is a call of."""
+    content_input: Any = None
+    """A JSON object in its content that may be its arguments: some agents show them nowhere else."""
+    has_reached_server: bool = False
     """It has reached the server of the client's own tools."""
-    answered: bool = False
     permission: str | None = None
-    """What came of asking for permission."""
-    result: str = ""
-    live: LiveOutput | None = None
-    printed: str = ""
+    """What was decided when the agent asked for permission."""
+    result_text: str = ""
+    live_text: str = ""
 
 
 class ToolCalls:
     def __init__(
-        self, prefix: str, subagent: str | None, terminals: Terminals, hosted: ClientToolCalls | None = None
+        self, prefix: str, subagent: str | None, terminals: Terminals, client_tools: ClientToolCalls | None = None
     ) -> None:
-        self._prefix, self._subagent, self._terminals = prefix, subagent, terminals
-        self._hosted = hosted if hosted is not None else ClientToolCalls()
-        self._calls: dict[str, Call] = {}
+        self._prefix = prefix
+        self._subagent = subagent
+        self._terminals = terminals
+        self._client_tools = client_tools if client_tools is not None else ClientToolCalls()
+        self._calls = CallTable(lambda agent_id: f"{prefix}:{agent_id}", AcpToolCall, reuses_ids=False)
 
-    def known(self, acp_id: Any) -> Call | None:
-        return self._calls.get(acp_id) if isinstance(acp_id, str) else None
+    def get(self, agent_id: Any) -> AcpToolCall | None:
+        return self._calls.get(agent_id)
 
     def update(self, update: dict[str, Any]) -> list[Event] | None:
         """A call created or changed. None: it has no id."""
-        acp_id = non_empty(update.get("toolCallId"))
-        if acp_id is None:
+        agent_id = non_empty(update.get("toolCallId"))
+        if agent_id is None:
             return None
-        call = self._calls.setdefault(acp_id, Call(f"{self._prefix}:{acp_id}", acp_id))
+        call = self._calls.add(agent_id, subagent=self._subagent)
         self._apply(call, update)
-        fresh, found = not call.started, list[Event]()
-        if fresh and not self._adopted(call):
-            if self._held_back(call, obj(update.get("_meta"))):
+        is_new = not call.is_started
+        events: list[Event] = []
+        if is_new and not self._adopt_unreported(call):
+            if self._must_wait(call, obj(update.get("_meta"))):
                 return []
-            found.append(self._start(call))
-        found += self._input(call, update)
-        found += self._terminals.meta(update.get("_meta"), call.id)
-        if not fresh and not call.answered and call.status == "in_progress" and "content" in update:
-            found += self._live(call)
-        if fresh:
-            call.printed = live_text(call.content)
-        if call.status in DONE and not call.answered:
-            found.append(self._result(call))
-        return found or self._shown(call)
+            events += self._start(call)
+        events += self._read_input(call, update)
+        events += self._terminals.read_meta(update.get("_meta"), call.id)
+        if not is_new and call.is_open and call.status == "in_progress" and "content" in update:
+            events += self._show_output(call)
+        if is_new:
+            call.live_text = live_text(call.content)
+        if call.status in DONE_STATUSES and call.is_open:
+            events += self._answer(call)
+        return events or self._report_change(call)
 
     def content_chunk(self, update: dict[str, Any]) -> list[Event] | None:
-        """Version 2: one more content item. None: no id."""
-        acp_id, item = non_empty(update.get("toolCallId")), update.get("content")
-        if acp_id is None or not isinstance(item, dict):
+        """Version 2: one more content item. None: no id, or no item."""
+        agent_id = non_empty(update.get("toolCallId"))
+        item = update.get("content")
+        if agent_id is None or not isinstance(item, dict):
             return None
-        known = self._calls.get(acp_id)
+        known = self._calls.get(agent_id)
         content = [*(known.content if known else []), item]
-        found = self.update({"toolCallId": acp_id, "content": content}) or []
-        call = self._calls[acp_id]
-        return found if call.answered or call.status == "in_progress" else [*found, *self._live(call)]
+        events = self.update({"toolCallId": agent_id, "content": content}) or []
+        call = self._calls.add(agent_id)
+        is_shown = call.is_answered or call.status == "in_progress"
+        return events if is_shown else [*events, *self._show_output(call)]
 
-    def settle(self, call: Call) -> list[Event]:
-        """The input is complete: the call runs, or somebody is asked about it."""
-        return list(self._end(call))
+    def end_input(self, call: AcpToolCall) -> list[Event]:
+        """The input is complete: the call runs, or the user is asked about it."""
+        return self._end(call)
 
     def park(self) -> list[Event]:
-        """The run ends while the turn waits: whatever is open is closed for the client, so it is closed here too."""
-        return [event for call in self._calls.values() if call.started for event in self._end(call)]
+        """The run ends while the turn waits: calls that are open at the client end now."""
+        return [event for call in self._calls if call.is_started for event in self._end(call)]
 
-    def arrived(self, tool: str, arguments: dict[str, Any], agents_id: str | None) -> tuple[list[Event], str] | None:
-        """The call of a client's own tool that has come, if it is one of these: what is still to be told of it, and its
-        id."""
-        open_ones = (call for call in self._calls.values() if not call.arrived and not call.answered)
-        known = [call for call in open_ones if self._agrees(call, tool, arguments)]
-        if agents_id is not None:
-            same = [call for call in known if call.acp_id == agents_id]
+    # -- calls at the server of the client's own tools
+
+    def match_call(
+        self, tool: str, arguments: dict[str, Any], agent_call_id: str | None
+    ) -> tuple[list[Event], str] | None:
+        """The events still due of a call that has reached the server, and its id. None: it is none of these."""
+        waiting = (call for call in self._calls if not call.has_reached_server and call.is_open)
+        candidates = [call for call in waiting if self._agrees(call, tool, arguments)]
+        if agent_call_id is not None:
+            candidates = [call for call in candidates if call.agent_id == agent_call_id]
         else:
-            same = [call for call in known if call.tool == tool]
+            candidates = [call for call in candidates if call.client_tool == tool]
             # Of several, the one that shows these arguments; else the first: not every agent shows them as they are.
-            same.sort(key=lambda call: self._arguments(call) != arguments)
-        if not same:
+            candidates.sort(key=lambda call: self._shown_arguments(call) != arguments)
+        if not candidates:
             return None
-        call = same[0]
-        call.arrived, call.tool, call.raw_input = True, tool, arguments
-        return list(self._end(call)), call.id
+        call = candidates[0]
+        call.has_reached_server = True
+        call.client_tool = tool
+        call.raw_input = arguments
+        return self._end(call), call.id
 
-    def arrived_untold(self, tool: str, arguments: dict[str, Any], agents_id: str | None) -> tuple[list[Event], str]:
-        """…if it is none of them: the whole of it."""
-        call_id = self._hosted.new_id(self._prefix)
-        self._hosted.came(Untold(call_id, tool, arguments, agents_id))
-        start = ToolCallStart(call_id, self._hosted.name(tool), subagent=self._subagent)
-        return [start, ToolCallArgs(call_id, json_text(arguments)), ToolCallEnd(call_id)], call_id
+    def add_unreported(
+        self, tool: str, arguments: dict[str, Any], agent_call_id: str | None
+    ) -> tuple[list[Event], str]:
+        """All events of a call that has reached the server before the agent reported it, and its id."""
+        call = self._client_tools.add_unreported(self._prefix, tool, arguments, agent_call_id)
+        start = ToolCallStart(call.id, self._client_tools.client_name(tool), subagent=self._subagent)
+        return [start, ToolCallArgs(call.id, json_text(arguments)), ToolCallEnd(call.id)], call.id
 
     def close(self, *, cancelled: bool) -> list[Event]:
-        """The turn is over. What became of a call that is still open, nobody said."""
-        found: list[Event] = []
-        for call in self._calls.values():
-            if call.answered:
-                continue
-            found += self._end(call)
-            call.answered = True
-            words = CANCELLED if cancelled else UNREPORTED
+        """The turn is over: a call that is still open gets a result that says so."""
+        events: list[Event] = []
+        for call in self._calls.open_calls:
+            events += self._end(call)
+            content = CANCELLED if cancelled else UNREPORTED
             if call.permission is not None:
-                words += f" Permission: {call.permission}."
+                content += f" Permission: {call.permission}."
             state = {"status": "cancelled" if cancelled else "unknown", "lastStatus": call.status}
-            metadata = {"acp": self._showing(call) | state}
-            found.append(ToolCallResult(call.id, words, subagent=self._subagent, metadata=metadata))
-        return found
+            events += call.answer(content, {"acp": self._display_fields(call) | state})
+        return events
 
-    # -- one call
+    # -- what an update changes
 
-    def _apply(self, call: Call, update: dict[str, Any]) -> None:
+    def _apply(self, call: AcpToolCall, update: dict[str, Any]) -> None:
         meta = obj(update.get("_meta"))
         vendor = obj(meta.get("claudeCode"))
         call.title = non_empty(update.get("title")) or call.title
         call.kind = non_empty(update.get("kind")) or call.kind
         name = non_empty(update.get("name")) or non_empty(vendor.get("toolName")) or non_empty(meta.get("toolName"))
-        call.name = name or call.name
+        call.reported_name = name or call.reported_name
         call.status = non_empty(update.get("status")) or call.status
-        call.parent = non_empty(vendor.get("parentToolUseId")) or call.parent
+        call.parent_id = non_empty(vendor.get("parentToolUseId")) or call.parent_id
         if isinstance(update.get("locations"), list):
             call.locations = _locations(update["locations"])
         if update.get("rawInput") is not None:
             call.raw_input = update["rawInput"]
         if isinstance(update.get("content"), list):
-            call.content = items(update["content"])
-            call.shown_input = _object(live_text(call.content)) or call.shown_input if self._hosted.any else None
-            for item in call.content:
-                if item.get("type") == "terminal":
-                    self._terminals.link(item.get("terminalId"), call.id)
+            self._apply_content(call, items(update["content"]))
         if update.get("rawOutput") is not None:
             call.raw_output = update["rawOutput"]
-        if not call.started and self._hosted.any:
-            call.tool = self._hosted.find(call.name, call.title, call.raw_input)
+        if not call.is_started and self._client_tools.has_tools:
+            call.client_tool = self._client_tools.find_tool(call.reported_name, call.title, call.raw_input)
 
-    # -- the client's own
+    def _apply_content(self, call: AcpToolCall, content: list[dict[str, Any]]) -> None:
+        call.content = content
+        if self._client_tools.has_tools:
+            call.content_input = obj(parse_json(live_text(content))) or call.content_input
+        for item in content:
+            if item.get("type") == "terminal":
+                self._terminals.link(item.get("terminalId"), call.id)
 
-    def _held_back(self, call: Call, meta: dict[str, Any]) -> bool:
-        """qwen-code says what a call is of only after it has begun to prepare it."""
-        preparing = self._hosted.any and meta.get("phase") == "preparing"
-        return call.status not in DONE and (call.tool is not None or preparing)
+    # -- the client's own tools
 
-    def _adopted(self, call: Call) -> bool:
-        """It has come already, and is known to the client."""
-        told = self._hosted.adopt(call.acp_id, call.tool, self._arguments(call)) if self._hosted.untold else None
-        if told is None:
+    def _must_wait(self, call: AcpToolCall, meta: dict[str, Any]) -> bool:
+        """qwen-code reports what a call is of only after it has begun to prepare it."""
+        is_prepared = self._client_tools.has_tools and meta.get("phase") == "preparing"
+        return call.status not in DONE_STATUSES and (call.client_tool is not None or is_prepared)
+
+    def _adopt_unreported(self, call: AcpToolCall) -> bool:
+        """Whether it has reached the server already, and is known to the client."""
+        arguments = self._shown_arguments(call)
+        known = self._client_tools.take_unreported(call.agent_id, call.client_tool, arguments)
+        if known is None:
             return False
-        call.id, call.tool, call.raw_input = told.id, told.tool, told.arguments
-        call.started = call.ended = call.arrived = True
-        call.told_input = call.raw_input
+        call.id = known.id
+        call.client_tool = known.tool
+        call.raw_input = call.ended_input = known.arguments
+        call.is_started = call.is_ended = call.has_reached_server = True
         return True
 
-    def _arguments(self, call: Call) -> dict[str, Any] | None:
-        told = self._hosted.arguments(call.raw_input)
-        return call.shown_input if told is None else told
+    def _shown_arguments(self, call: AcpToolCall) -> dict[str, Any] | None:
+        arguments = self._client_tools.read_arguments(call.raw_input)
+        return call.content_input if arguments is None else arguments
 
-    def _agrees(self, call: Call, tool: str, arguments: dict[str, Any]) -> bool:
-        """What the client was told of it is true of the one that has come."""
-        return not call.started or (call.tool == tool and call.told_input == arguments)
+    def _agrees(self, call: AcpToolCall, tool: str, arguments: dict[str, Any]) -> bool:
+        """Whether the events that were sent of it are true of the call at the server."""
+        return not call.is_started or (call.client_tool == tool and call.ended_input == arguments)
 
-    # -- telling
+    # -- events
 
-    def _start(self, call: Call) -> ToolCallStart:
-        call.started = True
-        if call.tool is not None:
-            name = self._hosted.name(call.tool)
-            return ToolCallStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
-        name = call.name or (call.kind if call.kind not in (None, "other") else None) or "tool"
-        return ToolCallStart(call.id, name, subagent=self._subagent, metadata={"acp": self._tell(call)})
+    def _start(self, call: AcpToolCall) -> list[Event]:
+        if call.client_tool is not None:
+            call.name = self._client_tools.client_name(call.client_tool)
+        elif call.reported_name is not None:
+            call.name = call.reported_name
+        elif call.kind not in (None, "other"):
+            call.name = str(call.kind)
+        return call.start({"acp": self._update_metadata(call)})
 
-    def _input(self, call: Call, update: dict[str, Any]) -> Iterator[Event]:
-        news = update.get("rawInput") is not None and not call.ended and call.tool is None
-        if news and (delta := call.arguments.grow(call.raw_input)):
-            yield ToolCallArgs(call.id, delta)
-        if call.status in INPUT_FINAL:
-            yield from self._end(call)
+    def _read_input(self, call: AcpToolCall, update: dict[str, Any]) -> list[Event]:
+        events: list[Event] = []
+        if update.get("rawInput") is not None and not call.is_ended and call.client_tool is None:
+            events += call.add_arguments(call.arguments.grow(call.raw_input))
+        return [*events, *self._end(call)] if call.status in FINAL_INPUT_STATUSES else events
 
-    def _end(self, call: Call) -> Iterator[Event]:
-        if call.ended:
-            return
-        if not call.started:
-            yield self._start(call)
-        if call.tool is not None:
-            call.raw_input = self._arguments(call) or {}
-            call.arguments.grow(call.raw_input)
-        call.ended, call.told_input = True, call.raw_input
-        rest, right = call.arguments.finish()
-        if rest:
-            yield ToolCallArgs(call.id, rest)
-        before = call.told
-        shown = self._tell(call)
-        if not right:
-            # What was streamed cannot be taken back; who wants the truth finds it here.
-            shown = shown | {"rawInput": call.raw_input}
-        yield ToolCallEnd(call.id, {"acp": shown} if shown != before else None)
-
-    def _live(self, call: Call) -> list[Event]:
-        words = live_text(call.content)
-        if words == call.printed:
+    def _end(self, call: AcpToolCall) -> list[Event]:
+        if call.is_ended:
             return []
-        call.printed = words
-        if call.live is None:
-            call.live = LiveOutput(f"{call.id}:output", "tool_output", self._subagent, {"toolCallId": call.id})
-        return call.live.replace(words)
+        events = [] if call.is_started else self._start(call)
+        if call.client_tool is not None:
+            call.raw_input = self._shown_arguments(call) or {}
+            call.arguments.grow(call.raw_input)
+        call.ended_input = call.raw_input
+        rest, is_right = call.arguments.finish()
+        events += call.add_arguments(rest)
+        before = call.sent_metadata
+        metadata = self._update_metadata(call)
+        if not is_right:
+            # What was streamed cannot be taken back; the true input is here.
+            metadata = metadata | {"rawInput": call.raw_input}
+        return [*events, *call.end(metadata={"acp": metadata} if metadata != before else None)]
 
-    def _result(self, call: Call) -> ToolCallResult:
-        call.answered = True
-        given = outcome(call.content, call.raw_output, self._terminals)
-        content, call.result = given.content, given.text
+    def _show_output(self, call: AcpToolCall) -> list[Event]:
+        output = live_text(call.content)
+        if output == call.live_text:
+            return []
+        call.live_text = output
+        return call.replace_output(output)
+
+    def _answer(self, call: AcpToolCall) -> list[Event]:
+        result = read_result(call.content, call.raw_output, self._terminals)
+        call.result_text = result.text
+        content = result.content
         if not content and call.status != "completed":
             content = f"The agent reports: {call.status}."
-        extra = present({"diffs": given.diffs, "rawOutput": _small(call.raw_output)}) | given.exit
-        if call.raw_input != call.told_input:
-            extra["rawInput"] = _small(call.raw_input)
-        return ToolCallResult(call.id, content, subagent=self._subagent, metadata={"acp": self._tell(call) | extra})
+        extra = present({"diffs": result.diffs, "rawOutput": _if_small(call.raw_output)}) | result.exit
+        if call.raw_input != call.ended_input:
+            extra["rawInput"] = _if_small(call.raw_input)
+        metadata = {"acp": self._update_metadata(call) | extra}
+        return call.answer(content, metadata, is_error=call.status != "completed")
 
-    def _shown(self, call: Call) -> list[Event]:
-        before, late = call.told, self._late(call)
-        shown = self._tell(call)
-        if shown == before and not late:
+    def _report_change(self, call: AcpToolCall) -> list[Event]:
+        before = call.sent_metadata
+        late = self._late_output(call)
+        metadata = self._update_metadata(call)
+        if metadata == before and not late:
             return []
-        return [Custom("acp.tool_call", {"toolCallId": call.id, **shown, **late}, subagent=self._subagent)]
+        return [Custom("acp.tool_call", {"toolCallId": call.id, **metadata, **late}, subagent=self._subagent)]
 
-    def _late(self, call: Call) -> dict[str, Any]:
-        """LiveOutput that came after the result: cline says that a call failed first, and why next."""
-        if not call.answered:
+    def _late_output(self, call: AcpToolCall) -> dict[str, Any]:
+        """Output that came after the result: cline first reports that a call failed, then why."""
+        if call.is_open:
             return {}
-        words = outcome(call.content, call.raw_output, self._terminals).text
-        before, call.result = call.result, words
-        return {} if words == before else {"output": words}
+        before = call.result_text
+        call.result_text = read_result(call.content, call.raw_output, self._terminals).text
+        return {} if call.result_text == before else {"output": call.result_text}
 
-    def _tell(self, call: Call) -> dict[str, Any]:
-        call.told = self._showing(call)
-        return call.told
+    def _update_metadata(self, call: AcpToolCall) -> dict[str, Any]:
+        call.sent_metadata = self._display_fields(call)
+        return call.sent_metadata
 
-    def _showing(self, call: Call) -> dict[str, Any]:
-        parent = self._calls.get(call.parent or "")
+    def _display_fields(self, call: AcpToolCall) -> dict[str, Any]:
+        parent = self._calls.get(call.parent_id)
         return present(
             {
-                "id": call.acp_id,
-                "name": call.name,
+                "id": call.agent_id,
+                "name": call.reported_name,
                 "title": call.title,
                 "kind": call.kind,
                 "status": call.status,
@@ -302,24 +307,13 @@ class ToolCalls:
         )
 
 
-def _locations(told: list[Any]) -> list[dict[str, Any]]:
-    found = ({"path": non_empty(place.get("path")), "line": _line(place.get("line"))} for place in items(told))
-    return [present(place) for place in found if place["path"]]
+def _locations(locations: list[Any]) -> list[dict[str, Any]]:
+    return [
+        present({"path": path, "line": integer(location.get("line"))})
+        for location in items(locations)
+        if (path := non_empty(location.get("path"))) is not None
+    ]
 
 
-def _line(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _object(words: str) -> dict[str, Any] | None:
-    """What is shown, if that is a JSON object."""
-    try:
-        return obj(loads(words.encode())) if words.startswith("{") else None
-    except NotJson:
-        return None
-
-
-def _small(raw: Any) -> Any:
-    if raw is None or (isinstance(raw, str) and len(raw) > RAW_CHARS):
-        return None
-    return raw if len(json_text(raw)) <= RAW_CHARS else None
+def _if_small(raw: Any) -> Any:
+    return None if raw is None else if_small(raw, RAW_MAX_CHARS)

@@ -1,7 +1,8 @@
-"""Every variant of `session/update`, protocol versions 1 and 2 → events: one handler each, found by a table.
+"""Every kind of `session/update` (https://agentclientprotocol.com/protocol/prompt-turn), versions 1 and 2 → events.
 
-In: an update and whose it is. Out: events; while a replay is on, none, for then they are history. What has no handler,
-or lacks what makes sense of it, is handed on as `Raw`. `state_update` is not here: it moves turns (`session`).
+In: an update, and the session that sent it. Out: events; during a replay none, because then they are history. An update
+without a handler, or without a field that it needs, becomes `Raw`. `state_update` is not here: it ends turns, which
+`session` does.
 """
 
 from __future__ import annotations
@@ -10,213 +11,232 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.events import Custom, Event, Raw, TextMessageContent, TokenUsage, ToolCallResult
-from gateway.wire.acp.content import inline, to_part
+from gateway.wire.acp.content import inline_text, to_part
 from gateway.wire.acp.messages import Kind
 from gateway.wire.acp.notices import Notices
 from gateway.wire.acp.plans import show_plan, show_removed_plan
 from gateway.wire.acp.replay import Replay
 from gateway.wire.acp.session_state import READERS, SessionState
-from gateway.wire.acp.subagents import Subagent, Subagents
-from gateway.wire.acp.usage import Covers, UsageBook
-from gateway.wire.fields import items, non_empty, obj, without_meta
+from gateway.wire.acp.subagents import AgentTurn, Subagents
+from gateway.wire.acp.usage import Covers, UsageCounter
+from gateway.wire.fields import items, non_empty, obj, value_at, without_meta
 
 Update = dict[str, Any]
-Found = list[Event] | None
-"""None: the update lacks what makes sense of it."""
+Events = list[Event] | None
+"""None: the update lacks a field that it needs."""
 
 
 class Updates:
-    def __init__(self, facts: SessionState, covers: Covers) -> None:
-        self.facts = facts
-        self.lanes = Subagents()
-        self.usage = UsageBook(covers)
-        self.counted = False
-        """Tokens of this turn were told call by call, so its own count would be one too many."""
-        self.replay: Replay | None = None
-        self._asides = Notices()
-        self._user: str | None = None
-        self._turns = 0
+    def __init__(self, state: SessionState, covers: Covers) -> None:
+        self.state = state
+        self.subagents = Subagents()
+        self.usage = UsageCounter(covers)
+        self.has_counted_calls = False
+        """Tokens of this turn were counted per model call, so the turn's own count would count them twice."""
+        self._replay: Replay | None = None
+        self._notices = Notices()
+        self._replayed_user_id: str | None = None
+        self._replayed_turns = 0
 
-    def short_way(self) -> Callable[[dict[str, Any]], TextMessageContent | None] | None:
-        """For text chunks without more to them, as long as nothing else is read. None: there is none now."""
-        return self.lanes.main.messages.go_on if self.replay is None and self.lanes.alone else None
+    def fast_path(self) -> Callable[[dict[str, Any]], TextMessageContent | None] | None:
+        """A reader for plain text chunks, valid until another update is read. None: there is none now."""
+        is_plain = self._replay is None and self.subagents.is_empty
+        return self.subagents.main.messages.continue_text if is_plain else None
 
     def read(self, update: Any, session_id: str | None) -> list[Event]:
-        told = obj(update)
-        kind = told.get("sessionUpdate")
+        fields = obj(update)
+        kind = fields.get("sessionUpdate")
         if not isinstance(kind, str):
-            return self._hand_on(_unread(update))
+            return self._deliver(_to_raw(update))
         if kind in READERS:
-            return self._hand_on(self._fact(told, session_id))
+            return self._deliver(self._change_state(fields, session_id))
         handler = HANDLERS.get(kind)
         if handler is None:
-            return self._hand_on(_unread(update))
-        lane, opening = self.lanes.find(session_id)
-        found = handler(self, lane, told)
-        return self._hand_on([*opening, *(_unread(update) if found is None else found)])
+            return self._deliver(_to_raw(update))
+        agent, started = self.subagents.find(session_id)
+        events = handler(self, agent, fields)
+        return self._deliver([*started, *(_to_raw(update) if events is None else events)])
 
-    def begin_replay(self) -> None:
-        self.replay, self._user = Replay(), None
-
-    def heard(self, lane: Subagent, found: list[Event]) -> None:
-        """After a tool's word, or a plan's, the next chunk opens its message again; after a result, a new one."""
-        lane.busy = True
-        if any(isinstance(event, ToolCallResult) for event in found):
-            lane.messages.answered()
+    def note_action(self, agent: AgentTurn, events: list[Event]) -> None:
+        """The agent did something beside its messages: the next chunk opens its message again; after a tool's result,
+        a new one."""
+        agent.has_acted = True
+        if any(isinstance(event, ToolCallResult) for event in events):
+            agent.messages.break_off_after_result()
         else:
-            lane.messages.break_off()
+            agent.messages.break_off()
 
     def close(self, *, cancelled: bool) -> list[Event]:
         """The turn is over."""
-        found = [event for lane in self.lanes.all() for event in lane.tools.close(cancelled=cancelled)]
-        for lane in self.lanes.all():
-            lane.messages.break_off()
-        return found
+        turns = self.subagents.turns()
+        events = [event for agent in turns for event in agent.tools.close(cancelled=cancelled)]
+        for agent in turns:
+            agent.messages.break_off()
+        return events
 
-    def _hand_on(self, found: list[Event]) -> list[Event]:
-        if self.replay is None:
-            return found
-        self.replay.feed(found)
+    # -- replay
+
+    @property
+    def is_replaying(self) -> bool:
+        return self._replay is not None
+
+    def begin_replay(self) -> None:
+        self._replay = Replay()
+        self._replayed_user_id = None
+
+    def end_replay(self) -> Replay | None:
+        replay = self._replay
+        self._replay = None
+        return replay
+
+    def _deliver(self, events: list[Event]) -> list[Event]:
+        if self._replay is None:
+            return events
+        self._replay.feed(events)
         return []
 
-    def _fact(self, update: Update, session_id: str | None) -> list[Event]:
-        """A child's facts are its own: told in its name, and not kept."""
-        child = session_id is not None and self.lanes.owns(session_id)
-        facts = SessionState() if child else self.facts
-        fact = facts.read_update(update)
-        if fact is None:
+    # -- the session's state
+
+    def _change_state(self, update: Update, session_id: str | None) -> list[Event]:
+        """A child session's state is its own: it is reported under the subagent, and not kept."""
+        is_child = session_id is not None and self.subagents.owns(session_id)
+        state = SessionState() if is_child else self.state
+        change = state.read_update(update)
+        if change is None:
             return []
-        if fact[0] in ("session.mode", "session.config"):
-            self.lanes.main.busy = True  # what a slash command was for: the turn was not empty
-        return [Custom(fact[0], fact[1], self.lanes.tag(session_id))]
+        name, value = change
+        if name in ("session.mode", "session.config"):
+            self.subagents.main.has_acted = True  # the effect of a slash command: the turn was not empty
+        return [Custom(name, value, self.subagents.subagent_of(session_id))]
 
     # -- messages
 
-    def _text(self, lane: Subagent, update: Update) -> Found:
-        found = lane.messages.chunk("text", update)
-        if "_meta" in update and (used := self._model_call(update)) is not None:
-            return [*(found or []), used]
-        return found
+    def _text_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        events = agent.messages.read_chunk("text", update)
+        if "_meta" in update and (usage := self._read_call_usage(update)) is not None:
+            return [*(events or []), usage]
+        return events
 
-    def _model_call(self, update: Update) -> TokenUsage | None:
-        """qwen-code counts every call of its model, on an empty chunk."""
-        used = self.usage.read(obj(update.get("_meta")).get("usage"))
-        self.counted = self.counted or used is not None
-        return used
+    def _read_call_usage(self, update: Update) -> TokenUsage | None:
+        """qwen-code reports the tokens of every model call, on an empty chunk."""
+        usage = self.usage.read(value_at(update, "_meta", "usage"))
+        self.has_counted_calls = self.has_counted_calls or usage is not None
+        return usage
 
-    def _thought(self, lane: Subagent, update: Update) -> Found:
-        return lane.messages.chunk("thought", update)
+    def _thought_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        return agent.messages.read_chunk("thought", update)
 
-    def _whole_text(self, lane: Subagent, update: Update) -> Found:
-        return lane.messages.whole("text", update)
+    def _whole_text(self, agent: AgentTurn, update: Update) -> Events:
+        return agent.messages.read_whole("text", update)
 
-    def _whole_thought(self, lane: Subagent, update: Update) -> Found:
-        return lane.messages.whole("thought", update)
+    def _whole_thought(self, agent: AgentTurn, update: Update) -> Events:
+        return agent.messages.read_whole("thought", update)
 
-    def _user_chunk(self, lane: Subagent, update: Update) -> Found:
-        return self._of_user(lane, update, [update.get("content")])
+    def _user_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        return self._replay_user(agent, update, [update.get("content")])
 
-    def _whole_user(self, lane: Subagent, update: Update) -> Found:
-        return self._of_user(lane, update, items(update.get("content")))
+    def _whole_user(self, agent: AgentTurn, update: Update) -> Events:
+        return self._replay_user(agent, update, items(update.get("content")))
 
-    def _of_user(self, lane: Subagent, update: Update, blocks: list[Any]) -> Found:
-        """The client has its own words already; only a replay needs them. There each of them begins a turn, with ids
-        of its own, unless it goes on with the same message."""
-        if self.replay is None or lane is not self.lanes.main:
+    def _replay_user(self, agent: AgentTurn, update: Update, blocks: list[Any]) -> Events:
+        """The client has its user's messages already; only a replay needs them. There each of them begins a turn, with
+        ids of its own, unless it continues the same message."""
+        if self._replay is None or agent is not self.subagents.main:
             return []
-        acp_id = non_empty(update.get("messageId")) or ""
-        answered = lane.messages.spoke or lane.busy
-        if self._user is None or answered or (acp_id and acp_id != self._user):
-            self.replay.feed(self.close(cancelled=False))
-            self._turns += 1
-            self.lanes.begin(f"h{self._turns}")
-        self._user = acp_id
+        agent_id = non_empty(update.get("messageId")) or ""
+        has_answer = agent.messages.has_content or agent.has_acted
+        if self._replayed_user_id is None or has_answer or (agent_id and agent_id != self._replayed_user_id):
+            self._replay.feed(self.close(cancelled=False))
+            self._replayed_turns += 1
+            self.subagents.begin_turn(f"h{self._replayed_turns}")
+        self._replayed_user_id = agent_id
         for part in filter(None, map(to_part, blocks)):
-            self.replay.user(f"{self.lanes.turn_key}:user", part)
+            self._replay.add_user_part(f"{self.subagents.turn_key}:user", part)
         return []
 
-    # -- work
+    # -- tool calls, terminals, plans, subagents
 
-    def _tool(self, lane: Subagent, update: Update) -> Found:
-        found = lane.tools_of(update).update(update)
-        self.heard(lane, found or [])
-        return found
+    def _tool_call(self, agent: AgentTurn, update: Update) -> Events:
+        events = agent.tools_for(update).update(update)
+        self.note_action(agent, events or [])
+        return events
 
-    def _tool_chunk(self, lane: Subagent, update: Update) -> Found:
-        found = lane.tools.content_chunk(update)
-        self.heard(lane, found or [])
-        return found
+    def _tool_call_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        events = agent.tools.content_chunk(update)
+        self.note_action(agent, events or [])
+        return events
 
-    def _terminal(self, lane: Subagent, update: Update) -> Found:
-        return lane.terminals.update(update)
+    def _terminal(self, agent: AgentTurn, update: Update) -> Events:
+        return agent.terminals.update(update)
 
-    def _terminal_chunk(self, lane: Subagent, update: Update) -> Found:
-        return lane.terminals.chunk(update)
+    def _terminal_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        return agent.terminals.read_chunk(update)
 
-    def _plan(self, lane: Subagent, update: Update) -> Found:
-        self.heard(lane, [])
-        return lane.plans.show_entries(update.get("entries"))
+    def _plan(self, agent: AgentTurn, update: Update) -> Events:
+        self.note_action(agent, [])
+        return agent.plans.show_entries(update.get("entries"))
 
-    def _plan_update(self, lane: Subagent, update: Update) -> Found:
-        self.heard(lane, [])
-        return show_plan(lane.plans, update)
+    def _named_plan(self, agent: AgentTurn, update: Update) -> Events:
+        self.note_action(agent, [])
+        return show_plan(agent.plans, update)
 
-    def _plan_removed(self, lane: Subagent, update: Update) -> Found:
-        return show_removed_plan(lane.plans, update)
+    def _removed_plan(self, agent: AgentTurn, update: Update) -> Events:
+        return show_removed_plan(agent.plans, update)
 
-    def _subagent(self, lane: Subagent, update: Update) -> Found:
-        lane.busy = True
-        return self.lanes.update(update, lane)
+    def _subagent(self, agent: AgentTurn, update: Update) -> Events:
+        agent.has_acted = True
+        return self.subagents.update(update, agent)
 
-    # -- asides
+    # -- notices
 
-    def _notice(self, lane: Subagent, update: Update) -> Found:
-        return _one(self._asides.notice(update, lane.subagent))
+    def _notice(self, agent: AgentTurn, update: Update) -> Events:
+        return _to_list(self._notices.notice(update, agent.subagent))
 
-    def _compaction(self, lane: Subagent, update: Update) -> Found:
-        lane.busy = True
-        return _one(self._asides.compaction(update, lane.subagent))
+    def _compaction(self, agent: AgentTurn, update: Update) -> Events:
+        agent.has_acted = True
+        return _to_list(self._notices.compaction(update, agent.subagent))
 
-    def _compaction_chunk(self, lane: Subagent, update: Update) -> Found:
-        return _one(self._asides.compaction_chunk(update, lane.subagent))
+    def _compaction_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        return _to_list(self._notices.compaction_chunk(update, agent.subagent))
 
-    def _session_message(self, lane: Subagent, update: Update) -> Found:
-        """In a child's own lane it is what the child was told, or says. On the session itself it is told aside: what
-        the agent wants its user to see it says in messages of its own."""
-        if lane.subagent is None:
-            return _one(self._asides.session_message(update))
-        voice: Kind = "text" if update.get("senderSessionId") == lane.session_id else "user"
-        return lane.messages.whole(voice, update)
+    def _session_message(self, agent: AgentTurn, update: Update) -> Events:
+        """In a child session it is a message to the child, or from it. In the session itself it is a notice: what the
+        agent wants its user to see is in messages of its own."""
+        if agent.subagent is None:
+            return _to_list(self._notices.session_message(update))
+        kind: Kind = "text" if update.get("senderSessionId") == agent.session_id else "user"
+        return agent.messages.read_whole(kind, update)
 
-    def _session_message_chunk(self, lane: Subagent, update: Update) -> Found:
-        if lane.subagent is None:
-            return _one(self._asides.session_message_chunk(update))
-        return lane.messages.say("user", non_empty(update.get("messageId")), inline(update.get("content")) or "")
+    def _session_message_chunk(self, agent: AgentTurn, update: Update) -> Events:
+        if agent.subagent is None:
+            return _to_list(self._notices.session_message_chunk(update))
+        text = inline_text(update.get("content")) or ""
+        return agent.messages.add("user", non_empty(update.get("messageId")), text)
 
 
-def _unread(update: Any) -> list[Event]:
+def _to_raw(update: Any) -> list[Event]:
     return [Raw(without_meta(update), "acp")]
 
 
-def _one(event: Custom | None) -> Found:
+def _to_list(event: Custom | None) -> Events:
     return None if event is None else [event]
 
 
-HANDLERS: dict[str, Callable[[Updates, Subagent, Update], Found]] = {
-    "agent_message_chunk": Updates._text,
-    "agent_thought_chunk": Updates._thought,
+HANDLERS: dict[str, Callable[[Updates, AgentTurn, Update], Events]] = {
+    "agent_message_chunk": Updates._text_chunk,
+    "agent_thought_chunk": Updates._thought_chunk,
     "user_message_chunk": Updates._user_chunk,
     "agent_message": Updates._whole_text,
     "agent_thought": Updates._whole_thought,
     "user_message": Updates._whole_user,
-    "tool_call": Updates._tool,
-    "tool_call_update": Updates._tool,
-    "tool_call_content_chunk": Updates._tool_chunk,
+    "tool_call": Updates._tool_call,
+    "tool_call_update": Updates._tool_call,
+    "tool_call_content_chunk": Updates._tool_call_chunk,
     "terminal_update": Updates._terminal,
     "terminal_output_chunk": Updates._terminal_chunk,
     "plan": Updates._plan,
-    "plan_update": Updates._plan_update,
-    "plan_removed": Updates._plan_removed,
+    "plan_update": Updates._named_plan,
+    "plan_removed": Updates._removed_plan,
     "notice": Updates._notice,
     "compaction_update": Updates._compaction,
     "compaction_summary_chunk": Updates._compaction_chunk,
@@ -224,4 +244,4 @@ HANDLERS: dict[str, Callable[[Updates, Subagent, Update], Found]] = {
     "session_message": Updates._session_message,
     "session_message_chunk": Updates._session_message_chunk,
 }
-"""The five kinds that state facts are in `facts.READERS`."""
+"""The five kinds that change the session's state are in `session_state.READERS`."""

@@ -1,14 +1,14 @@
 """Token counts as agents report them → AG-UI's accounting, where totals include their parts.
 
-In: `usage` of a prompt's answer (or of version 2's idle state), and two vendors' own places for it. Out: `TokenUsage`.
+In: `usage` of a prompt's answer (or of version 2's idle state), and two vendors' own fields. Out: `TokenUsage`.
 
-ACP names the parts and does not say whether cached and thought tokens stand *inside* the input and output or *beside*
-them, and agents follow their providers: codex-acp counts thoughts inside (11 + 20 = 31, of which 5 are thoughts), an
-Anthropic-style count has the cache beside. The total tells: whichever sum makes it is the agent's meaning. Without a
-total a part that is larger than its whole must be beside, and is believed inside otherwise.
+ACP names the parts and does not say whether cached and reasoning tokens are *inside* the input and output or *beside*
+them, and agents follow their providers: codex-acp counts reasoning inside (11 + 20 = 31, of which 5 are reasoning), an
+Anthropic-style count has the cache beside. The total decides: the sum that equals it is the agent's meaning. Without a
+total, a part that is larger than its whole must be beside it, and counts as inside otherwise.
 
-Nor does it say what the numbers cover. Most agents count the turn; copilot-cli and hermes-agent go on counting over
-all turns of the process. Numbers cannot tell these apart, so that is the agent's definition to say (`covers`).
+Nor does ACP say what the numbers cover. Most agents count the turn; copilot-cli and hermes-agent count all turns of the
+process. Numbers cannot show which, so the agent's definition does (`covers`).
 """
 
 from __future__ import annotations
@@ -22,74 +22,84 @@ from gateway.wire.fields import count, items, non_empty, obj
 Covers = Literal["turn", "session"]
 
 
-class UsageBook:
-    """One session's counts. `covers="session"`: each report includes the turns before."""
+class UsageCounter:
+    """The counts of one session. `covers="session"`: each report includes the turns before."""
 
     def __init__(self, covers: Covers = "turn") -> None:
         self._covers = covers
-        self._before = TokenUsage()
+        self._last = TokenUsage()
 
     def read(self, usage: Any, meta: Any = None) -> TokenUsage | None:
-        """None: nothing was counted. A zero is how some agents say that they do not know."""
+        """None: nothing was counted. Some agents report zero where they do not know."""
         quota = obj(obj(meta).get("quota"))
-        now = accounted(obj(usage)) or _quota(obj(quota.get("token_count")))
-        if now is None:
+        reported = parse_usage(obj(usage)) or _parse_quota(obj(quota.get("token_count")))
+        if reported is None:
             return None
-        told = self._since(now) if self._covers == "session" else now
-        if not told.total_tokens:
+        tokens = self._since_last(reported) if self._covers == "session" else reported
+        if not tokens.total_tokens:
             return None
         models = [non_empty(entry.get("model")) for entry in items(quota.get("model_usage"))]
-        return replace(told, model=models[0]) if len(models) == 1 else told
+        return replace(tokens, model=models[0]) if len(models) == 1 else tokens
 
-    def _since(self, now: TokenUsage) -> TokenUsage:
-        before, self._before = self._before, now
-        # A smaller count is a new process that began to count afresh.
-        if (now.total_tokens or 0) < (before.total_tokens or 0):
-            return now
+    def _since_last(self, reported: TokenUsage) -> TokenUsage:
+        last = self._last
+        self._last = reported
+        # A smaller count comes from a new process, which counts from zero.
+        if (reported.total_tokens or 0) < (last.total_tokens or 0):
+            return reported
         return TokenUsage(
-            input_tokens=_more(now.input_tokens, before.input_tokens),
-            output_tokens=_more(now.output_tokens, before.output_tokens),
-            total_tokens=_more(now.total_tokens, before.total_tokens),
-            reasoning_tokens=_more(now.reasoning_tokens, before.reasoning_tokens),
-            cached_input_tokens=_more(now.cached_input_tokens, before.cached_input_tokens),
-            cache_write_input_tokens=_more(now.cache_write_input_tokens, before.cache_write_input_tokens),
+            input_tokens=_difference(reported.input_tokens, last.input_tokens),
+            output_tokens=_difference(reported.output_tokens, last.output_tokens),
+            total_tokens=_difference(reported.total_tokens, last.total_tokens),
+            reasoning_tokens=_difference(reported.reasoning_tokens, last.reasoning_tokens),
+            cached_input_tokens=_difference(reported.cached_input_tokens, last.cached_input_tokens),
+            cache_write_input_tokens=_difference(reported.cache_write_input_tokens, last.cache_write_input_tokens),
         )
 
 
-def _more(now: int | None, before: int | None) -> int | None:
-    return None if now is None else max(0, now - (before or 0))
+def _difference(reported: int | None, last: int | None) -> int | None:
+    return None if reported is None else max(0, reported - (last or 0))
 
 
-def accounted(usage: dict[str, Any]) -> TokenUsage | None:
-    given, made = count(usage.get("inputTokens")), count(usage.get("outputTokens"))
-    if given is None and made is None:
+def parse_usage(usage: dict[str, Any]) -> TokenUsage | None:
+    """`inputTokens`, `outputTokens`, `cachedReadTokens`, `cachedWriteTokens`, `thoughtTokens`, `totalTokens`."""
+    reported_input = count(usage.get("inputTokens"))
+    reported_output = count(usage.get("outputTokens"))
+    if reported_input is None and reported_output is None:
         return None
-    cached, written = count(usage.get("cachedReadTokens")), count(usage.get("cachedWriteTokens"))
-    thought = count(usage.get("thoughtTokens"))
-    cache = (cached or 0) + (written or 0)
-    beside_input, beside_output = _beside(given or 0, made or 0, cache, thought or 0, count(usage.get("totalTokens")))
-    given, made = (given or 0) + beside_input, (made or 0) + beside_output
+    cache_read = count(usage.get("cachedReadTokens"))
+    cache_write = count(usage.get("cachedWriteTokens"))
+    reasoning = count(usage.get("thoughtTokens"))
+    cache = (cache_read or 0) + (cache_write or 0)
+    total = count(usage.get("totalTokens"))
+    extra = _tokens_beside(reported_input or 0, reported_output or 0, cache, reasoning or 0, total)
+    input_tokens = (reported_input or 0) + extra[0]
+    output_tokens = (reported_output or 0) + extra[1]
     return TokenUsage(
-        input_tokens=given,
-        output_tokens=made,
-        total_tokens=given + made,
-        reasoning_tokens=thought,
-        cached_input_tokens=cached,
-        cache_write_input_tokens=written,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=input_tokens + output_tokens,
+        reasoning_tokens=reasoning,
+        cached_input_tokens=cache_read,
+        cache_write_input_tokens=cache_write,
     )
 
 
-def _beside(given: int, made: int, cache: int, thought: int, total: int | None) -> tuple[int, int]:
-    """What must be added to input and output. Where two sums make the total, the cache is the likelier one."""
-    for extra in ((0, 0), (cache, 0), (0, thought), (cache, thought)):
-        if given + made + sum(extra) == total:
+def _tokens_beside(
+    input_tokens: int, output_tokens: int, cache: int, reasoning: int, total: int | None
+) -> tuple[int, int]:
+    """What must be added to input and output. If two sums equal the total, the cache is the likelier one."""
+    for extra in ((0, 0), (cache, 0), (0, reasoning), (cache, reasoning)):
+        if input_tokens + output_tokens + sum(extra) == total:
             return extra
-    return (cache if cache > given else 0), (thought if thought > made else 0)
+    return (cache if cache > input_tokens else 0), (reasoning if reasoning > output_tokens else 0)
 
 
-def _quota(told: dict[str, Any]) -> TokenUsage | None:
-    """gemini-cli's, in `_meta`."""
-    given, made = count(told.get("input_tokens")), count(told.get("output_tokens"))
-    if given is None or made is None:
+def _parse_quota(quota: dict[str, Any]) -> TokenUsage | None:
+    """gemini-cli's field in `_meta`."""
+    input_tokens = count(quota.get("input_tokens"))
+    output_tokens = count(quota.get("output_tokens"))
+    if input_tokens is None or output_tokens is None:
         return None
-    return TokenUsage(input_tokens=given, output_tokens=made, total_tokens=given + made)
+    total = input_tokens + output_tokens
+    return TokenUsage(input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=total)

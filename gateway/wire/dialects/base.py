@@ -264,6 +264,10 @@ class Dialect:
         self.is_busy = False
         return [failure]
 
+    def finish_action(self, action_id: str, value: Any = None, error: AgentFault | None = None) -> None:
+        """The outcome of a `start_action`."""
+        self.action_results[action_id] = ActionResult(error=error) if error is not None else ActionResult(value)
+
     def to_raw(self, message: Any) -> Raw:
         """The event for a message that this dialect does not understand."""
         return Raw(message, self.name)

@@ -1,10 +1,10 @@
 """Cursor's `cursor-agent -p --output-format stream-json --stream-partial-output`: one turn in one process.
 
-In: lines of stdout; the prompt goes to stdin. Out: events. Nothing can be asked in this mode. Written from the
-documentation and from what others recorded: the program talks to Cursor's own service only.
+In: lines of stdout. Out: events; the prompt goes to stdin. This mode cannot ask the user. Written from the
+documentation and from recordings of others: the program talks to Cursor's own service only.
 
-Text comes three times: as deltas (with a time and no model call), again before a tool call (with both), and all of it
-at the end (with neither). A repetition is told only where nothing was: without partial output it is the text itself.
+Text comes three times: as deltas (with a time and without a model call), again before a tool call (with both), and
+whole at the end (with neither). A repetition is sent only where no delta was: without partial output it is the text.
 """
 
 from __future__ import annotations
@@ -15,42 +15,32 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.capability_paths import CWD, MODEL
-from gateway.events import (
-    Event,
-    ReasoningMessageContent,
-    ReasoningMessageEnd,
-    TextMessageContent,
-    TextMessageEnd,
-    ToolCallArgs,
-    ToolCallEnd,
-    ToolCallResult,
-    ToolCallStart,
-    TurnFailed,
-)
-from gateway.wire.acp.usage import accounted
+from gateway.events import Event, TurnFailed
+from gateway.wire.acp.usage import parse_usage
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
-from gateway.wire.fields import items, json_text, non_empty, obj, present, text
+from gateway.wire.fields import integer, items, json_text, non_empty, obj, parse_json, present, text
+from gateway.wire.text_parts import Part, TextParts
+from gateway.wire.tool_calls import ToolCall, ToolCalls
 
-NOISE = frozenset(
-    (
-        "user",  # our own words
-        "connection",  # the state of the line to Cursor's service
-        "retry",  # …and that it tries again
-    )
-)
-SUFFIX = "ToolCall"
-OUTPUTS = ("content", "output", "stdout", "message", "error", "reason", "clientVisibleError")
-"""Where the outcome of a tool has its text, whichever it has."""
-SECRETIVE = ("toolCallId",)
-"""Of arguments, what is no argument."""
-NOT_SIGNED_IN = re.compile(r"not (logged|signed) in|authenticat|unauthori[sz]ed|CURSOR_API_KEY|agent login", re.I)
-SESSION_NOT_RESUMED = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
-LIMIT = re.compile(r"usage limit|rate limit|plan\b.{0,40}\b(limit|only)|named models unavailable|quota", re.I | re.S)
-WORDS_CHARS = 1_000
+Json = dict[str, Any]
+
+IGNORED_LINES = {
+    "user": "the prompt",
+    "connection": "the state of the connection to Cursor's service",
+    "retry": "the program tries again",
+}
+"""Lines without meaning for a client → why."""
+TOOL_SUFFIX = "ToolCall"
+OUTPUT_FIELDS = ("content", "output", "stdout", "message", "error", "reason", "clientVisibleError")
+"""Fields in which the outcome of a tool may have its text."""
+NOT_ARGUMENTS = ("toolCallId",)
+"""Fields of arguments that are no arguments."""
 NO_FAILURES = ("success", "unknown")
-"""Outcomes of a call that are no failure; any other is one."""
-
-Data = dict[str, Any]
+"""Outcomes of a tool call; any other is a kind of failure."""
+NOT_SIGNED_IN = re.compile(r"not (logged|signed) in|authenticat|unauthori[sz]ed|CURSOR_API_KEY|agent login", re.I)
+SESSION_NOT_FOUND = re.compile(r"(chat|session|conversation)\b.{0,80}\bnot (be )?found", re.I | re.S)
+LIMIT = re.compile(r"usage limit|rate limit|plan\b.{0,40}\b(limit|only)|named models unavailable|quota", re.I | re.S)
+MAX_REASON_CHARS = 1_000
 
 
 class CursorDialect(Dialect):
@@ -58,236 +48,216 @@ class CursorDialect(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
+        self._parts = TextParts(self._new_message_id)
+        self._calls = ToolCalls(self.qualify_id, ToolCall, reuses_ids=False)
         self._begin_turn()
 
     def _begin_turn(self) -> None:
-        self._count = 0
-        self._told = self._since_call = self._deltas = False
-        """Text was told: at all, since the last call, in deltas. Then what comes whole is a repetition."""
-        self._whole: str | None = None
-        """What was told last, whole."""
-        self._open: str | None = None
-        self._id = ""
-        self._calls: dict[str, bool] = {}
-        """Call → whether it has its result."""
-        self._plain: list[str] = []
-        """Lines that are no JSON: how it tells that a plan does not allow something."""
+        self._parts.begin_turn()
+        self._calls.begin_turn()
+        self._has_text = False
+        """Text was sent in this turn."""
+        self._has_text_since_call = False
+        self._has_deltas = False
+        self._last_whole: str | None = None
+        """The text that was sent last, if it came whole."""
+        self._other_lines: list[str] = []
+        """Lines that are not JSON: how the program says that a plan does not allow something."""
 
-    # -- driven by the gateway
+    def _new_message_id(self, part: Part) -> str:
+        return self.qualify_id(f"{'text' if part.kind == 'text' else 'thought'}{part.number}")
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self.session_id = begin.session_id or self.session_id
+    # -- called by the driver
+
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self.session_id = start.session_id or self.session_id
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
         self._begin_turn()
-        self.outbox.append(prompt.text.encode())
+        self.send_text(prompt.text)
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found: list[Event] = []
+        events: list[Event] = []
         for message in messages:
-            line = parse_message(message)
-            if type(line) is not dict or type(kind := line.get("type")) is not str:
-                found += self._no_line(message)
+            line = obj(parse_message(message))
+            kind = text(line.get("type"))
+            if kind is None:
+                other = message.decode("utf-8", "replace")
+                self._other_lines.append(other)
+                events.append(self.to_raw(other))
                 continue
-            told = self._line(kind, line)
-            found += [self.to_raw(line)] if told is None else told
-        return found
+            found = self._read_line(kind, line)
+            events += [self.to_raw(line)] if found is None else found
+        return events
 
     def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
-        """Without a `result`: it was stopped, or could not do it."""
+        """The process ended without a `result`: it was stopped, or it failed."""
         self.is_ready = False
         if not self.is_busy:
             return []
         if self.is_cancelled:
             return self.end_turn()
-        self.is_busy = False
-        # In this mode stderr repeats the lines of stdout; what is no JSON there is an error.
+        # In this mode stderr repeats the lines of stdout; what is not JSON there is an error.
         errors = [line for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("{")]
-        words = "\n".join(errors or self._plain).strip()[-WORDS_CHARS:]
-        if not words:
-            return [TurnFailed(f"the agent ended with exit code {exit_code} before its result", "AGENT_DIED")]
-        return [TurnFailed(words, _code(words))]
+        reason = "\n".join(errors or self._other_lines).strip()[-MAX_REASON_CHARS:]
+        if not reason:
+            message = f"the agent ended with exit code {exit_code} before its result"
+            return self.fail_turn(TurnFailed(message, "AGENT_DIED"))
+        return self.fail_turn(TurnFailed(reason, _error_code(reason)))
 
     # -- lines
 
-    def _line(self, kind: str, line: Data) -> list[Event] | None:
+    def _read_line(self, kind: str, line: Json) -> list[Event] | None:
         """None: not understood."""
         match kind, line.get("subtype"):
             case "assistant", _:
-                return self._assistant(line)
+                return self._read_text(line)
             case "thinking", "delta":
-                words = text(line.get("text"))
-                return None if words is None else self._thought(words)
+                delta = text(line.get("text"))
+                return None if delta is None else self._parts.add_reasoning(delta)
             case "thinking", "completed":
-                return self._close()
+                return self._parts.close()
             case "tool_call", "started":
-                return self._started(line)
+                return self._read_call_start(line)
             case "tool_call", "completed":
-                return self._completed(line)
+                return self._read_call_end(line)
             case "system", "init":
-                return self._init(line)
+                return self._read_init(line)
             case "result", _:
-                return self._result(line)
+                return self._read_result(line)
             case _:
-                return [] if kind in NOISE else None
+                return [] if kind in IGNORED_LINES else None
 
-    def _no_line(self, message: bytes) -> list[Event]:
-        words = message.decode("utf-8", "replace")
-        self._plain.append(words)
-        return [self.to_raw(words)]
-
-    def _init(self, line: Data) -> list[Event]:
+    def _read_init(self, line: Json) -> list[Event]:
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        paths = {MODEL: "model", CWD: "cwd"}
-        self.session_layer |= present({path: non_empty(line.get(key)) for path, key in paths.items()})
+        self.session_layer |= present({MODEL: non_empty(line.get("model")), CWD: non_empty(line.get("cwd"))})
         return []
 
-    # -- words
+    # -- text
 
-    def _assistant(self, line: Data) -> list[Event] | None:
+    def _read_text(self, line: Json) -> list[Event] | None:
         content = obj(line.get("message")).get("content")
         if not isinstance(content, list):
             return None
-        words = "".join(part for item in items(content) if (part := text(item.get("text"))) is not None)
-        if not words:
+        message = "".join(text(item.get("text")) or "" for item in items(content))
+        if not message:
             return []
-        last, delta = "timestamp_ms" not in line, line.get("model_call_id") is None and "timestamp_ms" in line
-        self._deltas = self._deltas or delta
-        if not delta and ((self._deltas if last else self._since_call) or words == self._whole):
-            return self._close()
-        self._whole = None if delta else words
-        return self._say(words)
+        is_last = "timestamp_ms" not in line
+        is_delta = not is_last and line.get("model_call_id") is None
+        self._has_deltas = self._has_deltas or is_delta
+        was_sent = self._has_deltas if is_last else self._has_text_since_call
+        if not is_delta and (was_sent or message == self._last_whole):
+            return self._parts.close()
+        self._last_whole = None if is_delta else message
+        return self._send_text(message)
 
-    def _say(self, words: str) -> list[Event]:
-        closed = self._open_as("text")
-        self._told = self._since_call = True
-        return [*closed, TextMessageContent(words, self._id)]
+    def _send_text(self, message: str) -> list[Event]:
+        self._has_text = True
+        self._has_text_since_call = True
+        return self._parts.add_text(message)
 
-    def _thought(self, words: str) -> list[Event]:
-        if not words:
-            return []
-        closed = self._open_as("thought")
-        return [*closed, ReasoningMessageContent(words, self._id)]
+    # -- tool calls
 
-    def _open_as(self, kind: str) -> list[Event]:
-        if self._open == kind:
-            return []
-        closed = self._close()
-        self._count += 1
-        self._open, self._id = kind, self.qualify_id(f"{kind}{self._count}")
-        return closed
-
-    def _close(self) -> list[Event]:
-        kind, self._open = self._open, None
-        if kind is None:
-            return []
-        return [TextMessageEnd(self._id) if kind == "text" else ReasoningMessageEnd(self._id)]
-
-    # -- tools
-
-    def _started(self, line: Data) -> list[Event] | None:
-        call = _call_id(line)
-        if call is None:
+    def _read_call_start(self, line: Json) -> list[Event] | None:
+        call_id = _read_call_id(line)
+        if call_id is None:
             return None
-        self._since_call = False
-        if call in self._calls:
+        self._has_text_since_call = False
+        if self._calls.get(call_id) is not None:
             return []
-        self._calls[call] = False
-        name, told = _tool(line)
-        arguments = told.get("args", told.get("arguments"))
-        shown = self.qualify_id(call)
-        closed = self._close()
-        return [*closed, ToolCallStart(shown, name), ToolCallArgs(shown, _arguments(arguments)), ToolCallEnd(shown)]
+        name, details = _read_tool(line)
+        call = self._calls.add(call_id, name)
+        arguments = _read_arguments(details.get("args", details.get("arguments")))
+        return [*self._parts.close(), *call.start(), *call.add_arguments(arguments), *call.end()]
 
-    def _completed(self, line: Data) -> list[Event] | None:
-        call = _call_id(line)
-        if call is None:
+    def _read_call_end(self, line: Json) -> list[Event] | None:
+        call_id = _read_call_id(line)
+        if call_id is None:
             return None
-        found = [] if call in self._calls else self._started(line) or []
-        if self._calls.get(call):
-            return found
-        self._calls[call] = True
-        outcome, words, about = _outcome(_tool(line)[1].get("result"))
-        metadata = {"cursor": present({"outcome": outcome, **about})}
-        failed = outcome not in NO_FAILURES
-        result = ToolCallResult(self.qualify_id(call), words, metadata=metadata, is_error=failed)
-        return [*found, *self._close(), result]
+        events = [] if self._calls.get(call_id) is not None else self._read_call_start(line) or []
+        call = self._calls.add(call_id)
+        if call.is_answered:
+            return events
+        outcome, output, exit_code = _read_outcome(_read_tool(line)[1].get("result"))
+        metadata = {"cursor": present({"outcome": outcome, "exitCode": exit_code})}
+        is_error = outcome not in NO_FAILURES
+        return [*events, *self._parts.close(), *call.answer(output, metadata, is_error)]
 
     # -- the end
 
-    def _result(self, line: Data) -> list[Event]:
+    def _read_result(self, line: Json) -> list[Event]:
         if not self.is_busy:
             return []
         self.session_id = non_empty(line.get("session_id")) or self.session_id
-        found = [*self._close(), *_used(line, self.session_layer.get(MODEL))]
-        words = text(line.get("result")) or text(line.get("error")) or ""
-        failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
-        if failed and not self.is_cancelled:
-            self.is_busy = False
-            return [*found, TurnFailed(words or "the agent gave no reason", _code(words))]
-        if words and not self._told and not failed:
-            found += [*self._say(words), *self._close()]
-        return found + self.end_turn()
+        events = [*self._parts.close(), *_read_usage(line, self.session_layer.get(MODEL))]
+        message = text(line.get("result")) or text(line.get("error")) or ""
+        has_failed = line.get("is_error") is True or line.get("subtype") not in ("success", None)
+        if has_failed and not self.is_cancelled:
+            failure = TurnFailed(message or "the agent gave no reason", _error_code(message))
+            return [*events, *self.fail_turn(failure)]
+        if message and not self._has_text and not has_failed:
+            events += [*self._send_text(message), *self._parts.close()]
+        return [*events, *self.end_turn()]
 
 
-def _call_id(line: Data) -> str | None:
-    """Some have a line break inside: two ids, of which the first is the model's."""
-    call = non_empty(line.get("call_id"))
-    return None if call is None else "_".join(call.split()) or None
+def _read_call_id(line: Json) -> str | None:
+    """Some ids have a line break inside: two ids, of which the first is the model's."""
+    call_id = non_empty(line.get("call_id"))
+    return None if call_id is None else "_".join(call_id.split()) or None
 
 
-def _tool(line: Data) -> tuple[str, Data]:
-    """The name, which is a key, and what stands under it."""
-    for key, told in obj(line.get("tool_call")).items():
-        if not isinstance(told, dict):
+def _read_tool(line: Json) -> tuple[str, Json]:
+    """The tool's name, which is a key of `tool_call`, and its value."""
+    for key, value in obj(line.get("tool_call")).items():
+        if not isinstance(value, dict):
             continue
         if key == "function":
-            return non_empty(told.get("name")) or "function", told
-        if key.endswith(SUFFIX):
-            return key.removesuffix(SUFFIX) or "tool", told
+            return non_empty(value.get("name")) or "function", value
+        if key.endswith(TOOL_SUFFIX):
+            return key.removesuffix(TOOL_SUFFIX) or "tool", value
     return "tool", {}
 
 
-def _arguments(told: Any) -> str:
-    if isinstance(told, dict):
-        return json_text({key: value for key, value in told.items() if key not in SECRETIVE})
-    if isinstance(told, str):
-        return told if isinstance(parse_message(told.encode()), dict) else json_text({"input": told})
+def _read_arguments(value: Any) -> str:
+    """The arguments as JSON text; a text that is no JSON object becomes the argument `input`."""
+    if isinstance(value, dict):
+        return json_text({key: argument for key, argument in value.items() if key not in NOT_ARGUMENTS})
+    if isinstance(value, str):
+        return value if isinstance(parse_json(value), dict) else json_text({"input": value})
     return "{}"
 
 
-def _outcome(result: Any) -> tuple[str, str, Data]:
-    """`{"success": {…}}`, or another word for what became of it."""
-    for outcome, told in obj(result).items():
-        if isinstance(told, dict):
-            code = told.get("exitCode")
-            about = {"exitCode": code if isinstance(code, int) and not isinstance(code, bool) else None}
-            return outcome, _words(told), about
-    return "unknown", text(result) or "", {}
+def _read_outcome(result: Any) -> tuple[str, str, int | None]:
+    """The outcome, the output and the exit code: `{"success": {…}}`, or another key for the outcome."""
+    for outcome, value in obj(result).items():
+        if isinstance(value, dict):
+            return outcome, _read_output(value), integer(value.get("exitCode"))
+    return "unknown", text(result) or "", None
 
 
-def _words(told: Data) -> str:
-    found = [words for key in OUTPUTS if (words := text(told.get(key)))]
-    stderr = text(told.get("stderr"))
-    if stderr:
-        found.append(stderr)
-    return "\n".join(dict.fromkeys(found)) if found or not told else json_text(told)
+def _read_output(value: Json) -> str:
+    outputs = [output for key in (*OUTPUT_FIELDS, "stderr") if (output := text(value.get(key)))]
+    return "\n".join(dict.fromkeys(outputs)) if outputs or not value else json_text(value)
 
 
-def _used(line: Data, model: Any) -> list[Event]:
-    """Newer versions only. The cache is believed to stand inside the input, where it is not larger."""
+def _read_usage(line: Json, model: Any) -> list[Event]:
+    """Newer versions only. Cached tokens are taken as a part of the input, unless they are more."""
     usage = obj(line.get("usage"))
-    told = {"cachedReadTokens": "cacheReadTokens", "cachedWriteTokens": "cacheWriteTokens"}
-    told |= {key: key for key in ("inputTokens", "outputTokens")}
-    used = accounted({ours: usage.get(theirs) for ours, theirs in told.items()})
-    return [] if used is None else [replace(used, model=non_empty(model))]
+    fields = {
+        "inputTokens": usage.get("inputTokens"),
+        "outputTokens": usage.get("outputTokens"),
+        "cachedReadTokens": usage.get("cacheReadTokens"),
+        "cachedWriteTokens": usage.get("cacheWriteTokens"),
+    }
+    event = parse_usage(fields)
+    return [] if event is None else [replace(event, model=non_empty(model))]
 
 
-def _code(words: str) -> str:
-    if SESSION_NOT_RESUMED.search(words):
+def _error_code(message: str) -> str:
+    if SESSION_NOT_FOUND.search(message):
         return "SESSION_NOT_FOUND"
-    if NOT_SIGNED_IN.search(words):
+    if NOT_SIGNED_IN.search(message):
         return "AUTH_REQUIRED"
-    return "MODEL_ERROR" if LIMIT.search(words) else "AGENT_ERROR"
+    return "MODEL_ERROR" if LIMIT.search(message) else "AGENT_ERROR"

@@ -1,4 +1,4 @@
-"""A gateway with scripted ACP agents as real processes, and a client that talks to them as the official one does.
+"""A gateway with scripted ACP agents as real processes, and a client that behaves as the official one.
 
 Every stream that a test gets from here has passed AG-UI's models and ordering rules.
 """
@@ -53,15 +53,15 @@ class Stage(Gateway):
         return {"run": run, "env": {"PYTHONPATH": str(ROOT)}}
 
     def state(self, name: str) -> str:
-        """The flag of an agent whose sessions outlive it."""
+        """The flag of an agent whose sessions outlive its process."""
         return f"--state={self._logs / name}.sessions"
 
     def processes(self, name: str) -> list[int]:
-        """Of this agent, that run now, with their wardens."""
+        """Process ids of this agent and of its supervisors that run now."""
         return running(f"--log={self._logs / name}")
 
-    def heard(self, agent: str, session: str | None = None, method: str | None = None) -> list[Wire]:
-        """What the agent's processes were sent: all, or what was about one session, or by one method."""
+    def received(self, agent: str, session: str | None = None, method: str | None = None) -> list[Wire]:
+        """The messages that the agent's processes received: all, those of one session, or those of one method."""
         log = self._logs / agent
         sent = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
         if session is not None:
@@ -69,12 +69,12 @@ class Stage(Gateway):
         return [message for message in sent if method is None or message.get("method") == method]
 
     def prompts(self, agent: str, session: str) -> list[str]:
-        """What it was told in a session, turn by turn."""
-        told = [message["params"]["prompt"] for message in self.heard(agent, session, "session/prompt")]
-        return ["\n".join(block.get("text", block["type"]) for block in blocks) for blocks in told]
+        """The prompts of a session, turn by turn."""
+        prompts = [message["params"]["prompt"] for message in self.received(agent, session, "session/prompt")]
+        return ["\n".join(block.get("text", block["type"]) for block in blocks) for blocks in prompts]
 
     def asks(self, path: str, body: Any = None, status: int = 200) -> Any:
-        """GET, or POST with a body; what comes back."""
+        """GET, or POST with a body. The JSON of the response."""
         response = self.client.get(path) if body is None else self.client.post(path, json=body)
         return answered(response, status)
 
@@ -95,12 +95,12 @@ def toml(value: Any) -> str:
 
 
 class Talk:
-    """One thread, as a client holds it: all of the conversation goes along with every run."""
+    """One thread, as a client has it: every run sends the whole conversation."""
 
-    def __init__(self, stage: Stage, agent: str = "plain", **wishes: Any) -> None:
+    def __init__(self, stage: Stage, agent: str = "plain", **options: Any) -> None:
         self.stage, self.agent, self.id = stage, agent, f"thread-{uuid4().hex[:8]}"
         self.runs: list[str] = []
-        self._props = {"gateway": wishes} if wishes else {}
+        self._props = {"gateway": options} if options else {}
         self._history = History()
 
     def say(self, text: str, **fields: Any) -> list[Wire]:
@@ -115,15 +115,15 @@ class Talk:
         return self._body(**fields)
 
     @contextmanager
-    def saying(self, text: str, **fields: Any) -> Iterator[Iterator[Wire]]:
-        """A run, event by event. Left early, the connection is closed."""
+    def streaming(self, text: str, **fields: Any) -> Iterator[Iterator[Wire]]:
+        """A run, event by event. Leaving the block closes the connection."""
         body = self.input(text, **fields)
         with self.stage.client.stream("POST", f"/agents/{self.agent}", json=body) as response:
             assert response.status_code == 200, response.read()
             yield (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
 
     def copy(self, thread_id: str) -> Talk:
-        """What the client knows of this thread, on another."""
+        """The same conversation on another thread."""
         talk = Talk(self.stage, self.agent)
         talk.id, talk._history = thread_id, History(self._history.messages)
         return talk
@@ -138,9 +138,9 @@ class Talk:
 
     @property
     def session(self) -> str:
-        """The agent's own id of it."""
-        found: str = self.stage.asks(self.path)["sessionId"]
-        return found
+        """The agent's own session id."""
+        session_id: str = self.stage.asks(self.path)["sessionId"]
+        return session_id
 
     @property
     def prompts(self) -> list[str]:
@@ -148,8 +148,8 @@ class Talk:
 
     def _body(self, **fields: Any) -> dict[str, Any]:
         self.runs.append(f"run-{uuid4().hex[:8]}")
-        given = {"threadId": self.id, "runId": self.runs[-1], "messages": self._history.messages}
-        return run_input(**{**given, "forwardedProps": self._props, **fields})
+        fields_of_run = {"threadId": self.id, "runId": self.runs[-1], "messages": self._history.messages}
+        return run_input(**{**fields_of_run, "forwardedProps": self._props, **fields})
 
     def _play(self, body: dict[str, Any]) -> list[Wire]:
         response = self.stage.post(self.agent, body)
@@ -161,7 +161,7 @@ class Talk:
 
 
 def pid_of(session: str) -> int:
-    """The fake's sessions are called so."""
+    """The ids of the fake's sessions end with its process id."""
     return int(session.rpartition("-")[2])
 
 
@@ -178,7 +178,7 @@ def warnings_of(events: list[Wire]) -> list[str]:
 
 
 def json_of(events: list[Wire]) -> Any:
-    """What the agent said, as JSON."""
+    """The agent's text, as JSON."""
     return json.loads(text_of(events))
 
 

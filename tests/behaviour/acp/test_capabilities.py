@@ -1,4 +1,4 @@
-"""What an ACP agent can do, as `…/capabilities` tells it: by its handshake, and by a thread's session."""
+"""What an ACP agent can do, as `…/capabilities` shows it: by its handshake, and by a thread's session."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VIEW: dict[str, Any] = {
 """agents-wire's `IAgentCapabilities`."""
 
 
-def told(view: dict[str, Any], shape: dict[str, Any] = VIEW) -> dict[str, Any]:
+def select(view: dict[str, Any], shape: dict[str, Any] = VIEW) -> dict[str, Any]:
     """The part of the view that has this shape."""
-    return {key: told(view[key], inner) if isinstance(inner, dict) else view[key] for key, inner in shape.items()}
+    return {key: select(view[key], inner) if isinstance(inner, dict) else view[key] for key, inner in shape.items()}
 
 
 def answers(yes: bool, shape: dict[str, Any] = VIEW) -> dict[str, Any]:
@@ -33,17 +33,17 @@ def answers(yes: bool, shape: dict[str, Any] = VIEW) -> dict[str, Any]:
 
 def test_the_view_of_acp_has_every_field_of_agents_wire(stage: Stage) -> None:
     view = stage.asks("/agents/full/capabilities?probe=1&view=acp")
-    assert told(view) == answers(True)
+    assert select(view) == answers(True)
 
 
 def test_what_an_agent_does_not_announce_is_false(stage: Stage) -> None:
     view = stage.asks("/agents/bare/capabilities?probe=1&view=acp")
     expected = answers(False)
     expected["mcp"]["stdio"] = expected["prompt"]["text"] = True  # every agent has these two
-    assert told(view) == expected
+    assert select(view) == expected
 
 
-def test_the_handshake_is_in_aguis_own_words_too(stage: Stage) -> None:
+def test_the_handshake_is_in_aguis_own_fields_too(stage: Stage) -> None:
     found = stage.asks("/agents/plain/capabilities?probe=1")
     assert found["identity"] == {"name": "Scripted", "type": "acp", "version": "1.2.3"}
     image, audio = found["multimodal"]["input"]["image"], found["multimodal"]["input"]["audio"]
@@ -51,7 +51,7 @@ def test_the_handshake_is_in_aguis_own_words_too(stage: Stage) -> None:
     assert found["custom"]["acp"]["authMethods"] == [{"id": "key", "name": "A key", "type": "agent"}]
 
 
-def test_every_answer_says_who_gave_it(stage: Stage) -> None:
+def test_every_value_has_its_source(stage: Stage) -> None:
     explained = stage.asks("/agents/plain/capabilities?probe=1&explain=1")["explain"]
     assert explained["multimodal.input.image"]["layer"] == "handshake"
     assert explained["identity.type"]["layer"] == "profile"
@@ -72,15 +72,15 @@ def test_a_threads_view_has_what_its_session_has_and_is_set_to(stage: Stage) -> 
     first.say("hello")
     second.say("hello")
     stage.asks(f"{first.path}/mode", {"mode": "auto"})
-    mine, other = (stage.asks(f"/agents/full/capabilities?thread={talk.id}")["custom"] for talk in (first, second))
-    assert [mode["id"] for mode in mine["session"]["modes"]["available"]] == ["ask", "auto"]
-    assert (mine["session"]["modes"]["current"], other["session"]["modes"]["current"]) == ("auto", "ask")
-    assert mine["session"]["cwd"] == str(stage.workspace)
-    assert told(mine["acp"]) == answers(True)
-    assert mine["acp"] == stage.asks("/agents/full/capabilities")["custom"]["acp"]  # a session adds nothing there
+    own, other = (stage.asks(f"/agents/full/capabilities?thread={talk.id}")["custom"] for talk in (first, second))
+    assert [mode["id"] for mode in own["session"]["modes"]["available"]] == ["ask", "auto"]
+    assert (own["session"]["modes"]["current"], other["session"]["modes"]["current"]) == ("auto", "ask")
+    assert own["session"]["cwd"] == str(stage.workspace)
+    assert select(own["acp"]) == answers(True)
+    assert own["acp"] == stage.asks("/agents/full/capabilities")["custom"]["acp"]  # a session adds nothing there
 
 
-@pytest.mark.parametrize("thread", ["", "?thread=nobody-knows"])
+@pytest.mark.parametrize("thread", ["", "?thread=unknown"])
 def test_without_a_session_the_view_is_the_agents(stage: Stage, thread: str) -> None:
     stage.asks("/agents/full/capabilities?probe=1")
     found = stage.asks(f"/agents/full/capabilities{thread}")
@@ -91,7 +91,7 @@ def test_an_unknown_view_is_refused_with_those_there_are(stage: Stage) -> None:
     assert "agui, acp" in stage.asks("/agents/full/capabilities?view=moon", status=400)["detail"]
 
 
-def test_the_version_changes_with_what_is_told(stage: Stage) -> None:
+def test_the_version_changes_with_the_content(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     path = f"/agents/full/capabilities?thread={talk.id}"

@@ -18,7 +18,7 @@ def snapshot(talk: Talk) -> tuple[str, Any]:
     return response.headers["etag"].strip('"'), response.json()
 
 
-def test_the_first_run_of_a_thread_tells_what_its_session_has(stage: Stage) -> None:
+def test_the_first_run_of_a_thread_reports_what_its_session_has(stage: Stage) -> None:
     stage.asks("/agents/full/capabilities?probe=1")
     talk = Talk(stage, "full")
     _, before = snapshot(talk)
@@ -29,40 +29,40 @@ def test_the_first_run_of_a_thread_tells_what_its_session_has(stage: Stage) -> N
     assert after["custom"]["session"]["modes"]["current"] == "ask"
 
 
-def test_a_run_that_changes_nothing_tells_of_nothing(stage: Stage) -> None:
+def test_a_run_that_changes_nothing_reports_nothing(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     assert custom(talk.say("think"), NAME) == []
 
 
-def test_a_run_that_is_to_have_another_mode_tells_that_it_has(stage: Stage) -> None:
+def test_a_run_with_another_mode_reports_the_change(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     [change] = custom(talk.say("hello", forwardedProps={"gateway": {"mode": "auto"}}), NAME)
     assert change["patch"] == [{"op": "replace", "path": "/custom/session/modes/current", "value": "auto"}]
 
 
-def test_a_mode_that_the_agent_itself_switches_is_told_while_the_run_goes_on(stage: Stage) -> None:
+def test_a_mode_that_the_agent_switches_is_reported_during_the_run(stage: Stage) -> None:
     talk = Talk(stage, "alone")
     talk.say("hello")
-    with talk.saying("switch auto") as events:
-        told = until(events, "CUSTOM")
-        if told[-1]["name"] != NAME:
-            told += until(events, "CUSTOM")
+    with talk.streaming("switch auto") as events:
+        events_so_far = until(events, "CUSTOM")
+        if events_so_far[-1]["name"] != NAME:
+            events_so_far += until(events, "CUSTOM")
         version, after = snapshot(talk)
         talk.cancel()
         list(events)
-    [change] = custom(told, NAME)
+    [change] = custom(events_so_far, NAME)
     assert (change["version"], after["custom"]["session"]["modes"]["current"]) == (version, "auto")
     assert change["patch"] == [{"op": "replace", "path": "/custom/session/modes/current", "value": "auto"}]
 
 
-def test_an_agent_without_sessions_of_its_own_has_nothing_to_tell(stage: Stage) -> None:
+def test_an_agent_without_sessions_reports_nothing(stage: Stage) -> None:
     events = stage.run("echo", "hello")
     assert (custom(events, NAME), text_of(events)) == ([], "hello ")
 
 
-def test_an_agent_that_is_only_told_of_in_other_words_keeps_its_sessions(stage: Stage) -> None:
+def test_an_agent_whose_description_alone_changes_keeps_its_sessions(stage: Stage) -> None:
     stage.agent("renamed", identity={"name": "renamed", "description": "A seal."})
     until_listed(stage, "renamed", "A seal.")
     talk = Talk(stage, "renamed")
@@ -71,12 +71,12 @@ def test_an_agent_that_is_only_told_of_in_other_words_keeps_its_sessions(stage: 
     stage.agent("renamed", identity={"name": "renamed", "description": "An otter."})
     until_listed(stage, "renamed", "An otter.")
     assert snapshot(talk)[1]["custom"]["session"]["modes"]["current"] == "auto"
-    assert len(stage.heard("renamed", method="initialize")) == 1
+    assert len(stage.received("renamed", method="initialize")) == 1
 
 
 def until_listed(stage: Stage, agent: str, description: str) -> None:
-    def told() -> bool:
+    def events_so_far() -> bool:
         answer = stage.client.get(f"/agents/{agent}")
         return bool(answer.status_code == 200 and answer.json()["identity"]["description"] == description)
 
-    assert eventually(told)
+    assert eventually(events_so_far)

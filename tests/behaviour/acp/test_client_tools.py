@@ -1,4 +1,4 @@
-"""The client's own tools at ACP agents: offered through an MCP server of the gateway's, called, answered, or not."""
+"""Client tools at ACP agents: offered through an MCP server of the gateway, called, answered, or not."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from tests.support.gateway import text_of
 
 PARAMETERS = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 CARD = {"name": "show_card", "description": "Shows a card on the page.", "parameters": PARAMETERS}
-OTHER = {"name": "page.title", "description": "Tells the page's title.", "parameters": {"type": "object"}}
+OTHER = {"name": "page.title", "description": "Returns the page's title.", "parameters": {"type": "object"}}
 TEA = '{"title": "Tea"}'
-WAYS = ("claude", "codex", "opencode", "qwen", "grok", "crow", "openhands", "afterwards", "silent")
-"""In which agents tell of such a call, all but the one that asks first."""
+REPORTING_STYLES = ("claude", "codex", "opencode", "qwen", "grok", "crow", "openhands", "afterwards", "silent")
+"""How agents report such a call in ACP; not among them is the one that requests a permission first."""
 
 
-class Home(Stage):
-    """One whose sockets can be looked at. Their folder has a short name, for a socket's path is bounded."""
+class StageWithSockets(Stage):
+    """A stage whose sockets can be listed. Their directory has a short name, because the path of a socket is
+    bounded."""
 
     def __init__(self, home: Path, runtime: str) -> None:
         super().__init__(home)
@@ -40,13 +41,13 @@ class Home(Stage):
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StageWithSockets]:
     with TemporaryDirectory() as runtime:
-        yield from playing(Home(tmp_path_factory.mktemp("tools"), runtime))
+        yield from start_stage(StageWithSockets(tmp_path_factory.mktemp("tools"), runtime))
 
 
-def playing(stage: Home) -> Iterator[Home]:
-    """With agents of every kind."""
+def start_stage(stage: StageWithSockets) -> Iterator[StageWithSockets]:
+    """With an agent of each kind."""
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full")
     stage.agent("deaf", "--deaf-tools").agent("deaf-bare", "--deaf-tools", "--bare")
     stage.agent("begins", acp={"tools": "begin"})
@@ -55,28 +56,31 @@ def playing(stage: Home) -> Iterator[Home]:
         yield stage
 
 
-class Page(Talk):
-    """A client with tools of its own."""
+class ClientWithTools(Talk):
+    """A client that offers tools."""
 
-    def __init__(self, stage: Stage, agent: str, *tools: Wire, **wishes: Any) -> None:
-        super().__init__(stage, agent, **wishes)
+    def __init__(self, stage: Stage, agent: str, *tools: Wire, **options: Any) -> None:
+        super().__init__(stage, agent, **options)
         self.tools = list(tools)
 
     def _body(self, **fields: Any) -> dict[str, Any]:
         return super()._body(**{"tools": self.tools, **fields})
 
-    def give(self, *results: tuple[str, Any], **more: Any) -> list[Wire]:
-        """What its tools gave back: (call, content) each."""
-        told = [{"id": uuid4().hex, "role": "tool", "toolCallId": call, "content": it, **more} for call, it in results]
-        self._history.add_input(told)
+    def send_results(self, *results: tuple[str, Any], **more: Any) -> list[Wire]:
+        """The results of its tools: (call id, content) each."""
+        messages = [
+            {"id": uuid4().hex, "role": "tool", "toolCallId": call, "content": content, **more}
+            for call, content in results
+        ]
+        self._history.add_input(messages)
         return self._play(self._body())
 
 
 def pending(events: list[Wire]) -> list[str]:
     outcome = events[-1]["outcome"]
     assert outcome["type"] == "success", outcome
-    found: list[str] = outcome["pendingToolCallIds"]
-    return found
+    call_ids: list[str] = outcome["pendingToolCallIds"]
+    return call_ids
 
 
 def started(events: list[Wire]) -> list[tuple[str, str]]:
@@ -87,246 +91,244 @@ def arguments(events: list[Wire], call: str) -> Any:
     return json.loads("".join(one["delta"] for one in of_type(events, "TOOL_CALL_ARGS") if one["toolCallId"] == call))
 
 
-def last_result(page: Page) -> Any:
-    """Of the agent's newest call, as soon as it has one."""
-    found: list[Any] = []
+def last_result(client: ClientWithTools) -> Any:
+    """Of the agent's newest call, as soon as there is one."""
+    call_ids: list[Any] = []
 
-    def came() -> bool:
-        found.append(json_of(page.say("last")))
-        return found[-1] is not None
+    def has_result() -> bool:
+        call_ids.append(json_of(client.say("last")))
+        return call_ids[-1] is not None
 
-    until(came)
-    return found[-1]
+    until(has_result)
+    return call_ids[-1]
 
 
 # -- one call
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_call_is_told_once_however_the_agent_tells_of_it(stage: Stage, way: str) -> None:
-    page = Page(stage, "plain", CARD)
-    called = page.say(f"use {way} show_card {TEA}")
-    [(call, name)] = started(called)
+@pytest.mark.parametrize("style", REPORTING_STYLES)
+def test_a_call_is_reported_once_in_every_style_of_reporting(stage: Stage, style: str) -> None:
+    client = ClientWithTools(stage, "plain", CARD)
+    run = client.say(f"use {style} show_card {TEA}")
+    [(call, name)] = started(run)
     assert name == "show_card"
-    assert pending(called) == [call]
-    assert arguments(called, call) == {"title": "Tea"}
-    answered = page.give((call, "it is on the page"))
+    assert pending(run) == [call]
+    assert arguments(run, call) == {"title": "Tea"}
+    answered = client.send_results((call, "it is on the page"))
     assert json_of(answered) == {"content": [{"type": "text", "text": "it is on the page"}], "isError": False}
-    assert not [event for event in answered if event["type"].startswith("TOOL_CALL")], "the page has it"
-    assert "You said: and now?" in text_of(page.say("and now?"))
-    assert not warnings_of(called + answered)
+    assert not [event for event in answered if event["type"].startswith("TOOL_CALL")], "the client has it"
+    assert "You said: and now?" in text_of(client.say("and now?"))
+    assert not warnings_of(run + answered)
 
 
-def test_an_agent_that_asks_first_is_answered_by_a_person_and_then_by_the_page(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    asked = page.say(f"use gemini show_card {TEA}")
-    [(call, name)] = started(asked)
-    [interrupt] = asked[-1]["outcome"]["interrupts"]
-    assert (interrupt["toolCallId"], name, arguments(asked, call)) == (call, "show_card", {"title": "Tea"})
-    called = page.resume({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}})
-    assert pending(called) == [call]
-    assert not of_type(called, "TOOL_CALL_ARGS"), "the page has them already"
-    assert json_of(page.give((call, "shown")))["content"][0]["text"] == "shown"
+def test_a_permission_is_answered_by_the_user_and_then_the_call_by_the_client(stage: Stage) -> None:
+    client = ClientWithTools(stage, "plain", CARD)
+    first_run = client.say(f"use gemini show_card {TEA}")
+    [(call, name)] = started(first_run)
+    [interrupt] = first_run[-1]["outcome"]["interrupts"]
+    assert (interrupt["toolCallId"], name, arguments(first_run, call)) == (call, "show_card", {"title": "Tea"})
+    run = client.resume({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}})
+    assert pending(run) == [call]
+    assert not of_type(run, "TOOL_CALL_ARGS"), "the client has them already"
+    assert json_of(client.send_results((call, "shown")))["content"][0]["text"] == "shown"
 
 
-def test_a_no_to_the_agents_question_reaches_no_tool(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    [interrupt] = page.say(f"use gemini show_card {TEA}")[-1]["outcome"]["interrupts"]
-    told = page.resume({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}})
-    assert text_of(told) == "not allowed"
-    assert [event["toolCallId"] for event in of_type(told, "TOOL_CALL_RESULT")] == [interrupt["toolCallId"]]
+def test_a_denied_permission_calls_no_tool(stage: Stage) -> None:
+    client = ClientWithTools(stage, "plain", CARD)
+    [interrupt] = client.say(f"use gemini show_card {TEA}")[-1]["outcome"]["interrupts"]
+    answer = client.resume({"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}})
+    assert text_of(answer) == "not allowed"
+    assert [event["toolCallId"] for event in of_type(answer, "TOOL_CALL_RESULT")] == [interrupt["toolCallId"]]
 
 
-def test_nobody_is_asked_where_the_run_says_so(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD, approvals="auto")
-    assert len(pending(page.say(f"use gemini show_card {TEA}"))) == 1
+def test_no_permission_is_requested_where_the_run_approves_all(stage: Stage) -> None:
+    client = ClientWithTools(stage, "plain", CARD, approvals="auto")
+    assert len(pending(client.say(f"use gemini show_card {TEA}"))) == 1
 
 
 def test_an_image_reaches_the_agent_as_an_image(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    [call] = pending(page.say(f"use claude show_card {TEA}"))
+    client = ClientWithTools(stage, "plain", CARD)
+    [call] = pending(client.say(f"use claude show_card {TEA}"))
     source = {"type": "data", "value": "aGk=", "mimeType": "image/png"}
-    told = page.give((call, [{"type": "text", "text": "see"}, {"type": "image", "source": source}]))
+    answer = client.send_results((call, [{"type": "text", "text": "see"}, {"type": "image", "source": source}]))
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
-    [words, seen] = json_of(told)["content"]
-    assert words == {"type": "text", "text": "see"}
+    [text, seen] = json_of(answer)["content"]
+    assert text == {"type": "text", "text": "see"}
     assert image.items() <= seen.items()
 
 
 def test_a_tool_that_failed_is_a_failed_call(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    [call] = pending(page.say(f"use claude show_card {TEA}"))
-    told = json_of(page.give((call, "no room"), error="the page is full"))
-    assert told["isError"] is True
-    assert "the page is full" in json.dumps(told["content"])
+    client = ClientWithTools(stage, "plain", CARD)
+    [call] = pending(client.say(f"use claude show_card {TEA}"))
+    answer = json_of(client.send_results((call, "no room"), error="the page is full"))
+    assert answer["isError"] is True
+    assert "the page is full" in json.dumps(answer["content"])
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_two_calls_at_once_are_answered_one_by_one(stage: Stage, way: str) -> None:
-    page = Page(stage, "plain", CARD)
-    runs = [page.say(f"use_twice {way} show_card {TEA}")]
-    given: dict[str, str] = {}
+@pytest.mark.parametrize("style", REPORTING_STYLES)
+def test_two_calls_at_once_are_answered_one_by_one(stage: Stage, style: str) -> None:
+    client = ClientWithTools(stage, "plain", CARD)
+    runs = [client.say(f"use_twice {style} show_card {TEA}")]
+    results: dict[str, str] = {}
     while open_ones := runs[-1][-1].get("outcome", {}).get("pendingToolCallIds", []):
-        given |= {call: f"result {len(given)}" for call in open_ones[:1]}
-        runs.append(page.give((open_ones[0], given[open_ones[0]])))
+        results |= {call: f"result {len(results)}" for call in open_ones[:1]}
+        runs.append(client.send_results((open_ones[0], results[open_ones[0]])))
         assert len(runs) < 6
-    told = [event for events in runs for event in events]
-    assert len(given) == 2
-    assert dict(started(told)) == dict.fromkeys(given, "show_card")
-    assert {json.dumps(arguments(told, call)) for call in given} == {TEA, "{}"}
-    assert all(words in text_of(told) for words in given.values())
+    events = [event for run in runs for event in run]
+    assert len(results) == 2
+    assert dict(started(events)) == dict.fromkeys(results, "show_card")
+    assert {json.dumps(arguments(events, call)) for call in results} == {TEA, "{}"}
+    assert all(text in text_of(events) for text in results.values())
 
 
 # -- no answer
 
 
 def test_a_new_message_instead_of_a_result_ends_the_call(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    [call] = pending(page.say(f"use claude show_card {TEA}"))
-    instead = page.say("never mind")
+    client = ClientWithTools(stage, "plain", CARD)
+    [call] = pending(client.say(f"use claude show_card {TEA}"))
+    instead = client.say("never mind")
     [result] = [event for event in of_type(instead, "TOOL_CALL_RESULT") if event["toolCallId"] == call]
     assert "gave no result" in result["content"]
     assert "never mind" in text_of(instead)
 
 
 def test_a_cancelled_run_ends_the_call_and_the_session_goes_on(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    pending(page.say(f"use claude show_card {TEA}"))
-    assert page.cancel() == "cancelled"
-    assert "You said: hello" in text_of(page.say("hello"))
+    client = ClientWithTools(stage, "plain", CARD)
+    pending(client.say(f"use claude show_card {TEA}"))
+    assert client.cancel() == "cancelled"
+    assert "You said: hello" in text_of(client.say("hello"))
 
 
-def test_a_call_that_nobody_answers_in_time_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_call_without_an_answer_in_time_is_an_error(tmp_path: Path) -> None:
     stage = Stage(tmp_path, interrupt_ttl=0.3).agent("plain")
     with stage:
-        page = Page(stage, "plain", CARD)
-        pending(page.say(f"use claude show_card {TEA}"))
-        told = last_result(page)
-        assert told["isError"] is True
-        assert "gave no result" in told["content"][0]["text"]
+        client = ClientWithTools(stage, "plain", CARD)
+        pending(client.say(f"use claude show_card {TEA}"))
+        answer = last_result(client)
+        assert answer["isError"] is True
+        assert "gave no result" in answer["content"][0]["text"]
 
 
-def test_an_agent_that_does_not_wait_goes_on_and_is_told_later(stage: Stage) -> None:
-    page, other = Page(stage, "plain", CARD), Talk(stage)
-    [call] = pending(page.say("give_up show_card"))
+def test_an_agent_that_does_not_wait_gets_the_result_later(stage: Stage) -> None:
+    client, other = ClientWithTools(stage, "plain", CARD), Talk(stage)
+    [call] = pending(client.say("give_up show_card"))
     other.say("release")
-    went_on = page.give((call, "shown at last"))
-    assert text_of(went_on) == "I went on without it."
-    assert outcome_of(went_on) == "success"
-    assert "shown at last" in text_of(page.say("and now?")), "the result that came too late is told"
+    run = client.send_results((call, "shown at last"))
+    assert text_of(run) == "I went on without it."
+    assert outcome_of(run) == "success"
+    assert "shown at last" in text_of(client.say("and now?")), "the prompt has the result that came too late"
 
 
 def test_a_call_after_the_turn_is_refused(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    page.say("use_late")
-    assert last_result(page)["isError"] is True
+    client = ClientWithTools(stage, "plain", CARD)
+    client.say("use_late")
+    assert last_result(client)["isError"] is True
 
 
 def test_a_tool_that_is_not_offered_is_refused_to_the_agent(stage: Stage) -> None:
-    told = json_of(Page(stage, "plain", CARD).say("use_none elsewhere"))
-    assert told["isError"] is True
-    assert "does not offer" in told["content"][0]["text"]
+    answer = json_of(ClientWithTools(stage, "plain", CARD).say("use_none elsewhere"))
+    assert answer["isError"] is True
+    assert "does not offer" in answer["content"][0]["text"]
 
 
 # -- sessions
 
 
-def test_an_open_session_follows_what_the_page_offers(stage: Stage) -> None:
-    page = Page(stage, "plain", CARD)
-    assert json_of(page.say("list")) == {"agui": ["show_card"]}
-    page.tools = [CARD, OTHER]
-    assert json_of(page.say("list")) == {"agui": ["show_card", "page_title"]}
-    [(_, name)] = started(page.say("use claude page_title"))
+def test_an_open_session_follows_what_the_client_offers(stage: Stage) -> None:
+    client = ClientWithTools(stage, "plain", CARD)
+    assert json_of(client.say("list")) == {"agui": ["show_card"]}
+    client.tools = [CARD, OTHER]
+    assert json_of(client.say("list")) == {"agui": ["show_card", "page_title"]}
+    [(_, name)] = started(client.say("use claude page_title"))
     assert name == "page.title", "by the client's own name"
-    assert len(stage.heard("plain", page.session, "session/load")) == 0, "in the same session"
+    assert len(stage.received("plain", client.session, "session/load")) == 0, "in the same session"
 
 
-@pytest.mark.parametrize(("agent", "way"), [("plain", "session/load"), ("full", "session/resume")])
-def test_tools_that_come_later_open_the_session_anew(stage: Stage, agent: str, way: str) -> None:
-    page = Page(stage, agent)
-    page.say("hello")
-    session = page.session
-    page.tools = [CARD]
-    told = page.say("list")
-    assert json_of(told) == {"agui": ["show_card"]}
-    assert page.session == session, "the same conversation"
-    assert len(stage.heard(agent, session, way)) == 1
-    assert not warnings_of(told)
-    assert len(pending(page.say(f"use claude show_card {TEA}"))) == 1
+@pytest.mark.parametrize(("agent", "style"), [("plain", "session/load"), ("full", "session/resume")])
+def test_tools_that_come_later_reopen_the_session(stage: Stage, agent: str, style: str) -> None:
+    client = ClientWithTools(stage, agent)
+    client.say("hello")
+    session = client.session
+    client.tools = [CARD]
+    answer = client.say("list")
+    assert json_of(answer) == {"agui": ["show_card"]}
+    assert client.session == session, "the same conversation"
+    assert len(stage.received(agent, session, style)) == 1
+    assert not warnings_of(answer)
+    assert len(pending(client.say(f"use claude show_card {TEA}"))) == 1
 
 
 @pytest.mark.parametrize("agent", ["deaf", "begins"])
-def test_an_agent_that_does_not_ask_again_or_in_vain_is_opened_anew(stage: Stage, agent: str) -> None:
-    page = Page(stage, agent, CARD)
-    page.say("hello")
-    page.say("again")
-    assert stage.heard(agent, page.session, "session/load") == [], "the tools are the same"
-    page.tools = [OTHER]
-    assert json_of(page.say("list")) == {"agui": ["page_title"]}
-    assert len(stage.heard(agent, page.session, "session/load")) == 1
+def test_a_session_is_reopened_for_an_agent_that_does_not_list_changed_tools(stage: Stage, agent: str) -> None:
+    client = ClientWithTools(stage, agent, CARD)
+    client.say("hello")
+    client.say("again")
+    assert stage.received(agent, client.session, "session/load") == [], "the tools are the same"
+    client.tools = [OTHER]
+    assert json_of(client.say("list")) == {"agui": ["page_title"]}
+    assert len(stage.received(agent, client.session, "session/load")) == 1
 
 
 @pytest.mark.parametrize(("agent", "first"), [("bare", ()), ("deaf-bare", (OTHER,))])
-def test_an_agent_that_cannot_come_back_says_once_that_they_are_too_late(
-    stage: Stage, agent: str, first: tuple[Wire, ...]
-) -> None:
-    page = Page(stage, agent, *first)
-    page.say("hello")
-    page.tools = [CARD]
-    assert warnings_of(page.say("list")) == ["CLIENT_TOOLS_DEFERRED"]
-    assert warnings_of(page.say("list")) == []
+def test_an_agent_that_cannot_resume_causes_one_warning(stage: Stage, agent: str, first: tuple[Wire, ...]) -> None:
+    client = ClientWithTools(stage, agent, *first)
+    client.say("hello")
+    client.tools = [CARD]
+    assert warnings_of(client.say("list")) == ["CLIENT_TOOLS_DEFERRED"]
+    assert warnings_of(client.say("list")) == []
 
 
 def test_each_session_has_its_own_tools(stage: Stage) -> None:
-    one, two = Page(stage, "plain", CARD), Page(stage, "plain", OTHER)
+    one, two = ClientWithTools(stage, "plain", CARD), ClientWithTools(stage, "plain", OTHER)
     assert (json_of(one.say("list")), json_of(two.say("list"))) == ({"agui": ["show_card"]}, {"agui": ["page_title"]})
 
 
 def test_a_run_without_tools_starts_nothing(stage: Stage) -> None:
-    page = Page(stage, "plain")
-    page.say("hello")
-    assert stage.heard("plain", method="session/new")[-1]["params"]["mcpServers"] == []
-    assert json_of(page.say("list")) == {}
+    client = ClientWithTools(stage, "plain")
+    client.say("hello")
+    assert stage.received("plain", method="session/new")[-1]["params"]["mcpServers"] == []
+    assert json_of(client.say("list")) == {}
 
 
-def test_an_agent_known_to_leave_servers_alone_is_not_given_one(stage: Stage) -> None:
-    told = stage.asks("/agents/leaves-them/capabilities?probe=1")
-    assert told["tools"]["clientProvided"] is False
-    page = Page(stage, "leaves-them", CARD)
-    assert warnings_of(page.say("hello")) == ["TOOLS_DROPPED"]
-    assert stage.heard("leaves-them", method="session/new")[-1]["params"]["mcpServers"] == []
+def test_an_agent_that_ignores_servers_gets_none(stage: Stage) -> None:
+    answer = stage.asks("/agents/leaves-them/capabilities?probe=1")
+    assert answer["tools"]["clientProvided"] is False
+    client = ClientWithTools(stage, "leaves-them", CARD)
+    assert warnings_of(client.say("hello")) == ["TOOLS_DROPPED"]
+    assert stage.received("leaves-them", method="session/new")[-1]["params"]["mcpServers"] == []
 
 
-def test_any_other_agent_says_that_it_takes_them(stage: Stage) -> None:
+def test_any_other_agent_states_that_it_takes_client_tools(stage: Stage) -> None:
     assert stage.asks("/agents/bare/capabilities?probe=1")["tools"]["clientProvided"] is True
 
 
-# -- nothing is left
+# -- clean-up
 
 
-def test_the_socket_is_for_this_user_alone_and_goes_with_the_session(stage: Home) -> None:
+def test_the_socket_is_for_this_user_alone_and_goes_with_the_session(stage: StageWithSockets) -> None:
     before = set(stage.sockets)
-    page = Page(stage, "plain", CARD)
-    page.say("hello")
-    [mine] = set(stage.sockets) - before
-    assert stat.S_IMODE(mine.parent.stat().st_mode) == 0o700
-    assert stat.S_IMODE(mine.stat().st_mode) == 0o600
-    assert running(str(mine)), "the shim runs"
-    assert stage.client.delete(page.path).status_code == 204
-    until(lambda: not mine.exists() and not running(str(mine)))
+    client = ClientWithTools(stage, "plain", CARD)
+    client.say("hello")
+    [own_socket] = set(stage.sockets) - before
+    assert stat.S_IMODE(own_socket.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(own_socket.stat().st_mode) == 0o600
+    assert running(str(own_socket)), "the shim runs"
+    assert stage.client.delete(client.path).status_code == 204
+    until(lambda: not own_socket.exists() and not running(str(own_socket)))
 
 
 def test_nothing_is_left_of_a_gateway_that_was_killed(tmp_path: Path) -> None:
-    with TemporaryDirectory() as runtime, Home(tmp_path, runtime).agent("plain") as stage:
-        Page(stage, "plain", CARD).say("hello")
-        [left] = Path(runtime).glob("*/*")
+    with TemporaryDirectory() as runtime, StageWithSockets(tmp_path, runtime).agent("plain") as stage:
+        ClientWithTools(stage, "plain", CARD).say("hello")
+        [stale_socket] = Path(runtime).glob("*/*")
         stage.kill()
-        until(lambda: not running(str(left)))
-        assert os.listdir(runtime), "what the dead cannot remove"
+        until(lambda: not running(str(stale_socket)))
+        assert os.listdir(runtime), "the killed gateway could not remove it"
         stage.start()
-        Page(stage, "plain").say("hello")
+        ClientWithTools(stage, "plain").say("hello")
         assert os.listdir(runtime) == []
-        Page(stage, "plain", CARD).say("hello")
+        ClientWithTools(stage, "plain", CARD).say("hello")
         assert len(os.listdir(runtime)) == 1
         stage.terminate()
         assert os.listdir(runtime) == []

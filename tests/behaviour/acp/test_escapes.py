@@ -1,4 +1,5 @@
-"""What an agent asks of files and terminals stays inside the workspace, whatever it names and whoever moves it."""
+"""What an agent asks of files and terminals stays inside the workspace, whatever path it names and however links
+change."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_a_link_that_stays_inside_is_followed(place: Place) -> None:
     assert place.read(place.inside / "link") == [{"content": "one\ntwo\nthree\n"}]
 
 
-def test_what_is_not_there_is_told_as_missing(place: Place) -> None:
+def test_a_missing_file_is_reported_as_missing(place: Place) -> None:
     assert codes(place.read(place.inside / "none.txt")) == [MISSING]
     assert codes(place.write(place.inside / "none" / "a.txt")) == [MISSING]
 
@@ -137,21 +138,21 @@ def test_a_dangling_link_makes_no_file_outside(place: Place) -> None:
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
 def test_what_is_no_file_is_refused_at_once(place: Place, kind: str) -> None:
     path = place.inside / kind
-    with socket.socket(socket.AF_UNIX) as door:
+    with socket.socket(socket.AF_UNIX) as listener:
         if kind == "fifo":
             os.mkfifo(path)
         elif kind == "socket":
-            bind(door, path)
+            bind(listener, path)
         else:
             path.mkdir()
         assert codes(place.read(path)) == [REFUSED]
         assert codes(place.write(path)) == [REFUSED]
 
 
-def bind(door: socket.socket, path: Path) -> None:
+def bind(listener: socket.socket, path: Path) -> None:
     """By a short name: a socket's may have 108 characters only."""
     folder = os.open(path.parent, os.O_RDONLY)
-    door.bind(f"/proc/self/fd/{folder}/{path.name}")
+    listener.bind(f"/proc/self/fd/{folder}/{path.name}")
     os.close(folder)
 
 
@@ -173,7 +174,7 @@ def devices(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @contextmanager
 def flipping(path: Path, real: Path, link: Path) -> Iterator[None]:
-    """Somebody puts the one and the other in this place, as fast as it goes."""
+    """Another process puts the one and the other in this place, as fast as it goes."""
     over = threading.Event()
     real.rename(path)
 
@@ -251,10 +252,10 @@ def test_a_terminal_sees_nothing_of_the_gateways_own_settings(place: Place) -> N
 # -- runs
 
 
-@pytest.mark.parametrize("wish", ["..", "/", "/etc", "sub/../../.."])
-def test_a_run_cannot_choose_a_folder_outside(stage: Stage, wish: str) -> None:
-    assert outcome_of(Talk(stage, cwd=wish).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
-    assert outcome_of(Talk(stage, additionalDirectories=[wish]).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
+@pytest.mark.parametrize("folder", ["..", "/", "/etc", "sub/../../.."])
+def test_a_run_cannot_choose_a_folder_outside(stage: Stage, folder: str) -> None:
+    assert outcome_of(Talk(stage, cwd=folder).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
+    assert outcome_of(Talk(stage, additionalDirectories=[folder]).say("hello")) == "PATH_OUTSIDE_WORKSPACE"
 
 
 def test_a_run_cannot_choose_what_is_no_folder(place: Place, stage: Stage) -> None:

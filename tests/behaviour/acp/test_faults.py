@@ -43,7 +43,7 @@ def failing(talk: Talk, text: str, within: float) -> list[Wire]:
     return events
 
 
-def test_an_agent_that_dies_ends_the_run_with_its_last_words(frail: Stage) -> None:
+def test_an_agent_that_dies_ends_the_run_with_the_end_of_its_stderr(frail: Stage) -> None:
     events = failing(Talk(frail), "die", within=10)
     assert (text_of(events), outcome_of(events)) == ("about to", "AGENT_DIED")
     assert "exited with code 3" in events[-1]["message"] and "fatal: the dog ate it" in events[-1]["message"]
@@ -52,7 +52,7 @@ def test_an_agent_that_dies_ends_the_run_with_its_last_words(frail: Stage) -> No
 def test_an_agent_that_dies_takes_the_other_runs_of_its_process_along_and_nothing_else(frail: Stage) -> None:
     neighbour, waiting = Talk(frail), Talk(frail)
     (interrupt,) = interrupts_of(waiting.say("tool"))
-    with neighbour.saying("slow") as events:
+    with neighbour.streaming("slow") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
         failing(Talk(frail), "die", within=10)
         assert outcome_of(list(events)) == "AGENT_DIED"
@@ -72,11 +72,11 @@ def test_an_agent_that_hangs_ends_the_run_as_stalled_and_its_process_ends(frail:
     events = failing(talk, "hang", within=STALL + 5)
     assert (text_of(events), outcome_of(events)) == ("thinking", "AGENT_STALLED")
     stuck = pid_of(talk.session)
-    assert frail.heard("hangs", talk.session, "session/cancel")
+    assert frail.received("hangs", talk.session, "session/cancel")
     eventually(lambda: not alive(stuck))
 
 
-def test_an_agent_that_never_says_what_it_is_ends_the_run_and_leaves_no_process(frail: Stage) -> None:
+def test_an_agent_that_never_answers_initialize_ends_the_run_and_is_stopped(frail: Stage) -> None:
     began = time.monotonic()
     events = Talk(frail, "never").say("hello")
     assert (outcome_of(events), time.monotonic() - began < STALL + 5) == ("AGENT_STALLED", True)
@@ -93,8 +93,8 @@ def test_an_agent_that_does_not_read_ends_the_run_as_stalled(frail: Stage) -> No
 
 def test_a_run_of_an_agent_that_does_not_read_can_be_cancelled(frail: Stage) -> None:
     talk = Talk(frail, "patient-deaf")
-    with talk.saying("x" * 1_000_000) as events:
-        eventually(lambda: frail.heard("patient-deaf", method="session/new"))
+    with talk.streaming("x" * 1_000_000) as events:
+        eventually(lambda: frail.received("patient-deaf", method="session/new"))
         began = time.monotonic()
         assert talk.cancel() == "cancelling"
         assert outcome_of(list(events)) == "cancelled"
@@ -117,8 +117,8 @@ def test_no_message_of_any_shape_takes_the_gateway_along(frail: Stage) -> None:
 
 
 def test_no_request_of_any_shape_goes_without_an_answer(frail: Stage) -> None:
-    told = json_of(failing(Talk(frail, "serving", approvals="auto"), "demands", within=20))
-    assert told["asked"] == told["errors"] + told["outcomes"] > 100
+    report = json_of(failing(Talk(frail, "serving", approvals="auto"), "demands", within=20))
+    assert report["asked"] == report["errors"] + report["outcomes"] > 100
     assert "Traceback" not in frail.log.read_text()
 
 
@@ -131,7 +131,7 @@ def test_a_second_answer_is_passed_over(frail: Stage) -> None:
 
 def test_answers_out_of_order_find_their_runs(frail: Stage) -> None:
     first, second = Talk(frail), Talk(frail)
-    with first.saying("hold") as events:
+    with first.streaming("hold") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
         assert text_of(second.say("release")) == "released"
         assert outcome_of(list(events)) == "success"
@@ -152,11 +152,11 @@ def test_an_agent_that_is_not_there_is_refused_before_anything_begins(frail: Sta
 
 
 def test_one_that_is_installed_meanwhile_runs(frail: Stage, tmp_path: Path) -> None:
-    program, told = tmp_path / "late", frail.command("late")
-    frail.agent("late", command={**told, "run": [str(program)]})
+    program, report = tmp_path / "late", frail.command("late")
+    frail.agent("late", command={**report, "run": [str(program)]})
     eventually(lambda: frail.client.get("/agents/late").status_code == 200)
     problem_in(frail.post("late", run_input("hello")), 422, "AGENT_NOT_INSTALLED")
-    program.write_text(f"#!/bin/sh\nexec {shlex.join(told['run'])}\n")
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(report['run'])}\n")
     program.chmod(0o755)
     assert text_of(frail.run("late", "hello")) == "You said: hello"
 
@@ -180,7 +180,7 @@ def test_no_agent_outlives_the_gateway(tmp_path: Path, how: str) -> None:
     with Stage(tmp_path, shutdown_grace=0, cancel_grace=0.2).agent("plain", "--ignore-term") as stage:
         busy, waiting = Talk(stage), Talk(stage)
         interrupts_of(waiting.say("tool"))
-        with busy.saying("stubborn") as events:
+        with busy.streaming("stubborn") as events:
             until(events, "TEXT_MESSAGE_CONTENT")
             pid = pid_of(busy.session)
             assert alive(pid)

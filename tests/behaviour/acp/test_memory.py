@@ -44,7 +44,7 @@ def test_an_idle_session_costs_little(lean: Stage) -> None:
     before = settled(lean.pid)
     open_sessions(lean, SESSIONS)
     assert (settled(lean.pid) - before) / SESSIONS < SESSION_KB
-    assert len(lean.heard("plain", method="initialize")) == 1
+    assert len(lean.received("plain", method="initialize")) == 1
 
 
 def open_sessions(stage: Stage, count: int) -> None:

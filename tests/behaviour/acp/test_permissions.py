@@ -9,20 +9,20 @@ import pytest
 
 from gateway.events import Wire
 from tests.behaviour.acp.harness import Stage, Talk, json_of, of_type, outcome_of
-from tests.runs.harness import eventually, given_up, interrupts_of, resolved, until
+from tests.runs.harness import cancelled, eventually, interrupts_of, resolved, until
 from tests.support.gateway import text_of, types_of
 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Questions expire at once, and stubborn turns are given up soon."""
+    """Interrupts expire at once, and turns that do not end are abandoned soon."""
     with Stage(tmp_path_factory.mktemp("hasty"), interrupt_ttl=0.3, cancel_grace=0.5).agent("plain") as stage:
         yield stage
 
 
 def outcomes(stage: Stage) -> list[Wire]:
     """What the agent got for its requests, oldest first."""
-    answers = [message for message in stage.heard("plain") if "method" not in message]
+    answers = [message for message in stage.received("plain") if "method" not in message]
     return [message["result"]["outcome"] for message in answers if "outcome" in message.get("result", {})]
 
 
@@ -58,10 +58,10 @@ def test_the_answer_goes_to_the_agent_and_the_turn_goes_on(stage: Stage, payload
     assert len(talk.prompts) == 1
 
 
-def test_an_answer_that_is_given_up_is_no_yes(stage: Stage) -> None:
+def test_a_cancelled_answer_is_no_approval(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("tool"))
-    events = talk.resume(given_up(interrupt))
+    events = talk.resume(cancelled(interrupt))
     assert outcome_of(events) == "cancelled"
     assert outcomes(stage)[-1] == {"outcome": "cancelled"}
     assert text_of(talk.say("hello")) == "You said: hello"
@@ -90,31 +90,31 @@ def test_one_permission_after_the_other_is_one_interrupt_after_the_other(stage: 
     assert text_of(talk.resume(resolved(second, {"approved": False}))) == "chose reject-once"
 
 
-def test_a_retried_resume_tells_what_came_of_it_and_asks_the_agent_nothing(stage: Stage) -> None:
+def test_a_retried_resume_repeats_the_result_and_sends_the_agent_nothing(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("tool"))
     answer = resolved(interrupt, {"approved": True})
     talk.resume(answer)
-    before = stage.heard("plain")
+    before = stage.received("plain")
     snapshot = of_type(talk.resume(answer), "MESSAGES_SNAPSHOT")[0]
     assert snapshot["messages"][-1]["content"] == "chose allow-once"
-    assert stage.heard("plain") == before
+    assert stage.received("plain") == before
 
 
-def test_cancelling_a_run_that_asked_answers_cancelled_and_the_session_is_kept(stage: Stage) -> None:
+def test_cancelling_an_interrupted_run_answers_cancelled_and_the_session_goes_on(stage: Stage) -> None:
     talk = Talk(stage)
     interrupts_of(talk.say("tool"))
     session = talk.session
     assert talk.cancel() == "cancelled"
     assert outcomes(stage)[-1] == {"outcome": "cancelled"}
-    assert stage.heard("plain", session, "session/cancel")
+    assert stage.received("plain", session, "session/cancel")
     assert talk.cancel() == "over"
     assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
 
 
 def test_cancelling_while_the_agent_speaks_answers_its_next_question_with_cancelled(stage: Stage) -> None:
     talk = Talk(stage)
-    with talk.saying("asks_when_cancelled") as events:
+    with talk.streaming("asks_when_cancelled") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
         talk.cancel()
         last = list(events)
@@ -132,7 +132,7 @@ def test_a_question_that_expires_is_answered_cancelled_and_the_thread_goes_on(ha
 
 
 @pytest.mark.parametrize(("policy", "chosen"), [("auto", "allow-once"), ("deny", "reject-once")])
-def test_a_policy_answers_without_asking(stage: Stage, policy: str, chosen: str) -> None:
+def test_a_policy_answers_without_an_interrupt(stage: Stage, policy: str, chosen: str) -> None:
     events = Talk(stage, approvals=policy).say("tool")
     assert (outcome_of(events), text_of(events)) == ("success", f"chose {chosen}")
 
@@ -153,13 +153,13 @@ def test_a_form_is_an_interrupt_with_its_schema_and_the_input_goes_back(stage: S
     assert json_of(events) == {"action": "accept", "content": {"name": "Ann"}}
 
 
-def test_a_form_that_is_given_up_is_cancelled(stage: Stage) -> None:
+def test_a_form_without_an_answer_is_cancelled(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("form"))
-    assert json_of(talk.resume(given_up(interrupt))) == {"action": "cancel"}
+    assert json_of(talk.resume(cancelled(interrupt))) == {"action": "cancel"}
 
 
-def test_whatever_is_asked_after_the_turn_gets_an_answer_and_bothers_nobody(stage: Stage) -> None:
+def test_a_request_after_the_turn_is_answered_without_the_user(stage: Stage) -> None:
     talk = Talk(stage, "bare")
     assert outcome_of(talk.say("late")) == "success"
     found: list[Any] = eventually(lambda: len(late := late_answers(stage)) == 4 and late)
@@ -170,13 +170,13 @@ def test_whatever_is_asked_after_the_turn_gets_an_answer_and_bothers_nobody(stag
 
 
 def late_answers(stage: Stage) -> list[Wire]:
-    return [message for message in stage.heard("bare") if "method" not in message]
+    return [message for message in stage.received("bare") if "method" not in message]
 
 
 def test_a_question_that_the_agent_takes_back_does_not_hold_up_other_threads(stage: Stage) -> None:
     talk = Talk(stage)
     (interrupt,) = interrupts_of(talk.say("withdraw"))
-    asked = int(interrupt["id"].rpartition(":")[2])
-    eventually(lambda: [message for message in stage.heard("plain") if message.get("id") == asked])
+    request_id = int(interrupt["id"].rpartition(":")[2])
+    eventually(lambda: [message for message in stage.received("plain") if message.get("id") == request_id])
     assert text_of(Talk(stage).say("hello")) == "You said: hello"
     assert text_of(talk.resume(resolved(interrupt, {"approved": True}))) == "word " * 10000

@@ -1,4 +1,4 @@
-"""Whether an agent can run here, and what it is asked before anybody runs it."""
+"""Whether an agent can run here, and when it is probed before its first run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOW = 1.5
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Nobody has asked these agents anything yet."""
+    """These agents have not been started yet."""
     stage = Stage(tmp_path_factory.mktemp("house"))
     signs = [{"kind": "env", "name": "NOBODY_SETS_THIS"}, {"kind": "file", "name": "/no/such/file", "hint": "Sign in"}]
     stage.agent("slow", f"--slow-start={SLOW}", capabilities={"multimodal": {"input": {"image": False}}})
@@ -38,10 +38,10 @@ def availability(stage: Stage, agent: str) -> dict[str, Any]:
 
 
 def starts(stage: Stage, agent: str) -> int:
-    return len(stage.heard(agent, method="initialize"))
+    return len(stage.received(agent, method="initialize"))
 
 
-def test_an_agent_that_never_ran_is_described_at_once_and_asked_in_the_background(gateway: Stage) -> None:
+def test_an_agent_that_never_ran_is_described_at_once_and_probed_in_the_background(gateway: Stage) -> None:
     began = time.monotonic()
     first = gateway.asks("/agents/slow/capabilities")
     assert time.monotonic() - began < SLOW
@@ -52,7 +52,7 @@ def test_an_agent_that_never_ran_is_described_at_once_and_asked_in_the_backgroun
     assert starts(gateway, "slow") == 1
 
 
-def test_asked_to_wait_it_answers_when_the_agent_has_spoken(gateway: Stage) -> None:
+def test_with_probe_it_answers_after_the_handshake(gateway: Stage) -> None:
     """All who ask meanwhile wait for the same process, and the first session is opened on it."""
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(lambda _: gateway.asks("/agents/many/capabilities?probe=1"), range(4)))
@@ -69,7 +69,7 @@ def test_the_list_of_agents_starts_none(gateway: Stage) -> None:
     assert starts(gateway, "listed") == 0
 
 
-def test_an_agent_that_is_not_installed_says_how_to_get_it(gateway: Stage) -> None:
+def test_an_agent_that_is_not_installed_has_the_install_command(gateway: Stage) -> None:
     assert availability(gateway, "missing") == {
         "status": "not-installed",
         "reason": "'no-such-agent' is not on the PATH",
@@ -80,7 +80,7 @@ def test_an_agent_that_is_not_installed_says_how_to_get_it(gateway: Stage) -> No
 
 
 @pytest.mark.parametrize(("agent", "hint"), [("unset", "Sign in"), ("checked", "Run `login`")])
-def test_an_agent_without_a_sign_of_being_signed_in_says_what_to_do(gateway: Stage, agent: str, hint: str) -> None:
+def test_an_agent_that_needs_a_sign_in_has_a_hint(gateway: Stage, agent: str, hint: str) -> None:
     found = availability(gateway, agent)
     assert (found["status"], found["hint"]) == ("needs-auth", hint)
 
@@ -89,14 +89,14 @@ def test_one_sign_is_enough(gateway: Stage) -> None:
     assert availability(gateway, "set") == {"status": "ready"}
 
 
-def test_an_agent_that_does_not_start_is_broken_and_says_why(gateway: Stage) -> None:
+def test_an_agent_that_does_not_start_is_broken_with_the_reason(gateway: Stage) -> None:
     assert availability(gateway, "never") == {"status": "ready"}
     assert gateway.asks("/agents/never/capabilities?probe=1", status=502)["code"] == "AGENT_STALLED"
     found = availability(gateway, "never")
     assert (found["status"], "initialize" in found["reason"]) == ("broken", True)
 
 
-def test_an_agent_that_starts_again_is_mended(tmp_path: Path) -> None:
+def test_an_agent_that_starts_again_is_ready(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     stage = Stage(tmp_path)
     stage.agent("plain")

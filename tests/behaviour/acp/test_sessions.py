@@ -1,4 +1,4 @@
-"""A thread and its agent's session: kept, shared, closed, brought back, given up."""
+"""A thread and its agent's session: reused, shared, closed, resumed, abandoned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRACE = 0.5
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Idle sessions are closed at once, and stubborn turns are given up soon."""
+    """Idle sessions are closed at once, and turns that do not end are abandoned soon."""
     stage = Stage(tmp_path_factory.mktemp("hasty"), session_idle_timeout=0.2, cancel_grace=GRACE)
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full").agent("alone", acp={"sessions": "one"})
     with stage:
@@ -35,7 +35,7 @@ def closed(talk: Talk) -> None:
 # -- kept
 
 
-def test_two_turns_go_to_one_session_and_only_what_is_new_is_told(stage: Stage) -> None:
+def test_two_turns_go_to_one_session_and_a_prompt_has_only_what_is_new(stage: Stage) -> None:
     talk = Talk(stage)
     talk.say("hello")
     session = talk.session
@@ -43,14 +43,14 @@ def test_two_turns_go_to_one_session_and_only_what_is_new_is_told(stage: Stage) 
     assert talk.prompts == ["hello", "turns"]
 
 
-def test_an_agents_own_tool_results_are_not_told_back_to_it(stage: Stage) -> None:
+def test_an_agents_own_tool_results_are_not_sent_back_to_it(stage: Stage) -> None:
     talk = Talk(stage)
     talk.say("tools")
     talk.say("and now")
     assert talk.prompts == ["tools", "and now"]
 
 
-def test_a_message_that_is_sent_again_is_told_again(stage: Stage) -> None:
+def test_a_message_that_the_client_retries_is_prompted_again(stage: Stage) -> None:
     talk = Talk(stage)
     body = talk.input("refuse")
     stage.post("plain", body)
@@ -58,7 +58,7 @@ def test_a_message_that_is_sent_again_is_told_again(stage: Stage) -> None:
     assert talk.prompts == ["refuse", "refuse"]
 
 
-def test_a_run_with_nothing_to_tell_fails_and_says_so(stage: Stage) -> None:
+def test_a_run_without_a_new_message_fails_with_the_reason(stage: Stage) -> None:
     talk = Talk(stage)
     talk.say("hello")
     events = talk.say("", messages=[{"id": "a", "role": "assistant", "content": "mine"}])
@@ -92,10 +92,10 @@ def test_an_idle_session_is_closed_and_comes_back_with_only_what_is_new(hasty: S
     talk.say("tools")
     session = talk.session
     closed(talk)
-    assert hasty.heard("plain", session, "session/close")
+    assert hasty.received("plain", session, "session/close")
     events = talk.say("turns")
     assert (text_of(events), warnings_of(events)) == (f"turns: 2, in {session}", [])
-    assert hasty.heard("plain", session, "session/load")
+    assert hasty.received("plain", session, "session/load")
     assert talk.prompts == ["tools", "turns"]
 
 
@@ -105,11 +105,11 @@ def test_a_session_is_resumed_rather_than_loaded_where_the_agent_can(hasty: Stag
     session = talk.session
     closed(talk)
     assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
-    assert [message["method"] for message in hasty.heard("full", session)].count("session/resume") == 1
-    assert not hasty.heard("full", session, "session/load")
+    assert [message["method"] for message in hasty.received("full", session)].count("session/resume") == 1
+    assert not hasty.received("full", session, "session/load")
 
 
-def test_a_session_that_cannot_come_back_is_a_new_one_and_is_told_the_conversation(hasty: Stage) -> None:
+def test_a_session_that_cannot_be_resumed_is_a_new_one_with_the_whole_conversation(hasty: Stage) -> None:
     talk = Talk(hasty, "bare")
     talk.say("my name is Ann")
     session = talk.session
@@ -122,7 +122,7 @@ def test_a_session_that_cannot_come_back_is_a_new_one_and_is_told_the_conversati
     assert warnings_of(talk.say("go on")) == []
 
 
-def test_a_session_that_is_gone_is_told_even_if_there_is_nothing_to_retell(hasty: Stage) -> None:
+def test_a_lost_session_causes_a_warning_even_without_history(hasty: Stage) -> None:
     talk = Talk(hasty, "bare")
     talk.say("hello")
     closed(talk)
@@ -130,12 +130,12 @@ def test_a_session_that_is_gone_is_told_even_if_there_is_nothing_to_retell(hasty
     assert warnings_of(talk.say("", messages=only)) == ["SESSION_NOT_RESUMED"]
 
 
-def test_a_session_is_idle_too_when_its_question_was_given_up_or_its_run_refused(hasty: Stage) -> None:
-    asked, refused = Talk(hasty), Talk(hasty, mode="none such")
-    interrupts_of(asked.say("tool"))
-    asked.cancel()
+def test_a_session_is_idle_too_after_a_cancelled_interrupt_or_a_refused_run(hasty: Stage) -> None:
+    interrupted, refused = Talk(hasty), Talk(hasty, mode="none such")
+    interrupts_of(interrupted.say("tool"))
+    interrupted.cancel()
     assert outcome_of(refused.say("hello")) == "CAPABILITY_ERROR"
-    closed(asked)
+    closed(interrupted)
     closed(refused)
 
 
@@ -185,7 +185,7 @@ def test_a_session_whose_process_died_comes_back_in_another(tmp_path: Path) -> N
     with stage:
         assert outcome_of(talk.say("die")) == "AGENT_DIED"
         assert text_of(talk.say("turns")).startswith("turns: 2, in ")
-        assert len(stage.heard("plain", method="initialize")) == 2
+        assert len(stage.received("plain", method="initialize")) == 2
 
 
 def test_a_fork_of_a_session_is_a_session_of_its_own_and_shows_no_replay(stage: Stage) -> None:
@@ -196,11 +196,11 @@ def test_a_fork_of_a_session_is_a_session_of_its_own_and_shows_no_replay(stage: 
     assert first.session != second.session
 
 
-def test_a_fork_by_an_agent_that_cannot_is_refused_and_says_why(tmp_path: Path) -> None:
+def test_a_fork_that_the_agent_does_not_offer_is_refused_with_the_reason(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.agent("plain")
     with stage:
-        # Nobody knows yet what the agent can: the run finds out.
+        # Not known yet: what the agent can: the run finds out.
         events = Talk(stage, "plain", forkSessionId="s1").say("hello")
         assert outcome_of(events) == "CAPABILITY_ERROR"
         assert "forkSession" in events[-1]["message"]
@@ -218,13 +218,13 @@ def test_a_fork_by_an_agent_that_cannot_is_refused_and_says_why(tmp_path: Path) 
 
 def test_an_agent_that_wants_authentication_gets_it_by_the_method_of_its_file(stage: Stage) -> None:
     assert text_of(Talk(stage, "signs-in").say("hello")) == "You said: hello"
-    sent = [message["method"] for message in stage.heard("signs-in")]
+    sent = [message["method"] for message in stage.received("signs-in")]
     assert sent == ["initialize", "session/new", "authenticate", "session/new", "session/prompt"]
 
 
 def test_an_agent_that_wants_authentication_only_when_prompted_gets_it_then(stage: Stage) -> None:
     assert text_of(Talk(stage, "signs-in-late").say("hello")) == "You said: hello"
-    sent = [message["method"] for message in stage.heard("signs-in-late")]
+    sent = [message["method"] for message in stage.received("signs-in-late")]
     assert sent == ["initialize", "session/new", "session/prompt", "authenticate", "session/prompt"]
 
 
@@ -239,28 +239,28 @@ def test_without_a_method_the_run_fails_with_the_hint(stage: Stage, agent: str) 
 # -- stopping
 
 
-def test_a_client_that_leaves_cancels_its_turn_and_the_session_goes_on(stage: Stage) -> None:
+def test_a_client_that_disconnects_cancels_its_turn_and_the_session_goes_on(stage: Stage) -> None:
     talk = Talk(stage)
-    with talk.saying("slow") as events:
+    with talk.streaming("slow") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
     assert outcome_of(attached(stage, talk.runs[-1])) == "cancelled"
     session = talk.session
-    assert stage.heard("plain", session, "session/cancel")
+    assert stage.received("plain", session, "session/cancel")
     assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
 
 
 def test_a_client_may_leave_and_let_the_turn_go_on(stage: Stage) -> None:
     talk, other = Talk(stage, onDisconnect="continue"), Talk(stage)
-    with talk.saying("hold") as events:
+    with talk.streaming("hold") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
     other.say("release")
     events_of_it = attached(stage, talk.runs[-1])
     assert (text_of(events_of_it), outcome_of(events_of_it)) == ("holding", "success")
 
 
-def test_a_cancelled_turn_leaves_the_session_usable(stage: Stage) -> None:
+def test_a_session_is_usable_after_a_cancelled_turn(stage: Stage) -> None:
     talk = Talk(stage)
-    with talk.saying("slow") as events:
+    with talk.streaming("slow") as events:
         until(events, "TEXT_MESSAGE_CONTENT")
         assert talk.cancel() == "cancelling"
         assert outcome_of(list(events)) == "cancelled"
@@ -268,9 +268,9 @@ def test_a_cancelled_turn_leaves_the_session_usable(stage: Stage) -> None:
     assert text_of(talk.say("turns")) == f"turns: 2, in {session}"
 
 
-def test_a_turn_that_will_not_end_is_given_up_within_the_grace_and_the_thread_goes_on(hasty: Stage) -> None:
+def test_a_turn_that_does_not_end_is_abandoned_and_the_thread_goes_on(hasty: Stage) -> None:
     talk, neighbour = Talk(hasty, "bare"), Talk(hasty, "bare")
-    with neighbour.saying("slow") as others, talk.saying("stubborn") as events:
+    with neighbour.streaming("slow") as others, talk.streaming("stubborn") as events:
         until(others, "TEXT_MESSAGE_CONTENT")
         until(events, "TEXT_MESSAGE_CONTENT")
         stuck = talk.session
@@ -288,7 +288,7 @@ def test_a_turn_that_will_not_end_is_given_up_within_the_grace_and_the_thread_go
 
 def test_a_run_can_be_stopped_while_its_agent_starts(stage: Stage) -> None:
     talk = Talk(stage, "never")
-    with talk.saying("hello") as events:
+    with talk.streaming("hello") as events:
         until(events, "RUN_STARTED")
         began = time.monotonic()
         assert talk.cancel() == "cancelling"

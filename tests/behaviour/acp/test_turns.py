@@ -12,22 +12,22 @@ from tests.behaviour.acp.harness import Stage, Talk, custom, json_of, of_type, o
 from tests.runs.harness import eventually
 from tests.support.gateway import text_of, types_of
 
-WORD = "TEXT_MESSAGE_CONTENT"
+CONTENT = "TEXT_MESSAGE_CONTENT"
 
 
 def test_text_is_one_message(stage: Stage) -> None:
     talk = Talk(stage)
-    talk.say("hello")  # a first run also tells what its session can do
+    talk.say("hello")  # a first run also reports what its session can do
     events = talk.say("hello there")
-    assert types_of(events) == ["RUN_STARTED", "TEXT_MESSAGE_START", WORD, "TEXT_MESSAGE_END", "RUN_FINISHED"]
+    assert types_of(events) == ["RUN_STARTED", "TEXT_MESSAGE_START", CONTENT, "TEXT_MESSAGE_END", "RUN_FINISHED"]
     assert text_of(events) == "You said: hello there"
 
 
 def test_thoughts_are_reasoning_and_the_answer_is_another_message(stage: Stage) -> None:
     events = Talk(stage).say("think")
-    thought, said = of_type(events, "REASONING_MESSAGE_CONTENT"), of_type(events, WORD)
-    assert [event["delta"] for event in (*thought, *said)] == ["Let me see. ", "Done."]
-    assert thought[0]["messageId"] != said[0]["messageId"]
+    thought, answers = of_type(events, "REASONING_MESSAGE_CONTENT"), of_type(events, CONTENT)
+    assert [event["delta"] for event in (*thought, *answers)] == ["Let me see. ", "Done."]
+    assert thought[0]["messageId"] != answers[0]["messageId"]
 
 
 def test_many_chunks_come_whole_and_in_few_events(stage: Stage) -> None:
@@ -36,7 +36,7 @@ def test_many_chunks_come_whole_and_in_few_events(stage: Stage) -> None:
     assert len(events) < 2000
 
 
-def test_a_tool_call_is_told_from_its_start_to_its_result(stage: Stage) -> None:
+def test_a_tool_call_has_events_from_its_start_to_its_result(stage: Stage) -> None:
     events = Talk(stage).say("tools")
     edit = [event for event in events if event.get("toolCallId", "").endswith(":c1")]
     assert types_of(edit) == ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
@@ -48,7 +48,7 @@ def test_a_tool_call_is_told_from_its_start_to_its_result(stage: Stage) -> None:
     assert result["content"].endswith("done")
 
 
-def test_what_became_of_a_call_is_told_of_those_that_failed_or_were_forgotten_too(stage: Stage) -> None:
+def test_failed_and_forgotten_calls_have_a_result_too(stage: Stage) -> None:
     results = {event["metadata"]["acp"]["id"]: event for event in of_type(Talk(stage).say("tools"), "TOOL_CALL_RESULT")}
     assert {name: event["metadata"]["acp"]["status"] for name, event in results.items()} == {
         "c1": "completed",
@@ -83,7 +83,8 @@ def test_a_tools_growing_output_is_an_activity_that_grows(stage: Stage) -> None:
 def test_a_terminals_output_is_shown_while_its_command_runs(stage: Stage) -> None:
     gate = stage.workspace / "gate"
     talk = Talk(stage)
-    with talk.saying(f"terminal echo before; until [ -e {gate} ]; do sleep 0.01; done; echo after; exit 3") as events:
+    command = f"echo before; until [ -e {gate} ]; do sleep 0.01; done; echo after; exit 3"
+    with talk.streaming(f"terminal {command}") as events:
         seen: list[dict[str, Any]] = []
         while "before\n" not in terminal_output(seen):
             seen.append(next(events))
@@ -104,8 +105,8 @@ def terminal_output(events: list[dict[str, Any]]) -> list[str]:
 
 def test_a_terminals_flood_costs_no_more_than_is_kept_of_it(stage: Stage) -> None:
     events = Talk(stage).say("terminal yes | head -c 8000000")
-    told = json_of(events)["output"]
-    assert told["truncated"] and len(told["output"]) == 1024 * 1024
+    result = json_of(events)["output"]
+    assert result["truncated"] and len(result["output"]) == 1024 * 1024
     assert events[-1]["type"] == "RUN_FINISHED"
 
 
@@ -129,7 +130,7 @@ def test_a_character_that_a_terminal_prints_in_two_writes_is_whole(stage: Stage)
     assert "".join(terminal_output(events)) == "é"
 
 
-def test_what_nobody_understands_is_handed_on_raw_and_noise_is_passed_over(stage: Stage) -> None:
+def test_unknown_messages_are_passed_on_raw_and_noise_is_ignored(stage: Stage) -> None:
     events = Talk(stage).say("noise")
     raw = [event["event"] for event in of_type(events, "RAW")]
     vendor = {"method": "_vendor/chatter", "params": {"sessionId": raw[1]["params"]["sessionId"]}}
@@ -137,12 +138,12 @@ def test_what_nobody_understands_is_handed_on_raw_and_noise_is_passed_over(stage
     assert text_of(events) == "heard"
 
 
-def test_tokens_are_told_with_the_end(stage: Stage) -> None:
+def test_token_counts_come_with_the_end(stage: Stage) -> None:
     assert Talk(stage).say("hello")[-1]["usage"] == [{"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}]
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests", "refusal"])
-def test_an_unusual_end_is_a_finished_run_that_says_why(stage: Stage, reason: str) -> None:
+def test_an_unusual_end_is_a_finished_run_with_its_reason(stage: Stage, reason: str) -> None:
     events = Talk(stage).say(f"stop {reason}")
     assert (outcome_of(events), events[-1]["result"]) == ("success", {"stopReason": reason})
 
@@ -151,12 +152,12 @@ def test_a_turn_that_the_agent_cancels_by_itself_is_a_cancelled_run(stage: Stage
     assert outcome_of(Talk(stage).say("stop cancelled")) == "cancelled"
 
 
-def test_a_turn_without_a_word_is_told_as_such(stage: Stage) -> None:
+def test_an_empty_turn_causes_a_warning(stage: Stage) -> None:
     events = Talk(stage).say("empty")
     assert (warnings_of(events), outcome_of(events)) == (["EMPTY_TURN"], "success")
 
 
-def test_an_error_answer_is_a_failed_run_with_the_agents_words(stage: Stage) -> None:
+def test_an_error_response_is_a_failed_run_with_the_agents_text(stage: Stage) -> None:
     talk = Talk(stage)
     events = talk.say("refuse")
     assert outcome_of(events) == "AGENT_ERROR"
@@ -182,24 +183,24 @@ def test_version_two_ends_its_turns_by_an_update_and_goes_on(stage: Stage) -> No
 def test_settings_of_a_run_reach_the_agent_before_its_prompt(stage: Stage) -> None:
     talk = Talk(stage, "full", mode="auto", model="large", effort="high")
     talk.say("hello")
-    sent = [message["method"] for message in stage.heard("full", talk.session)]
+    sent = [message["method"] for message in stage.received("full", talk.session)]
     assert sent == ["session/set_model", "session/set_mode", "session/set_config_option", "session/prompt"]
 
 
-def test_a_setting_that_the_session_does_not_have_fails_the_run_and_says_what_it_has(stage: Stage) -> None:
+def test_an_unknown_setting_fails_the_run_and_lists_the_known_ones(stage: Stage) -> None:
     events = Talk(stage, "full", model="huge").say("hello")
     assert outcome_of(events) == "CAPABILITY_ERROR"
     assert "small, large" in events[-1]["message"]
 
 
-def test_directories_that_the_agent_does_not_take_are_told_once(stage: Stage) -> None:
+def test_directories_that_the_agent_does_not_take_cause_one_warning(stage: Stage) -> None:
     (stage.workspace / "more").mkdir(exist_ok=True)
     talk = Talk(stage, additionalDirectories=["more"])
     assert warnings_of(talk.say("hello")) == ["DIRECTORIES_DROPPED"]
     assert warnings_of(talk.say("hello")) == []
     full = Talk(stage, "full", additionalDirectories=["more"])
     assert warnings_of(full.say("hello")) == []
-    opened = stage.heard("full", method="session/new")[-1]["params"]
+    opened = stage.received("full", method="session/new")[-1]["params"]
     assert opened["additionalDirectories"] == [str(stage.workspace / "more")]
 
 
@@ -212,7 +213,7 @@ def test_an_image_reaches_an_agent_that_takes_images(stage: Stage) -> None:
     assert talk.prompts[-1] == "look\nimage"
 
 
-def test_facts_of_a_session_that_change_are_told(stage: Stage) -> None:
+def test_changes_of_a_session_are_events(stage: Stage) -> None:
     talk = Talk(stage, "second")
     talk.say("hello")
     eventually(lambda: stage.asks(talk.path)["session"].get("info", {}).get("title"))

@@ -69,7 +69,7 @@ class Stage(Gateway):
     def thread(self, agent: str = "doer", **headers: str) -> Thread:
         return Thread(self, agent, headers=headers)
 
-    def told(self, thread: str) -> list[str]:
+    def prompts(self, thread: str) -> list[str]:
         """The messages that the agent's turns on this thread ended in, in order."""
         file = self.folder / "told.txt"
         lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
@@ -150,7 +150,7 @@ class Thread:
         found: list[dict[str, Any]] = self.gateway.client.get(self.path, headers=self.headers).json()["messages"]
         return found
 
-    def said(self, role: str = "user") -> list[str]:
+    def contents(self, role: str = "user") -> list[str]:
         return [message["content"] for message in self.messages() if message["role"] == role]
 
     def idle(self) -> None:

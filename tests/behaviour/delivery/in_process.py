@@ -15,19 +15,18 @@ from gateway.capabilities.views import relay
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.sections import Identity
 from gateway.drivers import Opening
-from gateway.drivers.python.driver import PythonDriver, PythonSession, PythonTurn
+from gateway.drivers.python import PythonDriver, PythonSession, PythonTurn
 from gateway.events import Event, TextMessageContent, TurnEnded, UserMessageAccepted, Wire
+from gateway.identity import ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.overlays import Overlay
 from gateway.runs.run import Run
-from gateway.runs.thread_state import ThreadKey
 from gateway.service.gateway import Gateway, open_gateway
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import DeliveryRecord
 from gateway.store.memory import MemoryStore
 from gateway.turn import Answer, Turn
-from gateway.web.routes.messages import start_delivery
 
 LIMIT = 20.0
 ME = "me"
@@ -41,7 +40,7 @@ class Played:
         self.steered: list[str] = []
         self.takes = True
         """A message is taken; what becomes of it is the test's to say."""
-        self.hears = False
+        self.accepts_at_once = False
         """And taken up at once."""
         self._batches: list[list[Event]] = []
         self._more = anyio.Event()
@@ -54,7 +53,7 @@ class Played:
     def end(self) -> None:
         self.say(TurnEnded())
 
-    def hear(self, message_id: str, text: str = "words") -> None:
+    def accept(self, message_id: str, text: str = "words") -> None:
         self.say(UserMessageAccepted(message_id, text), TextMessageContent("I heard. "))
 
     async def next(self) -> list[Event]:
@@ -72,8 +71,8 @@ class Played:
         if not self.takes:
             return False
         self.steered.append(message_id)
-        if self.hears:
-            self.hear(message_id, text)
+        if self.accepts_at_once:
+            self.accept(message_id, text)
         return True
 
     async def cancel(self) -> None:
@@ -101,7 +100,8 @@ class PlayedDriver(PythonDriver):
 
 class PlayedSession(PythonSession):
     def __init__(self, driver: PlayedDriver) -> None:
-        self._driver, self.controls = driver, None
+        super().__init__(lambda turn: None)
+        self._driver = driver
 
     async def start(self, turn: Turn) -> PythonTurn:
         played = Played(turn)
@@ -148,10 +148,10 @@ class Scene:
         return [loads(line) for _, line in await self.gateway.store.mail.notes(self.thread, 0, 10_000)]
 
     async def receipts(self, name: str) -> list[str]:
-        told = [note for note in await self.notes() if note.get("deliveryId") == name]
-        return [note["type"].removeprefix("delivery.") for note in told if note["type"].startswith("delivery.")]
+        receipt = [note for note in await self.notes() if note.get("deliveryId") == name]
+        return [note["type"].removeprefix("delivery.") for note in receipt if note["type"].startswith("delivery.")]
 
-    def given(self) -> list[str]:
+    def given_ids(self) -> list[str]:
         """The messages that the agent was given, by whichever way, in order."""
         return [name for turn in self.driver.turns for name in (turn.turn.messages[-1]["id"], *turn.steered)]
 
@@ -169,12 +169,12 @@ async def scene(store: Store | None = None, **settings: Any) -> AsyncIterator[Sc
     definition = AgentDefinition(
         id="played", driver="python", entry="no:where", identity=Identity(name="Played"), source=Path("played.toml")
     )
-    given = Settings(store="memory:", cancel_grace=1, shutdown_grace=0, **settings)
+    configured = Settings(store="memory:", cancel_grace=1, shutdown_grace=0, **settings)
     with anyio.fail_after(60):
         async with open_gateway(
-            given, store or MemoryStore(), [Overlay("test", {"played": definition})], relay.LAYER
+            configured, store or MemoryStore(), [Overlay("test", {"played": definition})], relay.LAYER
         ) as it:
             driver = PlayedDriver()
             it.agents["played"].driver = driver
-            await start_delivery(it)
+            await it.recover_deliveries()
             yield Scene(it, driver, ThreadKey("played", "t", ME))

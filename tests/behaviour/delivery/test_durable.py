@@ -30,10 +30,10 @@ def test_after_kill_9_what_waited_is_delivered_in_its_order_and_the_receipts_are
         stage.kill()
         stage.start()
         assert thread.fate("three")["type"] == "delivery.delivered"
-        assert stage.told(thread.id)[1:] == names
+        assert stage.prompts(thread.id)[1:] == names
         for name in names:
             assert thread.receipts(name) == ["accepted", "deferred", "delivered"]
-        assert thread.said() == ["hold never", "hello", "hello", "hello"]
+        assert thread.contents() == ["hold never", "hello", "hello", "hello"]
         assert thread.named("one")["status"] == "delivered", "and a retry is still understood"
 
 
@@ -62,7 +62,7 @@ def test_after_kill_9_a_message_that_was_delivered_is_not_delivered_again(tmp_pa
         stage.start()
         thread.named("next")
         assert thread.fate("next")["type"] == "delivery.delivered"
-        assert stage.told(thread.id) == ["held", "next"]
+        assert stage.prompts(thread.id) == ["held", "next"]
         assert thread.receipts("held") == ["accepted", "delivered"]
 
 
@@ -72,16 +72,16 @@ def test_a_message_whose_agent_was_being_started_is_given_to_it_by_the_next_gate
     with stage:
         talk = Talk(stage, "sleepy")
         thread = Thread(stage, "sleepy", id=talk.id)
-        told = thread.named("lucky", "good morning")
-        assert told["status"] == "accepted"
+        receipt = thread.named("lucky", "good morning")
+        assert receipt["status"] == "accepted"
         stage.kill()
         stage.start()
         delivered = thread.fate("lucky")
-        assert delivered["type"] == "delivery.delivered" and delivered["runId"] != told["runId"]
-        assert attached(stage, told["runId"])[-1]["code"] == "GATEWAY_RESTARTED"
+        assert delivered["type"] == "delivery.delivered" and delivered["runId"] != receipt["runId"]
+        assert attached(stage, receipt["runId"])[-1]["code"] == "GATEWAY_RESTARTED"
         attached(stage, delivered["runId"])
         assert talk.prompts == ["good morning"]
-        assert thread.said() == ["good morning"]
+        assert thread.contents() == ["good morning"]
 
 
 def test_a_message_that_another_run_brings_is_not_delivered_again(stage: Stage, thread: Thread) -> None:
@@ -89,11 +89,11 @@ def test_a_message_that_another_run_brings_is_not_delivered_again(stage: Stage, 
     [asked] = interrupts_of(thread.run("ask"))
     thread.named("both", "hello")
     message = {"id": "both", "role": "user", "content": "hello"}
-    theirs = f"theirs-{thread.id}"
-    stage.run(thread.agent, threadId=thread.id, runId=theirs, messages=[message], resume=[resolved(asked)])
+    others = f"theirs-{thread.id}"
+    stage.run(thread.agent, threadId=thread.id, runId=others, messages=[message], resume=[resolved(asked)])
     delivered = thread.fate("both")
-    assert (delivered["type"], delivered["runId"]) == ("delivery.delivered", theirs)
-    assert thread.said() == ["ask", "hello"]
+    assert (delivered["type"], delivered["runId"]) == ("delivery.delivered", others)
+    assert thread.contents() == ["ask", "hello"]
 
 
 def test_an_agent_that_cannot_be_started_fails_its_message_with_the_reason(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_an_agent_that_cannot_be_started_fails_its_message_with_the_reason(tmp_p
     stage.agent("leaving", command={"run": [sys.executable, "-c", "raise SystemExit(3)"]})
     with stage:
         thread = Thread(stage, "leaving")
-        told = thread.post("hello")
-        failed = thread.fate(told["deliveryId"])
+        receipt = thread.post("hello")
+        failed = thread.fate(receipt["deliveryId"])
         assert failed["type"] == "delivery.failed" and failed["reason"]
         assert attached(stage, failed["runId"])[-1]["type"] == "RUN_ERROR"
 
@@ -113,14 +113,14 @@ def test_a_message_whose_agent_is_gone_fails_with_the_reason(tmp_path: Path) -> 
         eventually(lambda: stage.client.get("/agents/leaver").status_code == 200)
         thread = stage.thread("leaver")
         thread.post("begin")
-        told = thread.post("hello")
-        assert told["status"] == "deferred"
+        receipt = thread.post("hello")
+        assert receipt["status"] == "deferred"
         stage.kill()
         (stage.folder / "leaver.toml").unlink()
         stage.start()
         problem = stage.client.get(f"{thread.path}/events")
         assert (problem.status_code, problem.json()["code"]) == (404, "UNKNOWN_AGENT")
-        eventually(lambda: _final(tmp_path, told["deliveryId"]) == ("failed", "there is no agent 'leaver'"))
+        eventually(lambda: _final(tmp_path, receipt["deliveryId"]) == ("failed", "there is no agent 'leaver'"))
 
 
 LEAVER = """
@@ -191,7 +191,7 @@ def test_a_thread_that_is_deleted_fails_what_waits_for_it(tmp_path: Path) -> Non
             until(events, "status.changed", status="offline")
         with thread.feed() as events:
             assert next(events)["type"] == "delivery.failed", "the rest went with the thread"
-        assert stage.told(thread.id) == stage.told(thread.id)[:1]
+        assert stage.prompts(thread.id) == stage.prompts(thread.id)[:1]
 
 
 @pytest.mark.parametrize("moment", [1, 2, 5, 17])
@@ -209,9 +209,9 @@ def test_whenever_the_gateway_is_killed_nothing_is_lost_and_nothing_comes_twice(
         stage.kill()
         stage.start()
         fates = _fates(thread, set(answered))
-        told = Counter(stage.told(thread.id))
-        assert set(told.values()) == {1}
-        assert all(told[name] for name, fate in fates.items() if fate == "delivered")
+        receipt = Counter(stage.prompts(thread.id))
+        assert set(receipt.values()) == {1}
+        assert all(receipt[name] for name, fate in fates.items() if fate == "delivered")
         assert len([name for name, fate in fates.items() if fate == "failed"]) <= 1, "given to the agent that moment"
 
 

@@ -34,9 +34,9 @@ def test_a_posted_message_is_told_from_its_acceptance_to_the_end_of_its_run(stag
     with thread.feed() as events:
         [offline] = until(events, "status.changed")
         assert without_time(offline) == {"type": "status.changed", "status": "offline"}
-        told = thread.post("tool")
+        receipt = thread.post("tool")
         found = [offline, *until(events, "status.changed", status="idle")]
-    run, names = told["runId"], {"deliveryId": told["deliveryId"], "messageId": told["messageId"]}
+    run, names = receipt["runId"], {"deliveryId": receipt["deliveryId"], "messageId": receipt["messageId"]}
     assert set(kinds(found)) <= EVENTS
     assert [event["id"] for event in found] == list(range(1, len(found) + 1))
     assert {"type": "delivery.delivered", **names, "mode": "on-idle", "runId": run} in map(without_time, found)
@@ -50,8 +50,8 @@ def test_a_posted_message_is_told_from_its_acceptance_to_the_end_of_its_run(stag
     assert [kinds(found).index(kind) for kind in order[:4]] == sorted(kinds(found).index(kind) for kind in order[:4])
     chunks = [event["chunk"] for event in found if event["type"] == "transcript.chunk"]
     assert chunks[0]["role"] == "user" and chunks[0]["content"] == "tool"
-    wait_until_probed = "".join(chunk["content"] for chunk in chunks if chunk["role"] == "agent")
-    assert wait_until_probed == "".join(thread.said("assistant"))
+    transcript = "".join(chunk["content"] for chunk in chunks if chunk["role"] == "agent")
+    assert transcript == "".join(thread.contents("assistant"))
     assert all(chunk["at"].endswith("Z") for chunk in chunks)
 
 
@@ -123,10 +123,10 @@ def test_a_number_that_is_none_is_refused(thread: Thread) -> None:
 
 def test_many_readers_see_the_same(stage: Stage, thread: Thread) -> None:
     with thread.feed() as one, thread.feed() as two, thread.feed() as three:
-        told = thread.post("hello")
+        receipt = thread.post("hello")
         found = [until(feed, "status.changed", status="idle") for feed in (one, two, three)]
     assert found[0] == found[1] == found[2]
-    attached(stage, told["runId"])
+    attached(stage, receipt["runId"])
 
 
 def test_an_answer_to_head_has_no_end_to_wait_for(thread: Thread) -> None:
@@ -136,8 +136,8 @@ def test_an_answer_to_head_has_no_end_to_wait_for(thread: Thread) -> None:
 
 def test_a_thread_whose_id_has_slashes_has_a_feed(stage: Stage) -> None:
     thread = Thread(stage, id="a/b/c")
-    told = thread.post("hello")
-    assert thread.fate(told["deliveryId"])["type"] == "delivery.delivered"
+    receipt = thread.post("hello")
+    assert thread.fate(receipt["deliveryId"])["type"] == "delivery.delivered"
 
 
 # -- bounds
@@ -205,15 +205,15 @@ def test_two_principals_do_not_see_each_other(tmp_path: Path) -> None:
             Thread(stage, id="same", headers={"authorization": f"Bearer {who}-0123456789abcdef"})
             for who in ("ann", "bob")
         )
-        mine = ann.post("ann's own words", deliveryId="d")
-        theirs = bob.post("bob's", deliveryId="d")
-        assert mine["messageId"] != theirs["messageId"]
-        assert ann.fate("d")["messageId"] == mine["messageId"]
-        assert bob.fate("d")["messageId"] == theirs["messageId"]
+        own = ann.post("ann's own words", deliveryId="d")
+        others = bob.post("bob's", deliveryId="d")
+        assert own["messageId"] != others["messageId"]
+        assert ann.fate("d")["messageId"] == own["messageId"]
+        assert bob.fate("d")["messageId"] == others["messageId"]
         with bob.feed() as events:
             found = until(events, "status.changed", status="idle")
         assert "ann" not in str(found)
-        assert bob.said() == ["bob's"]
+        assert bob.contents() == ["bob's"]
 
 
 # -- sessions
@@ -231,7 +231,7 @@ def test_a_session_is_told_when_it_starts_is_released_and_forked(acp: AcpStage) 
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
     with thread.feed() as events:
-        told = thread.post("hello")
+        receipt = thread.post("hello")
         started = until(events, "session.started")[-1]
         assert started["sessionId"] == talk.session
         until(events, "status.changed", status="idle")
@@ -240,7 +240,7 @@ def test_a_session_is_told_when_it_starts_is_released_and_forked(acp: AcpStage) 
         assert (found["sessionId"], found["parentSessionId"]) == (forked["sessionId"], started["sessionId"])
         acp.asks(f"{talk.path}/close", {})
         assert until(events, "session.released")[-1]["sessionId"] == started["sessionId"]
-    assert numbers_of(acp.client.get(f"/runs/{told['runId']}/events").text)[0] == 1
+    assert numbers_of(acp.client.get(f"/runs/{receipt['runId']}/events").text)[0] == 1
 
 
 def test_a_released_session_that_is_used_again_is_told_as_resumed(acp: AcpStage) -> None:
@@ -270,8 +270,8 @@ def test_a_session_that_is_brought_back_after_a_restart_is_told_as_resumed(tmp_p
         with thread.feed() as events:
             thread.post("hello again")
             found = until(events, "status.changed", status="active") + until(events, "status.changed", status="idle")
-    told = [(event["type"], event["sessionId"]) for event in found if event["type"].startswith("session.")]
-    assert told == [("session.resumed", session)]
+    receipt = [(event["type"], event["sessionId"]) for event in found if event["type"].startswith("session.")]
+    assert receipt == [("session.resumed", session)]
 
 
 def test_an_agent_that_dies_leaves_its_thread_failed_until_the_next_run(acp: AcpStage) -> None:
@@ -289,10 +289,10 @@ def test_an_agent_that_dies_leaves_its_thread_failed_until_the_next_run(acp: Acp
 def test_an_agent_with_sessions_is_told_each_message_once(acp: AcpStage) -> None:
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
-    for words in ("one", "two", "three"):
-        attached(acp, thread.post(words)["runId"])
+    for content in ("one", "two", "three"):
+        attached(acp, thread.post(content)["runId"])
     assert talk.prompts == ["one", "two", "three"]
-    assert thread.said() == ["one", "two", "three"]
+    assert thread.contents() == ["one", "two", "three"]
 
 
 # -- tools
@@ -317,9 +317,9 @@ def test_what_the_feed_told_of_tools_the_thread_s_own_view_declares(acp: AcpStag
     thread, capabilities = Thread(acp, "full", id=Talk(acp, "full").id), "/agents/full/capabilities"
     with thread.feed() as events:
         thread.post("tools")
-        told = kinds(until(events, "status.changed", status="idle"))
-    assert "tool.failed" in told
-    assert {*told} <= {*acp.asks(f"{capabilities}?view=relay&thread={thread.id}")["events"]["emits"]}
+        receipt = kinds(until(events, "status.changed", status="idle"))
+    assert "tool.failed" in receipt
+    assert {*receipt} <= {*acp.asks(f"{capabilities}?view=relay&thread={thread.id}")["events"]["emits"]}
     explained = acp.asks(f"{capabilities}?explain=1&thread={thread.id}")["explain"]["tools.supported"]
     assert (explained["value"], explained["source"]) == (True, "calls that were seen")
     assert "supported" not in acp.asks(capabilities).get("tools", {})

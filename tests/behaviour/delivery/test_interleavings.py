@@ -31,7 +31,7 @@ class Player:
     def __init__(self, on: Scene) -> None:
         self._on = on
         self.posted: list[tuple[str, str]] = []
-        self.heard: list[str] = []
+        self.accepted: list[str] = []
         self._runs = 0
 
     async def play(self, steps: Sequence[tuple[str, str]]) -> None:
@@ -67,8 +67,8 @@ class Player:
                 turn.say(TextMessageContent("word "))
             case "deafen":
                 turn.takes = False
-            case "hear" if left := [name for name in turn.steered if name not in self.heard]:
-                self.heard.append(left[0])
+            case "hear" if left := [name for name in turn.steered if name not in self.accepted]:
+                self.accepted.append(left[0])
                 turn.say(UserMessageAccepted(left[0], "words"))
 
     async def _end_all(self) -> None:
@@ -87,23 +87,23 @@ async def interleaved(steps: Sequence[tuple[str, str]]) -> None:
         player = Player(on)
         await player.play(steps)
         begun = Counter(turn.turn.messages[-1]["id"] for turn in on.driver.turns)
-        heard = Counter(name for turn in on.driver.turns for name in really_heard(turn, player))
+        accepted = Counter(name for turn in on.driver.turns for name in really_accepted(turn, player))
         fates = {name: (await on.record(name)).status for name, _ in player.posted}
         assert set(fates.values()) <= {"delivered"}, fates
         for name, _ in player.posted:
-            assert (name in begun) or (name in heard), "it was given to the agent"
+            assert (name in begun) or (name in accepted), "it was given to the agent"
             assert begun[name] <= 1, "and once"
             receipts = await on.receipts(name)
             assert receipts[0] == "accepted" and receipts.count("delivered") == 1 and receipts[-1] == "delivered"
         patient = [name for name, mode in player.posted if mode == "on-idle"]
         assert [name for name in begun if name in patient] == patient, "in their order"
         history, _ = await on.gateway.engine.history(on.thread)
-        said = Counter(one["id"] for one in history.messages if one["role"] == "user")
-        assert all(said[name] == 1 for name, _ in player.posted), "and it stands in the conversation once"
+        stored = Counter(one["id"] for one in history.messages if one["role"] == "user")
+        assert all(stored[name] == 1 for name, _ in player.posted), "and it stands in the conversation once"
 
 
-def really_heard(turn: Played, player: Player) -> list[str]:
-    return [name for name in turn.steered if name in player.heard]
+def really_accepted(turn: Played, player: Player) -> list[str]:
+    return [name for name in turn.steered if name in player.accepted]
 
 
 @settings(deadline=None, max_examples=60)

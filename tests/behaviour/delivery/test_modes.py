@@ -15,40 +15,40 @@ from tests.support.gateway import text_of
 
 
 def test_a_message_to_a_new_thread_begins_a_run_that_can_be_followed(thread: Thread) -> None:
-    told = thread.post("hello")
-    assert (told["status"], told["delivery"]) == ("accepted", "on-idle")
-    assert text_of(attached(thread.gateway, told["runId"])) == "you said hello"
-    assert thread.receipts(told["deliveryId"]) == ["accepted", "delivered"]
+    receipt = thread.post("hello")
+    assert (receipt["status"], receipt["delivery"]) == ("accepted", "on-idle")
+    assert text_of(attached(thread.gateway, receipt["runId"])) == "you said hello"
+    assert thread.receipts(receipt["deliveryId"]) == ["accepted", "delivered"]
 
 
 def test_the_message_stands_in_the_history_and_its_run_has_all_that_came_before(thread: Thread) -> None:
     thread.run("first")
-    told = thread.post("count", message={"id": "mine", "content": "count"})
-    assert told["messageId"] == "mine"
-    assert text_of(attached(thread.gateway, told["runId"])).startswith("messages: 3,")
+    receipt = thread.post("count", message={"id": "mine", "content": "count"})
+    assert receipt["messageId"] == "mine"
+    assert text_of(attached(thread.gateway, receipt["runId"])).startswith("messages: 3,")
     assert [message["id"] for message in thread.messages() if message["role"] == "user"][-1] == "mine"
-    assert thread.said() == ["first", "count"]
+    assert thread.contents() == ["first", "count"]
 
 
 def test_a_reloaded_page_is_shown_the_message(thread: Thread) -> None:
-    told = thread.post("hello")
-    attached(thread.gateway, told["runId"])
+    receipt = thread.post("hello")
+    attached(thread.gateway, receipt["runId"])
     body = {"threadId": thread.id, "runId": "r", "messages": [], "tools": [], "context": [], "state": {}}
     shown = thread.gateway.client.post("/copilotkit/agent/doer/connect", json=body | {"forwardedProps": {}})
-    assert '"MESSAGES_SNAPSHOT"' in shown.text and told["messageId"] in shown.text
+    assert '"MESSAGES_SNAPSHOT"' in shown.text and receipt["messageId"] in shown.text
 
 
 def test_a_message_to_a_busy_thread_waits_until_it_is_idle(stage: Stage, thread: Thread) -> None:
     gate = f"gate-{thread.id}"
     with thread.holding(gate) as live:
-        told = thread.post("hello")
-        assert (told["status"], "runId" in told) == ("deferred", False)
-        assert told["reason"] == f"the thread has a live run, {live!r}"
+        receipt = thread.post("hello")
+        assert (receipt["status"], "runId" in receipt) == ("deferred", False)
+        assert receipt["reason"] == f"the thread has a live run, {live!r}"
         (stage.folder / gate).touch()
-    done = thread.fate(told["deliveryId"])
-    assert (done["type"], done["messageId"]) == ("delivery.delivered", told["messageId"])
+    done = thread.fate(receipt["deliveryId"])
+    assert (done["type"], done["messageId"]) == ("delivery.delivered", receipt["messageId"])
     assert text_of(attached(stage, done["runId"])) == "you said hello"
-    assert thread.receipts(told["deliveryId"]) == ["accepted", "deferred", "delivered"]
+    assert thread.receipts(receipt["deliveryId"]) == ["accepted", "deferred", "delivered"]
 
 
 def test_several_messages_are_delivered_in_their_order(stage: Stage, thread: Thread) -> None:
@@ -58,32 +58,32 @@ def test_several_messages_are_delivered_in_their_order(stage: Stage, thread: Thr
             assert thread.named(name)["status"] == "deferred"
         (stage.folder / gate).touch()
     assert thread.fate(names[-1])["type"] == "delivery.delivered"
-    assert stage.told(thread.id)[1:] == names
+    assert stage.prompts(thread.id)[1:] == names
 
 
 def test_a_message_waits_for_an_open_question_and_goes_when_it_is_answered(thread: Thread) -> None:
     [asked] = interrupts_of(thread.run("ask"))
-    told = thread.post("hello")
-    assert told["status"] == "deferred" and "waits for an answer" in told["reason"]
+    receipt = thread.post("hello")
+    assert receipt["status"] == "deferred" and "waits for an answer" in receipt["reason"]
     thread.run("the answer is in `resume`", resume=[resolved(asked)])
-    assert thread.fate(told["deliveryId"])["type"] == "delivery.delivered"
+    assert thread.fate(receipt["deliveryId"])["type"] == "delivery.delivered"
 
 
 def test_a_message_waits_for_a_question_until_that_is_too_old(thread: Thread) -> None:
     thread.run("ask-briefly")
-    told = thread.post("hello")
-    assert thread.fate(told["deliveryId"])["type"] == "delivery.delivered"
-    deferred = thread.fate(told["deliveryId"], "deferred", "delivered")
+    receipt = thread.post("hello")
+    assert thread.fate(receipt["deliveryId"])["type"] == "delivery.delivered"
+    deferred = thread.fate(receipt["deliveryId"], "deferred", "delivered")
     assert deferred["type"] == "delivery.delivered" or deferred["availableAt"].endswith("Z")
 
 
 def test_a_message_waits_for_the_client_s_own_tool(thread: Thread) -> None:
     run = thread.run("call", tools=[CARD])[0]["runId"]
-    told = thread.post("hello")
-    assert told["status"] == "deferred" and "the client's own tools" in told["reason"]
+    receipt = thread.post("hello")
+    assert receipt["status"] == "deferred" and "the client's own tools" in receipt["reason"]
     result = {"id": uuid4().hex, "role": "tool", "toolCallId": f"{run}-c", "content": "shown"}
     thread.gateway.run(thread.agent, threadId=thread.id, tools=[CARD], messages=[result])
-    assert thread.fate(told["deliveryId"])["type"] == "delivery.delivered"
+    assert thread.fate(receipt["deliveryId"])["type"] == "delivery.delivered"
 
 
 CARD: dict[str, Any] = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
@@ -94,16 +94,16 @@ CARD: dict[str, Any] = {"name": "show_card", "description": "Shows a card.", "pa
 
 def test_an_immediate_message_interrupts_the_live_run(stage: Stage, thread: Thread) -> None:
     with thread.holding() as live:
-        told = thread.post("hello", "immediate")
-    done = thread.fate(told["deliveryId"])
+        receipt = thread.post("hello", "immediate")
+    done = thread.fate(receipt["deliveryId"])
     assert attached(stage, live)[-1]["outcome"] == {"type": "cancelled"}
     assert text_of(attached(stage, done["runId"])) == "you said hello"
-    assert thread.receipts(told["deliveryId"]) == ["accepted", "delivered"]
+    assert thread.receipts(receipt["deliveryId"]) == ["accepted", "delivered"]
 
 
 def test_an_immediate_message_to_an_idle_thread_is_delivered_at_once(thread: Thread) -> None:
-    told = thread.post("hello", "immediate")
-    assert text_of(attached(thread.gateway, told["runId"])) == "you said hello"
+    receipt = thread.post("hello", "immediate")
+    assert text_of(attached(thread.gateway, receipt["runId"])) == "you said hello"
 
 
 def test_an_immediate_message_goes_before_those_that_wait(stage: Stage, thread: Thread) -> None:
@@ -111,20 +111,20 @@ def test_an_immediate_message_goes_before_those_that_wait(stage: Stage, thread: 
         thread.named("patient")
         thread.named("urgent", delivery="immediate")
     assert thread.fate("patient")["type"] == "delivery.delivered"
-    assert stage.told(thread.id)[1:] == ["urgent", "patient"]
+    assert stage.prompts(thread.id)[1:] == ["urgent", "patient"]
 
 
 def test_an_immediate_message_gives_up_an_open_question(thread: Thread) -> None:
     thread.run("ask")
-    told = thread.post("hello", "immediate")
-    assert text_of(attached(thread.gateway, thread.fate(told["deliveryId"])["runId"])) == "you said hello"
+    receipt = thread.post("hello", "immediate")
+    assert text_of(attached(thread.gateway, thread.fate(receipt["deliveryId"])["runId"])) == "you said hello"
     assert thread.gateway.client.get(thread.path).json()["interrupts"] == []
 
 
 def test_an_immediate_message_goes_on_without_the_client_s_tool(thread: Thread) -> None:
     thread.run("call", tools=[CARD])
-    told = thread.post("never mind", "immediate")
-    assert text_of(attached(thread.gateway, thread.fate(told["deliveryId"])["runId"])) == "you said never mind"
+    receipt = thread.post("never mind", "immediate")
+    assert text_of(attached(thread.gateway, thread.fate(receipt["deliveryId"])["runId"])) == "you said never mind"
 
 
 def test_of_two_immediate_messages_each_is_given_to_the_agent(stage: Stage, thread: Thread) -> None:
@@ -132,7 +132,7 @@ def test_of_two_immediate_messages_each_is_given_to_the_agent(stage: Stage, thre
         thread.named("one", "hold never", "immediate")
         thread.named("two", "hello", "immediate")
     assert thread.receipts("one")[-1] == thread.receipts("two")[-1] == "delivered"
-    assert stage.told(thread.id)[1:] == ["one", "two"]
+    assert stage.prompts(thread.id)[1:] == ["one", "two"]
 
 
 # -- what goes along, and what goes wrong
@@ -140,22 +140,22 @@ def test_of_two_immediate_messages_each_is_given_to_the_agent(stage: Stage, thre
 
 def test_the_wishes_of_a_message_are_its_run_s(stage: Stage) -> None:
     thread = stage.thread("echo")
-    told = thread.post("one two three", forwardedProps={"gateway": {"merge": False}})
-    assert len([e for e in attached(stage, told["runId"]) if e["type"] == "TEXT_MESSAGE_CONTENT"]) == 3
+    receipt = thread.post("one two three", forwardedProps={"gateway": {"merge": False}})
+    assert len([e for e in attached(stage, receipt["runId"]) if e["type"] == "TEXT_MESSAGE_CONTENT"]) == 3
 
 
 def test_a_run_that_fails_after_it_began_has_delivered_its_message(thread: Thread) -> None:
-    told = thread.post("raise")
-    assert thread.receipts(told["deliveryId"])[-1] == "delivered"
-    assert attached(thread.gateway, told["runId"])[-1]["code"] == "AGENT_EXCEPTION"
+    receipt = thread.post("raise")
+    assert thread.receipts(receipt["deliveryId"])[-1] == "delivered"
+    assert attached(thread.gateway, receipt["runId"])[-1]["code"] == "AGENT_EXCEPTION"
 
 
 @pytest.mark.parametrize("delivery", ["on-idle", "immediate"])
 def test_a_session_of_its_own_is_told_only_what_is_new(stage: Stage, delivery: str) -> None:
     """`echo` has none; what its run is given is the whole conversation."""
     thread = stage.thread("echo")
-    for words in ("one", "two"):
-        told = thread.post(words, delivery)
-        attached(stage, told["runId"])
-    assert thread.said() == ["one", "two"]
-    assert thread.said("assistant") == ["one ", "two "]
+    for content in ("one", "two"):
+        receipt = thread.post(content, delivery)
+        attached(stage, receipt["runId"])
+    assert thread.contents() == ["one", "two"]
+    assert thread.contents("assistant") == ["one ", "two "]

@@ -24,12 +24,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def nothing_is_kept(thread: Thread) -> None:
     """The next one is told first, and the thread knows of no other."""
-    told = thread.post("hello")
+    receipt = thread.post("hello")
     with thread.feed() as events:
         receipts = [next(e for e in events if e["type"].startswith("delivery.")) for _ in range(1)]
-    assert receipts[0]["deliveryId"] == told["deliveryId"]
-    attached(thread.gateway, told["runId"])
-    assert thread.said() == ["hello"]
+    assert receipts[0]["deliveryId"] == receipt["deliveryId"]
+    attached(thread.gateway, receipt["runId"])
+    assert thread.contents() == ["hello"]
 
 
 def test_an_agent_that_takes_no_message_in_its_turn_says_so(thread: Thread) -> None:
@@ -54,8 +54,8 @@ def test_an_image_for_an_agent_that_takes_none(thread: Thread) -> None:
 
 
 def test_a_wish_that_the_agent_does_not_know(thread: Thread) -> None:
-    wish = {"gateway": {"effort": "high"}}
-    problem = problem_in(thread.send("hello", forwardedProps=wish), 422, "CAPABILITY_ERROR")
+    options = {"gateway": {"effort": "high"}}
+    problem = problem_in(thread.send("hello", forwardedProps=options), 422, "CAPABILITY_ERROR")
     assert problem["pointer"] == "/forwardedProps/gateway/effort"
     nothing_is_kept(thread)
 
@@ -94,8 +94,8 @@ def test_what_is_not_json_and_an_agent_that_is_not_there(stage: Stage, thread: T
 def test_a_message_id_that_the_thread_knows_is_refused(stage: Stage, thread: Thread) -> None:
     """A session is told only what it does not know: the message would be lost."""
     message = {"id": "mine", "role": "user", "content": "hello"}
-    told = thread.post(None, message=message)
-    attached(stage, told["runId"])
+    receipt = thread.post(None, message=message)
+    attached(stage, receipt["runId"])
     problem = problem_in(thread.send(None, message=message), 409, "MESSAGE_KNOWN")
     assert problem["messageId"] == "mine" and "another id, or none" in problem["detail"]
     gate = f"gate-{thread.id}"
@@ -115,17 +115,17 @@ def test_the_same_delivery_twice_is_one(stage: Stage, thread: Thread) -> None:
     thread.fate("once")
     again = thread.post("hello", deliveryId="once")
     assert again == first | {"status": "delivered"}
-    assert len(stage.told(thread.id)) == 1
+    assert len(stage.prompts(thread.id)) == 1
     assert thread.receipts("once") == ["accepted", "delivered"]
 
 
 def test_the_same_delivery_from_many_at_once_is_one(stage: Stage, thread: Thread) -> None:
     with ThreadPoolExecutor(12) as pool:
-        told = list(pool.map(lambda _: thread.post("hello", deliveryId="once"), range(12)))
+        receipt = list(pool.map(lambda _: thread.post("hello", deliveryId="once"), range(12)))
     thread.fate("once")
     thread.idle()
-    assert {(one["deliveryId"], one["messageId"]) for one in told} == {("once", told[0]["messageId"])}
-    assert len(stage.told(thread.id)) == 1
+    assert {(one["deliveryId"], one["messageId"]) for one in receipt} == {("once", receipt[0]["messageId"])}
+    assert len(stage.prompts(thread.id)) == 1
 
 
 def test_a_delivery_id_of_another_message_is_refused(thread: Thread) -> None:
@@ -149,7 +149,7 @@ def test_a_thread_s_queue_that_is_full_takes_no_more_and_says_so(small: Stage) -
         assert thread.named("two")["status"] == "deferred"  # that one is there already
     (small.folder / gate).touch()
     thread.fate("two")
-    assert small.told(thread.id)[1:] == ["one", "two"]
+    assert small.prompts(thread.id)[1:] == ["one", "two"]
 
 
 def test_all_queues_together_are_bounded_too(small: Stage) -> None:
@@ -167,24 +167,24 @@ def test_all_queues_together_are_bounded_too(small: Stage) -> None:
 def test_where_no_run_can_begin_a_message_waits_for_one(small: Stage) -> None:
     one, two, third, gate = small.thread(), small.thread(), small.thread(), "gate-runs"
     with one.holding(gate), two.holding(gate):
-        told = third.post("hello")
-        assert told["status"] == "deferred" and "max_runs" in told["reason"]
+        receipt = third.post("hello")
+        assert receipt["status"] == "deferred" and "max_runs" in receipt["reason"]
     (small.folder / gate).touch()
-    assert third.receipts(told["deliveryId"]) == ["accepted", "deferred", "delivered"]
+    assert third.receipts(receipt["deliveryId"]) == ["accepted", "deferred", "delivered"]
 
 
 def test_a_thread_that_only_waits_can_be_deleted(small: Stage) -> None:
     one, two, third, gate = small.thread(), small.thread(), small.thread(), "gate-delete"
     with one.holding(gate), two.holding(gate):
-        told = third.post("hello")
-        assert told["status"] == "deferred"
+        receipt = third.post("hello")
+        assert receipt["status"] == "deferred"
         assert small.client.delete(third.path).status_code == 204
-        failed = third.fate(told["deliveryId"])
+        failed = third.fate(receipt["deliveryId"])
         assert (failed["type"], failed["reason"]) == ("delivery.failed", "the thread was deleted")
     (small.folder / gate).touch()
     one.idle()
     two.idle()
-    assert small.told(third.id) == []
+    assert small.prompts(third.id) == []
 
 
 def test_the_scope_run_is_needed_to_post_and_read_to_look(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def acp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def test_its_view_declares_the_boundary(acp: Stage) -> None:
-    told = acp.client.get("/agents/steered/capabilities", params={"view": "relay"}).json()
-    assert told["delivery"] == {"modes": ["immediate", "on-idle", "next-tool-call"], "queue": True}
+    receipt = acp.client.get("/agents/steered/capabilities", params={"view": "relay"}).json()
+    assert receipt["delivery"] == {"modes": ["immediate", "on-idle", "next-tool-call"], "queue": True}
 
 
 def test_a_message_reaches_it_at_its_next_step_and_stands_in_the_conversation(acp: Stage) -> None:
@@ -35,15 +35,15 @@ def test_a_message_reaches_it_at_its_next_step_and_stands_in_the_conversation(ac
     with thread.feed() as events:
         first = thread.post("work")
         until(events, "tool.called")
-        told = thread.post("and be careful", "next-tool-call")
-        assert (told["status"], told["runId"]) == ("accepted", first["runId"])
-        found = until(events, "delivery.delivered", deliveryId=told["deliveryId"])[-1]
+        receipt = thread.post("and be careful", "next-tool-call")
+        assert (receipt["status"], receipt["runId"]) == ("accepted", first["runId"])
+        found = until(events, "delivery.delivered", deliveryId=receipt["deliveryId"])[-1]
         assert found["runId"] == first["runId"]
     stream = attached(acp, first["runId"])
     assert "meanwhile you said: and be careful" in text_of(stream)
-    assert thread.said() == ["work", "and be careful"]
+    assert thread.contents() == ["work", "and be careful"]
     eventually(lambda: acp.client.get(thread.path).json()["pendingRunId"] is None)
-    assert thread.receipts(told["deliveryId"]) == ["accepted", "delivered"]
+    assert thread.receipts(receipt["deliveryId"]) == ["accepted", "delivered"]
 
 
 def test_it_takes_text_only(acp: Stage) -> None:

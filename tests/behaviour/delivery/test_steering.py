@@ -17,10 +17,10 @@ async def test_a_message_that_the_turn_takes_up_is_delivered_in_its_run() -> Non
     async with scene() as on:
         run = await on.run("live")
         turn = await on.turn(0)
-        told = await on.post("m", "next-tool-call")
-        assert (told.status, told.run_id) == ("accepted", "live")
+        receipt = await on.post("m", "next-tool-call")
+        assert (receipt.status, receipt.run_id) == ("accepted", "live")
         assert turn.steered == ["m"]
-        turn.hear("m")
+        turn.accept("m")
         assert await on.fate("m") == "delivered"
         turn.end()
         await run.over.wait()
@@ -46,13 +46,13 @@ async def test_a_turn_that_ends_without_it_leaves_it_for_a_run_of_its_own() -> N
         turn = await on.turn(0)
         await on.post("m", "next-tool-call")
         turn.end()
-        mine = await on.turn(1)
-        assert mine.turn.messages[-1]["id"] == "m"
+        own = await on.turn(1)
+        assert own.turn.messages[-1]["id"] == "m"
         assert await on.fate("m") == "delivered"
         assert await on.receipts("m") == ["accepted", "deferred", "delivered"]
         deferred = next(note for note in await on.notes() if note["type"] == "delivery.deferred")
         assert deferred["reason"].startswith("the turn ended before it took the message up")
-        mine.end()
+        own.end()
 
 
 async def test_a_turn_that_takes_no_message_leaves_it_until_the_thread_is_idle() -> None:
@@ -60,8 +60,8 @@ async def test_a_turn_that_takes_no_message_leaves_it_until_the_thread_is_idle()
         await on.run("live")
         turn = await on.turn(0)
         turn.takes = False
-        told = await on.post("m", "next-tool-call")
-        assert (told.status, told.mode) == ("deferred", "on-idle")
+        receipt = await on.post("m", "next-tool-call")
+        assert (receipt.status, receipt.mode) == ("deferred", "on-idle")
         turn.end()
         assert (await on.turn(1)).turn.messages[-1]["id"] == "m"
 
@@ -81,8 +81,8 @@ async def test_an_agent_that_fails_over_it_leaves_it_until_the_thread_is_idle(mo
 
 async def test_on_an_idle_thread_it_begins_a_run() -> None:
     async with scene() as on:
-        told = await on.post("m", "next-tool-call")
-        assert (await on.turn(0)).turn.run_id == told.run_id
+        receipt = await on.post("m", "next-tool-call")
+        assert (await on.turn(0)).turn.run_id == receipt.run_id
         assert await on.fate("m") == "delivered"
 
 
@@ -93,13 +93,13 @@ async def test_several_are_taken_up_in_their_order_and_those_left_over_come_afte
         for name in ("a", "b", "c"):
             await on.post(name, "next-tool-call")
         assert turn.steered == ["a", "b", "c"]
-        turn.hear("a")
+        turn.accept("a")
         assert await on.fate("a") == "delivered"
         turn.end()
         for number, name in enumerate(("b", "c"), 1):
-            mine = await on.turn(number)
-            assert mine.turn.messages[-1]["id"] == name
-            mine.end()
+            own = await on.turn(number)
+            assert own.turn.messages[-1]["id"] == name
+            own.end()
         assert [await on.fate(name) for name in ("a", "b", "c")] == ["delivered"] * 3
 
 
@@ -123,7 +123,7 @@ async def test_while_the_turn_speaks_nothing_else_of_it_is_disturbed() -> None:
         turn = await on.turn(0)
         turn.say(TextMessageContent("one "))
         await on.post("m", "next-tool-call")
-        turn.hear("m")
+        turn.accept("m")
         turn.say(TextMessageContent("two"))
         turn.end()
         await run.over.wait()
@@ -153,13 +153,13 @@ async def test_what_a_turn_heard_right_before_the_gateway_died_is_not_delivered_
         turn = await on.turn(0)
         await on.post("m", "next-tool-call")
         record = await on.record("m")
-        turn.hear("m")
+        turn.accept("m")
         assert await on.fate("m") == "delivered"
         store.frozen = record  # the receipt is what died with it
     await store.thaw()
     async with scene(store) as on:
         assert await on.fate("m") == "delivered"
-        await soon(lambda: not on.gateway.dispatcher.waits(on.thread))
+        await soon(lambda: not on.gateway.dispatcher.has_queued(on.thread))
         assert on.driver.turns == []
 
 

@@ -1,9 +1,9 @@
-"""What a client saw of a run, in a form in which two runs of one agent are equal if the client cannot tell them apart.
+"""What a client saw of a run, in a form in which two runs of one agent are equal if the client sees no difference.
 
 Two runs differ in these, and in nothing else:
 - ids that the client makes (`threadId`, `runId`, the ids of its own messages: UUIDs) and that the gateway makes up
   (twelve hexadecimal digits and a number): each becomes a number, in the order in which they appear;
-- `expiresAt` of an interrupt: the time at which it was asked is in it;
+- `expiresAt` of an interrupt: it holds the time of the request;
 - where the text of one message is cut into deltas, for an agent whose deltas are merged: they are joined.
 """
 
@@ -23,7 +23,7 @@ KEPT = ("messages", "state", "pendingInterrupts", "outcome", "pendingToolCallIds
 
 
 def same_form(talk: list[Step], *, merged: bool = True) -> list[Wire]:
-    told = [
+    events = [
         {
             "events": joined(step.events) if merged else step.events,
             "complaints": step.complaints,
@@ -31,8 +31,8 @@ def same_form(talk: list[Step], *, merged: bool = True) -> list[Wire]:
         }
         for step in talk
     ]
-    found: Any = json.loads(numbered(json.dumps(told)))
-    return list(found)
+    normalized: Any = json.loads(numbered(json.dumps(events)))
+    return list(normalized)
 
 
 def numbered(text: str) -> str:
@@ -42,15 +42,15 @@ def numbered(text: str) -> str:
 
 
 def joined(events: list[Wire]) -> list[Wire]:
-    found: list[Wire] = []
+    normalized: list[Wire] = []
     for event in events:
-        before = found[-1] if found else {}
+        before = normalized[-1] if normalized else {}
         alike = event["type"] in DELTAS and _but_delta(before) == _but_delta(event)
         if alike:
-            found[-1] = {**before, "delta": before["delta"] + event["delta"]}
+            normalized[-1] = {**before, "delta": before["delta"] + event["delta"]}
         else:
-            found.append(event)
-    return found
+            normalized.append(event)
+    return normalized
 
 
 def _but_delta(event: Wire) -> Wire:

@@ -79,6 +79,6 @@ def federation(tmp_path_factory: pytest.TempPathFactory, node_modules: None) -> 
             wanted = {f"{prefix}{name.replace('_', '-')}" for prefix in ("lines.", "binary.") for name in SCRIPTED}
             eventually(lambda: wanted <= ids(near))
             for name in sorted(wanted | {"lines.demo", "binary.demo"}):
-                # What it learns of an agent in a run it tells in that run: so it is to know before.
+                # Probed now: else the first run would report the capabilities that the gateway learns in it.
                 near.client.get(f"/agents/{name}/capabilities", params={"probe": "1"})
             yield Federation(far, near)

@@ -1,4 +1,4 @@
-"""An AG-UI endpoint that does whatever a test says with the connection of a run: a real socket, byte by byte."""
+"""An AG-UI endpoint that does with the connection of a run whatever a test wants: a real socket, byte by byte."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ SSE, PROTOBUF = b"text/event-stream", b"application/vnd.ag-ui.event+proto"
 LIMIT = 20.0
 
 
-class Wretch:
-    """Every run plays the next scene; the last one again and again. Whatever else is asked is not there, or `asked`."""
+class HostileServer:
+    """Every run plays the next scene, and the last one again and again. Other requests get 404, or `other_requests`."""
 
-    def __init__(self, *scenes: Scene, asked: Scene | None = None) -> None:
-        self._scenes, self._asked = scenes, asked or not_there
+    def __init__(self, *scenes: Scene, other_requests: Scene | None = None) -> None:
+        self._scenes, self._other_requests = scenes, other_requests or not_found
         self._server = socket.create_server(("127.0.0.1", 0))
         self.runs = 0
         self.gone = threading.Event()
-        """A scene found that the gateway has closed the connection."""
+        """Set when a scene finds the connection closed by the gateway."""
         self.stop = threading.Event()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.getsockname()[1]}/run"
 
-    def __enter__(self) -> Wretch:
+    def __enter__(self) -> HostileServer:
         threading.Thread(target=self._serve, daemon=True).start()
         return self
 
@@ -50,8 +50,8 @@ class Wretch:
         connection.settimeout(LIMIT)
         with connection:
             try:
-                if not _request(connection).startswith(b"POST"):
-                    return self._asked(connection)
+                if not _read_request(connection).startswith(b"POST"):
+                    return self._other_requests(connection)
                 scene = self._scenes[min(self.runs, len(self._scenes) - 1)]
                 self.runs += 1
                 scene(connection)
@@ -59,30 +59,30 @@ class Wretch:
                 self.gone.set()
 
 
-def not_there(connection: socket.socket) -> None:
+def not_found(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 
 
-def _request(connection: socket.socket) -> bytes:
+def _read_request(connection: socket.socket) -> bytes:
     """Head and body."""
     data = b""
     while b"\r\n\r\n" not in data:
-        data += _more(connection)
+        data += _receive(connection)
     head, _, body = data.partition(b"\r\n\r\n")
     lengths = [line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     size = int(lengths[0]) if lengths else 0
     while len(body) < size:
-        body += _more(connection)
+        body += _receive(connection)
     return data
 
 
-def _more(connection: socket.socket) -> bytes:
+def _receive(connection: socket.socket) -> bytes:
     if data := connection.recv(65536):
         return data
     raise ConnectionResetError
 
 
-def says(*parts: bytes, kind: bytes = SSE) -> Scene:
+def sends(*parts: bytes, kind: bytes = SSE) -> Scene:
     """These bytes as the body, one after the other, then the end."""
 
     def scene(connection: socket.socket) -> None:
@@ -93,32 +93,32 @@ def says(*parts: bytes, kind: bytes = SSE) -> Scene:
     return scene
 
 
-def floods(wretch: Callable[[], Wretch], parts: Iterable[bytes], again: bytes) -> Scene:
-    """The parts, then the last bytes for ever, as fast as they are taken."""
+def floods(server: Callable[[], HostileServer], parts: Iterable[bytes], again: bytes) -> Scene:
+    """The parts, then `again` for ever, as fast as it is read."""
 
     def scene(connection: socket.socket) -> None:
         connection.sendall(HEAD % SSE)
         for part in parts:
             connection.sendall(part)
-        while not wretch().stop.is_set():
+        while not server().stop.is_set():
             connection.sendall(again)
 
     return scene
 
 
-def hangs(wretch: Callable[[], Wretch], *parts: bytes) -> Scene:
-    """These bytes, head included, then nothing until the gateway leaves."""
+def hangs(server: Callable[[], HostileServer], *parts: bytes) -> Scene:
+    """These bytes, head included, then nothing until the gateway closes the connection."""
 
     def scene(connection: socket.socket) -> None:
         for part in parts:
             connection.sendall(part)
         if connection.recv(1) == b"":
-            wretch().gone.set()
+            server().gone.set()
 
     return scene
 
 
-def answers(status: bytes, *headers: bytes) -> Scene:
+def responds_with(status: bytes, *headers: bytes) -> Scene:
     def scene(connection: socket.socket) -> None:
         lines = [b"HTTP/1.1 " + status, b"content-length: 0", b"connection: close", *headers]
         connection.sendall(b"\r\n".join(lines) + b"\r\n\r\n")
@@ -127,4 +127,4 @@ def answers(status: bytes, *headers: bytes) -> Scene:
 
 
 def closes(connection: socket.socket) -> None:
-    """Without a word, though the request was read."""
+    """Closes the connection without a response, though the request was read."""

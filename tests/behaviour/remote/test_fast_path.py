@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agui.validate import validate
-from gateway.drivers.remote.decoder import SseReader
-from gateway.drivers.remote.fast_path import LONGEST, written
+from gateway.drivers.remote.decoder import MAX_FAST_PATH_BYTES, SseDecoder, to_encoded_text
 from gateway.events import AguiEvent, EncodedText
 from gateway.jsonio import dumps
 from gateway.wire.lines import TooLong
@@ -47,7 +46,7 @@ def content(text: str, key: str = "m") -> dict[str, str]:
 
 @given(st.lists(LINES | BYTES, min_size=1, max_size=4))
 def test_what_passes_is_what_would_be_written(lines: list[bytes]) -> None:
-    passing = written(lines)
+    passing = to_encoded_text(lines)
     if passing is not None:
         assert passing.lines == lines
         for line in lines:
@@ -58,11 +57,11 @@ def test_what_passes_is_what_would_be_written(lines: list[bytes]) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1), min_size=1, max_size=5))
-def test_plain_text_passes_whoever_wrote_it(texts: list[str]) -> None:
+def test_plain_text_of_any_json_writer_takes_the_fast_path(texts: list[str]) -> None:
     events = [content(f'{text}\n\t"\\') for text in texts]
-    ours = [dumps(event) for event in events]
-    theirs = [json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() for event in events]
-    assert written(ours) == written(theirs) == EncodedText("m", ours)
+    own_lines = [dumps(event) for event in events]
+    other_lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() for event in events]
+    assert to_encoded_text(own_lines) == to_encoded_text(other_lines) == EncodedText("m", own_lines)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_plain_text_passes_whoever_wrote_it(texts: list[str]) -> None:
         [dumps(content("a", 'an "id"'))],
         [dumps(content("a")), TooLong(7, b"x")],
         [dumps(content("a")) + b"\n" + dumps(content("b"))],
-        [dumps(content("x" * LONGEST))],
+        [dumps(content("x" * MAX_FAST_PATH_BYTES))],
         [dumps(content("a")).replace(b"a", b"\xc3")],
         [dumps(content("a")), dumps({"type": "TEXT_MESSAGE_END", "messageId": "m"})],
         [json.dumps(content("a")).encode()],
@@ -84,14 +83,14 @@ def test_plain_text_passes_whoever_wrote_it(texts: list[str]) -> None:
     ids=lambda messages: str(messages)[:60],
 )
 def test_anything_else_is_read(messages: list[bytes | TooLong]) -> None:
-    assert written(messages) is None
+    assert to_encoded_text(messages) is None
 
 
 @given(st.lists(st.sampled_from(["a", "é", "line\n", '"', "\x01"]), max_size=8), st.integers(1, 200))
 def test_however_the_bytes_are_cut_the_events_are_the_same(texts: list[str], size: int) -> None:
     events = [content(text) for text in texts]
     body = b"".join(b"id: %d\ndata: %b\n\n" % (number, dumps(event)) for number, event in enumerate(events))
-    reader, found = SseReader(), list[object]()
+    reader, found = SseDecoder(), list[object]()
     for at in range(0, len(body), size):
         for item in reader.feed(body[at : at + size]):
             found += map(orjson.loads, item.lines) if isinstance(item, EncodedText) else [_native(item)]

@@ -59,14 +59,14 @@ def test_through_a_chain_an_agent_has_the_prefixes_of_its_way(tmp_path: Path) ->
         assert text_of(a.run("b.c.echo", "all the way")) == "all the way "
         way = [gateway.client.get("/agents").json()["gateway"] for gateway in (b, c)]
         assert a.client.get("/agents/b.c.echo").json()["via"] == way
-        asked = a.run("b.c.demo", "approve", threadId="far-away")
-        [interrupt] = asked[-1]["outcome"]["interrupts"]
+        first_run = a.run("b.c.demo", "approve", threadId="far-away")
+        [interrupt] = first_run[-1]["outcome"]["interrupts"]
         answer = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
         body = {**run_input(threadId="far-away"), "messages": [], "resume": answer}
         assert '"outcome"' not in a.post("b.c.demo", body).text.splitlines()[-2]
         c.kill()
         last = a.run("b.c.echo")[-1]
-        assert (last["type"], last["code"]) == ("RUN_ERROR", "AGENT_UNREACHABLE"), "as b tells it"
+        assert (last["type"], last["code"]) == ("RUN_ERROR", "AGENT_UNREACHABLE"), "as b reports it"
 
 
 def test_a_circle_of_three_ends(tmp_path: Path) -> None:

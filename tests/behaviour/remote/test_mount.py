@@ -14,8 +14,8 @@ import pytest
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import define
 from gateway.catalog.sections import Remote
-from gateway.drivers.remote.mount import mounted
-from gateway.drivers.remote.requests import headers
+from gateway.drivers.remote.mount import define_agents
+from gateway.drivers.remote.requests import request_headers
 from gateway.errors import ConfigError
 from tests.behaviour.acp.harness import Stage
 from tests.behaviour.remote.test_remote import shape
@@ -34,9 +34,9 @@ class Pair:
 
 def mount(folder: Path, name: str, url: str, *lines: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    told = [f'id = "{name}"', 'driver = "remote"', f'identity.name = "{name}"', "[remote]", f'url = "{url}"']
+    table = [f'id = "{name}"', 'driver = "remote"', f'identity.name = "{name}"', "[remote]", f'url = "{url}"']
     refresh = [] if any("refresh" in line for line in lines) else ["refresh = 0.3"]
-    (folder / f"{name}.toml").write_text("\n".join([*told, *refresh, *lines]) + "\n")
+    (folder / f"{name}.toml").write_text("\n".join([*table, *refresh, *lines]) + "\n")
 
 
 def ids(gateway: Gateway) -> set[str]:
@@ -64,10 +64,10 @@ def test_its_agents_appear_under_a_prefix_and_the_mount_itself_does_not(pair: Pa
     assert not {"far", "some"} & here
 
 
-@pytest.mark.parametrize("words", ["hello", "think", "tool", "state", "approve"])
-def test_the_client_cannot_tell_a_mounted_agent_from_its_own(pair: Pair, words: str) -> None:
-    here = pair.near.run("far.demo", words, threadId=f"mounted-{words}")
-    there = pair.far.run("demo", words, threadId=f"direct-{words}")
+@pytest.mark.parametrize("prompt", ["hello", "think", "tool", "state", "approve"])
+def test_a_mounted_agent_looks_to_the_client_like_a_local_one(pair: Pair, prompt: str) -> None:
+    here = pair.near.run("far.demo", prompt, threadId=f"mounted-{prompt}")
+    there = pair.far.run("demo", prompt, threadId=f"direct-{prompt}")
     assert shape(here) == shape(there)
 
 
@@ -76,15 +76,15 @@ def test_identity_capabilities_and_options_are_the_far_side_s(pair: Pair) -> Non
     assert here["identity"]["name"] == there["identity"]["name"]
     assert here["options"] == there["options"]
     assert here["via"] == [pair.far.client.get("/agents").json()["gateway"]]
-    told = pair.near.client.get("/agents/far.demo/capabilities").json()
+    table = pair.near.client.get("/agents/far.demo/capabilities").json()
     own = pair.far.client.get("/agents/demo/capabilities").json()
-    assert told["reasoning"] == own["reasoning"] and told["tools"] == own["tools"]
+    assert table["reasoning"] == own["reasoning"] and table["tools"] == own["tools"]
 
 
 def test_a_folder_is_the_far_side_s_and_is_not_looked_for_here(pair: Pair) -> None:
-    wish = {"gateway": {"cwd": "inner"}}
-    assert text_of(pair.near.run("far.worker", "hello", forwardedProps=wish)) == "You said: hello"
-    opened = pair.far.heard("worker", method="session/new")[-1]["params"]
+    props = {"gateway": {"cwd": "inner"}}
+    assert text_of(pair.near.run("far.worker", "hello", forwardedProps=props)) == "You said: hello"
+    opened = pair.far.received("worker", method="session/new")[-1]["params"]
     assert opened["cwd"] == str(pair.far.workspace / "inner")
     outside = pair.near.run("far.worker", "hello", forwardedProps={"gateway": {"cwd": "/etc"}})[-1]
     assert (outside["type"], outside["code"]) == ("RUN_ERROR", "PATH_OUTSIDE_WORKSPACE")
@@ -126,9 +126,9 @@ def test_one_that_goes_down_keeps_its_agents_which_are_broken_and_comes_back(tmp
             far.terminate()
             eventually(lambda: status() == "broken")
             listed = near.client.get("/agents").json()["agents"]
-            mine = [one["availability"] for one in listed if one["id"].startswith("far.")]
-            assert {one["status"] for one in mine} == {"broken"}, "all of them, though nobody has asked for them"
-            assert all("cannot be reached" in one["reason"] for one in mine)
+            mounted = [one["availability"] for one in listed if one["id"].startswith("far.")]
+            assert {one["status"] for one in mounted} == {"broken"}, "all of them, even without a request to each"
+            assert all("cannot be reached" in one["reason"] for one in mounted)
             assert near.run("far.echo")[-1]["code"] in ("AGENT_UNREACHABLE", "AGENT_CIRCUIT_OPEN")
             with Gateway(tmp_path / "again", "--port", port) as again:
                 eventually(lambda: status() == "ready")
@@ -170,7 +170,7 @@ def test_a_run_that_was_here_before_is_refused(pair: Pair) -> None:
     assert pair.far.post("echo", run_input(), **{"agui-gateway-hops": "x"}).status_code == 200
 
 
-def test_a_client_that_leaves_a_run_that_goes_on_leaves_it_going_there_until_it_is_stopped_here(pair: Pair) -> None:
+def test_a_run_that_outlives_its_client_goes_on_there_until_it_is_stopped_here(pair: Pair) -> None:
     props = {"gateway": {"onDisconnect": "continue"}}
     with pair.near.stream("far.demo", "slow", threadId="left", forwardedProps=props) as events:
         first = next(events)
@@ -183,8 +183,8 @@ def test_a_client_that_leaves_a_run_that_goes_on_leaves_it_going_there_until_it_
 
 
 def test_a_mode_that_is_set_here_is_set_there_and_both_snapshots_say_so(pair: Pair) -> None:
-    told = pair.near.client.post("/agents/far.demo/threads/moved/mode", json={"mode": "plan"})
-    assert told.json()["modes"]["current"] == "plan"
+    table = pair.near.client.post("/agents/far.demo/threads/moved/mode", json={"mode": "plan"})
+    assert table.json()["modes"]["current"] == "plan"
     for gateway, agent in ((pair.near, "far.demo"), (pair.far, "demo")):
         snapshot = gateway.client.get(f"/agents/{agent}/capabilities", params={"thread": "moved"}).json()
         assert snapshot["custom"]["session"]["modes"]["current"] == "plan"
@@ -195,16 +195,16 @@ def test_a_mode_that_is_set_here_is_set_there_and_both_snapshots_say_so(pair: Pa
 
 
 def test_what_a_run_changes_there_is_seen_here_once_it_is_over(pair: Pair) -> None:
-    pair.near.run("far.demo", "hello", threadId="wished", forwardedProps={"gateway": {"mode": "auto"}})
+    pair.near.run("far.demo", "hello", threadId="with-mode", forwardedProps={"gateway": {"mode": "auto"}})
 
     def mode() -> Any:
-        asked = pair.near.client.get("/agents/far.demo/capabilities", params={"thread": "wished"}).json()
-        return asked["custom"]["session"]["modes"].get("current")
+        request = pair.near.client.get("/agents/far.demo/capabilities", params={"thread": "with-mode"}).json()
+        return request["custom"]["session"]["modes"].get("current")
 
     assert eventually(lambda: mode() == "auto")
 
 
-def test_what_the_far_side_refuses_is_refused_here_in_its_words(pair: Pair) -> None:
+def test_an_error_of_the_other_gateway_has_its_own_text(pair: Pair) -> None:
     refused = pair.near.client.post("/agents/far.demo/threads/x/config", json={"id": "depth", "value": "7"})
     assert "no option 'depth'" in problem_in(refused, 422, "CAPABILITY_ERROR")["detail"]
     with pair.far.stream("demo", "slow 50", threadId="busy") as events:
@@ -234,28 +234,30 @@ def test_clients_of_one_gateway_do_not_meet_in_a_thread_of_another(tmp_path: Pat
                 eventually(lambda: near.client.get("/agents/far.demo").status_code == 200)
                 assert text_of(near.run("far.demo", f"I am {name}", threadId="mine")).startswith("You said")
         threads = far.client.get("/agents/demo/threads").json()["threads"]
-        said = [far.client.get(f"/agents/demo/threads/{one['threadId']}").json()["messages"] for one in threads]
-        assert sorted(messages[0]["content"] for messages in said) == ["I am ann", "I am bob"]
+        conversations = [
+            far.client.get(f"/agents/demo/threads/{one['threadId']}").json()["messages"] for one in threads
+        ]
+        assert sorted(messages[0]["content"] for messages in conversations) == ["I am ann", "I am bob"]
 
 
 def far(**remote: Any) -> tuple[AgentDefinition, Remote]:
-    told = {"id": "far", "driver": "remote", "identity": {"name": "Far"}, "remote": {"url": FAR, **remote}}
-    definition = define(told, Path("far.toml"))
+    table = {"id": "far", "driver": "remote", "identity": {"name": "Far"}, "remote": {"url": FAR, **remote}}
+    definition = define(table, Path("far.toml"))
     assert definition.remote is not None
     return definition, definition.remote
 
 
 def test_an_option_of_a_newer_gateway_is_left_out_and_the_agent_stays() -> None:
-    told = {"gateway": "g", "agents": [{"id": "worker", "options": ["cwd", "teleport", "onDisconnect"]}]}
-    [made] = mounted(*far(agents="*"), told, "own")
-    assert (made.id, made.options) == ("far.worker", ("cwd", "onDisconnect"))
+    table = {"gateway": "g", "agents": [{"id": "worker", "options": ["cwd", "teleport", "onDisconnect"]}]}
+    [agent] = define_agents(*far(agents="*"), table, "own")
+    assert (agent.id, agent.options) == ("far.worker", ("cwd", "onDisconnect"))
 
 
 @pytest.mark.parametrize("secret", ["two\nlines", "end\n", "schlüssel"])
-def test_a_name_in_the_environment_that_fits_no_header_is_told_without_its_value(secret: str) -> None:
+def test_the_error_of_a_value_that_fits_no_header_does_not_show_it(secret: str) -> None:
     definition, remote = far(headers={"authorization": "Bearer {TOKEN}"})
     with pytest.raises(ConfigError) as caught:
-        headers(remote, definition, {"TOKEN": secret})
+        request_headers(remote, definition, {"TOKEN": secret})
     assert "remote.headers.authorization: must be one line" in caught.value.detail and secret not in caught.value.detail
 
 
@@ -272,18 +274,18 @@ def test_a_name_in_the_environment_that_fits_no_header_is_told_without_its_value
         "capabilities?view=acp",
     ],
 )
-def test_what_only_its_definition_tells_is_asked_there(pair: Pair, path: str) -> None:
+def test_what_only_the_definition_holds_is_fetched_there(pair: Pair, path: str) -> None:
     here, there = (pair.near.client.get(f"/agents/far.claude/{path}"), pair.far.client.get(f"/agents/claude/{path}"))
     assert (here.status_code, here.headers["content-type"]) == (there.status_code, there.headers["content-type"])
     assert here.json() == there.json()
 
 
 @pytest.mark.parametrize("path", ["models/../threads", "models/%2e%2e/threads", "models/../../echo", "models/./x"])
-def test_no_path_leads_out_of_what_may_be_asked_there(pair: Pair, path: str) -> None:
+def test_no_path_leads_out_of_the_agents_url(pair: Pair, path: str) -> None:
     host, _, port = pair.near.url.removeprefix("http://").partition(":")
-    asked = f"GET /agents/far.claude/{path} HTTP/1.1\r\nhost: {host}:{port}\r\nconnection: close\r\n\r\n"
+    request = f"GET /agents/far.claude/{path} HTTP/1.1\r\nhost: {host}:{port}\r\nconnection: close\r\n\r\n"
     with socket.create_connection((host, int(port)), 10) as connection:
-        connection.sendall(asked.encode())
+        connection.sendall(request.encode())
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     assert b" 404 " in answer.partition(b"\r\n")[0] and b"UNKNOWN_MODEL" in answer
 

@@ -23,8 +23,8 @@ class Pair:
 
 def definition(folder: Path, name: str, url: str, *lines: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    told = [f'id = "{name}"', 'driver = "remote"', f"options = {OPTIONS}", f'identity = {{ name = "{name}" }}']
-    (folder / f"{name}.toml").write_text("\n".join([*told, "[remote]", f'url = "{url}"', *lines]) + "\n")
+    body = [f'id = "{name}"', 'driver = "remote"', f"options = {OPTIONS}", f'identity = {{ name = "{name}" }}']
+    (folder / f"{name}.toml").write_text("\n".join([*body, "[remote]", f'url = "{url}"', *lines]) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -40,39 +40,39 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
             "retries = 0",
             "circuit_breaker = { failures = 2 }",
         )
-        definition(home / "agents", "missing", f"{far.url}/agents/nobody")
+        definition(home / "agents", "missing", f"{far.url}/agents/unknown")
         with Gateway(home / "near", "--agents", str(home / "agents")) as near:
-            for name in ("binary", "lines"):  # what it learns in a run, it tells in that run
+            for name in ("binary", "lines"):  # else a first run would report the capabilities it learns
                 near.client.get(f"/agents/{name}/capabilities", params={"probe": "1"})
             yield Pair(far, near)
 
 
 def shape(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Kinds, names and words; where deltas are cut is a matter of time."""
-    found: list[tuple[str, str]] = []
+    """Types, names and text; where deltas are cut depends on timing."""
+    shapes: list[tuple[str, str]] = []
     for event in events:
-        kind, words = event["type"], event.get("delta")
-        if isinstance(words, str) and found and found[-1][0] == kind:
-            found[-1] = (kind, found[-1][1] + words)
+        kind, prompt = event["type"], event.get("delta")
+        if isinstance(prompt, str) and shapes and shapes[-1][0] == kind:
+            shapes[-1] = (kind, shapes[-1][1] + prompt)
         else:
-            found.append((kind, words if isinstance(words, str) else str(event.get("name", ""))))
-    return found
+            shapes.append((kind, prompt if isinstance(prompt, str) else str(event.get("name", ""))))
+    return shapes
 
 
 @pytest.mark.parametrize("way", ["binary", "lines"])
-@pytest.mark.parametrize("words", ["hello", "think", "tool", "state", "plan", "usage", "error"])
-def test_the_client_cannot_tell_a_remote_agent_from_its_own(pair: Pair, way: str, words: str) -> None:
-    here = pair.near.run(way, words, threadId=f"{way}-{words}")
-    there = pair.far.run("demo", words, threadId=f"direct-{way}-{words}")
+@pytest.mark.parametrize("prompt", ["hello", "think", "tool", "state", "plan", "usage", "error"])
+def test_a_remote_agent_looks_to_the_client_like_a_local_one(pair: Pair, way: str, prompt: str) -> None:
+    here = pair.near.run(way, prompt, threadId=f"{way}-{prompt}")
+    there = pair.far.run("demo", prompt, threadId=f"direct-{way}-{prompt}")
     assert shape(here) == shape(there)
 
 
 @pytest.mark.parametrize("way", ["binary", "lines"])
-def test_a_question_of_a_remote_agent_is_answered_through_the_gateway(pair: Pair, way: str) -> None:
+def test_an_interrupt_of_a_remote_agent_is_answered_through_the_gateway(pair: Pair, way: str) -> None:
     thread = f"asked-{way}"
     first = run_input("approve", threadId=thread)
-    asked = events_of(pair.near.post(way, first).text)
-    [interrupt] = asked[-1]["outcome"]["interrupts"]
+    first_run = events_of(pair.near.post(way, first).text)
+    [interrupt] = first_run[-1]["outcome"]["interrupts"]
     resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
     body = {**run_input(threadId=thread), "messages": first["messages"], "resume": resume}
     done = events_of(pair.near.post(way, body).text)
@@ -81,10 +81,10 @@ def test_a_question_of_a_remote_agent_is_answered_through_the_gateway(pair: Pair
 
 
 def test_its_capabilities_are_its_own_but_for_what_this_gateway_carries(pair: Pair) -> None:
-    told = pair.near.client.get("/agents/binary/capabilities", params={"probe": "1"}).json()
+    body = pair.near.client.get("/agents/binary/capabilities", params={"probe": "1"}).json()
     own = pair.far.client.get("/agents/demo/capabilities").json()
     for category in ("tools", "reasoning", "humanInTheLoop", "state", "multimodal"):
-        assert told.get(category) == own.get(category)
+        assert body.get(category) == own.get(category)
     explained = pair.near.client.get("/agents/binary/capabilities", params={"explain": "1"}).json()
     assert explained["explain"]["reasoning.supported"]["layer"] == "handshake"
 
@@ -101,7 +101,7 @@ def test_a_run_is_stopped_at_the_remote_when_it_is_stopped_here(pair: Pair) -> N
     assert again[-1]["type"] == "RUN_FINISHED", "the thread is free there"
 
 
-def test_an_endpoint_that_cannot_be_reached_is_told_and_then_left_alone(pair: Pair) -> None:
+def test_an_endpoint_that_cannot_be_reached_is_broken_and_gets_no_requests_for_a_while(pair: Pair) -> None:
     codes = [pair.near.run("nowhere", "hello")[-1]["code"] for _ in range(3)]
     assert codes[-1] == "AGENT_CIRCUIT_OPEN"
     assert set(codes) <= {"AGENT_UNREACHABLE", "AGENT_CIRCUIT_OPEN"}
@@ -110,24 +110,24 @@ def test_an_endpoint_that_cannot_be_reached_is_told_and_then_left_alone(pair: Pa
     assert "in a row" in agents["nowhere"]["availability"]["reason"]
 
 
-def test_a_refusal_of_the_remote_is_told_in_its_own_words(pair: Pair) -> None:
+def test_an_error_of_the_remote_has_the_remotes_own_text(pair: Pair) -> None:
     last = pair.near.run("missing", "hello")[-1]
     assert last["type"] == "RUN_ERROR"
     assert last["code"] == "UNKNOWN_AGENT"
-    assert "there is no agent 'nobody'" in last["message"]
+    assert "there is no agent 'unknown'" in last["message"]
 
 
 def test_a_header_that_names_what_is_not_set_makes_the_agent_broken_and_no_other(tmp_path: Path) -> None:
     header = 'headers = { authorization = "Bearer {NO_KEY}" }'
     definition(tmp_path / "agents", "keyless", "http://127.0.0.1:9/x", header)
     with Gateway(tmp_path / "home", "--agents", str(tmp_path / "agents")) as gateway:
-        told = gateway.client.get("/agents/keyless").json()
-        assert told["availability"]["status"] == "broken"
-        assert "NO_KEY is not set" in told["availability"]["reason"]
+        body = gateway.client.get("/agents/keyless").json()
+        assert body["availability"]["status"] == "broken"
+        assert "NO_KEY is not set" in body["availability"]["reason"]
         assert text_of(gateway.run("echo", "hello"))
 
 
-def test_a_token_is_taken_from_the_environment_and_kept_out_of_sight(tmp_path: Path) -> None:
+def test_a_token_is_read_from_the_environment_and_never_shown(tmp_path: Path) -> None:
     (tmp_path / "tokens.txt").write_text("near:sekret-token-1234567890\n")
     with Gateway(tmp_path / "far", "--token-file", str(tmp_path / "tokens.txt")) as far:
         header = 'headers = { authorization = "Bearer {FAR_TOKEN}" }'

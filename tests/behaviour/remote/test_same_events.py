@@ -1,4 +1,4 @@
-"""The official client cannot tell a gateway over a gateway from one gateway: the same events, field by field."""
+"""A gateway over a gateway looks to the official client like one gateway: the same events, field by field."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_run_is_the_same_through_two_gateways(federation: Federation, client: 
 
 @every_way
 @every_client
-def test_a_run_that_the_client_leaves_is_stopped_there_too(federation: Federation, client: Client, way: str) -> None:
+def test_a_run_whose_client_disconnects_is_stopped_there_too(federation: Federation, client: Client, way: str) -> None:
     direct = federation.talk(client, "one gateway", "endless!")
     stopped = federation.talk(client, way, "endless!")
     for one, two in zip(direct, stopped, strict=True):

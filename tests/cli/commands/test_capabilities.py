@@ -81,7 +81,7 @@ def test_an_agent_that_is_started_first_overrules_its_file_and_is_ended(stage: S
     [image] = [row for row in rows if row[:2] == ["multimodal", "input.image"]]
     assert image[2:4] == ["✓", "handshake (initialize, the agent's answer)"]
     assert re.fullmatch(rf"✗ by profile \(otter\.toml\) at {WHEN.pattern}", image[5])
-    assert len(stage.heard("otter", method="initialize")) == 1
+    assert len(stage.received("otter", method="initialize")) == 1
     assert stage.processes("otter") == []
 
 
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_the_wait_and_the_agent(stage: Stage) -> None:
     line = ("capabilities", "otter", "--probe", "--agents", str(stage.agents))
     with Terminal(stage.workspace, *line, NO_COLOR="") as terminal:
         terminal.until("starting otter")
-        until(lambda: bool(stage.heard("otter", method="initialize")))
+        until(lambda: bool(stage.received("otter", method="initialize")))
         terminal.press("\x03")
         assert terminal.end() == 130
     assert "cancelled" in terminal.screen and "Traceback" not in terminal.screen

@@ -41,7 +41,7 @@ def test_an_agent_that_is_all_right_is_started_for_real_and_ended(stage: Stage) 
     assert checks["program"]["said"] == sys.executable
     assert checks["folder"]["said"] == str(stage.workspace)
     assert "it answered in" in checks["start"]["said"]
-    assert len(stage.heard("plain", method="initialize")) == 1
+    assert len(stage.received("plain", method="initialize")) == 1
     assert stage.processes("plain") == []
 
 

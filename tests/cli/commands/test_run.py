@@ -168,9 +168,9 @@ def test_wishes_and_the_folder_to_work_in_reach_the_agent(stage: Stage) -> None:
     (stage.workspace / "project").mkdir()
     done = run(stage, "plain", "hello", "--cwd", "project", "--mode", "auto")
     assert (done.returncode, done.stderr) == (0, "")
-    [opened] = [sent for sent in stage.heard("plain", method="session/new") if "project" in sent["params"]["cwd"]]
+    [opened] = [sent for sent in stage.received("plain", method="session/new") if "project" in sent["params"]["cwd"]]
     assert opened["params"]["cwd"] == str(stage.workspace / "project")
-    assert [sent["params"]["modeId"] for sent in stage.heard("plain", method="session/set_mode")] == ["auto"]
+    assert [sent["params"]["modeId"] for sent in stage.received("plain", method="session/set_mode")] == ["auto"]
 
 
 # -- a gateway of its own

@@ -244,7 +244,7 @@ def test_ctrl_c_stops_the_run_in_order(stage: Stage) -> None:
         terminal.press(CTRL_C)
         assert terminal.end() == 130
     assert "cancelled" in terminal.screen
-    assert stage.heard("plain", method="session/cancel")
+    assert stage.received("plain", method="session/cancel")
 
 
 def test_ctrl_c_at_a_question_gives_up_the_turn(stage: Stage) -> None:
@@ -262,7 +262,7 @@ def test_ctrl_c_twice_ends_it_at_once_and_leaves_nothing_behind(tmp_path: Path) 
     with Terminal(tmp_path, *arguments, AGUI_GATEWAY_CANCEL_GRACE="600") as terminal:
         terminal.until("still ")
         terminal.press(CTRL_C)
-        until(lambda: bool(stage.heard("stubborn", method="session/cancel")))
+        until(lambda: bool(stage.received("stubborn", method="session/cancel")))
         terminal.press(CTRL_C)
         assert terminal.end() == 130
     until(lambda: stage.processes("stubborn") == [])

@@ -1,4 +1,4 @@
-"""Words for a turn of an ACP agent: where among its events they were heard."""
+"""Steering of an ACP agent: where among its events a message counts as read."""
 
 from __future__ import annotations
 
@@ -13,77 +13,77 @@ from gateway.errors import AgentFault
 from gateway.events import Event, TextMessageContent, ToolCallResult, ToolCallStart, TurnEnded, UserMessageAccepted
 from gateway.wire.acp.initialize import agui_layer, read_handshake
 
-WORDS = UserMessageAccepted("m1", "mind the gap")
+MESSAGE = UserMessageAccepted("m1", "mind the gap")
 INJECTED = {"outcome": "injected"}
 
 
-def steering(told: Any, play: Callable[[Steering, list[Any]], Awaitable[None]]) -> None:
-    """With an agent that answers so."""
-    asked: list[Any] = []
+def run_steering(answer: Any, play: Callable[[Steering, list[Any]], Awaitable[None]]) -> None:
+    """With an agent that answers every request so."""
+    requests: list[Any] = []
 
-    async def answer(method: str, params: dict[str, Any]) -> Any:
-        asked.append((method, params))
-        if isinstance(told, AgentFault):
-            raise told
-        return told
+    async def respond(method: str, params: dict[str, Any]) -> Any:
+        requests.append((method, params))
+        if isinstance(answer, AgentFault):
+            raise answer
+        return answer
 
     async def main() -> None:
         async with anyio.create_task_group() as tasks:
             with anyio.fail_after(5):
-                await play(Steering(answer, tasks), asked)
+                await play(Steering(respond, tasks), requests)
 
     anyio.run(main)
 
 
-def test_they_were_heard_when_the_agent_next_speaks_or_acts() -> None:
-    async def play(words: Steering, asked: list[Any]) -> None:
-        assert await words.say("s1", WORDS)
-        method, params = asked[0]
+def test_a_message_counts_as_read_with_the_next_output_of_the_agent() -> None:
+    async def play(steering: Steering, requests: list[Any]) -> None:
+        assert await steering.send("s1", MESSAGE)
+        method, params = requests[0]
         assert method == METHOD
         assert params["prompt"] == [{"type": "text", "text": "mind the gap"}]
-        assert params["_meta"] == {"steering": {"idleBehavior": "promptRequired"}}, "they are never a turn of their own"
-        result, of_a_subagent, answer = (
+        assert params["_meta"] == {"steering": {"idleBehavior": "promptRequired"}}, "it never starts a turn of its own"
+        result, of_a_subagent, output = (
             ToolCallResult("c1", "slept"),
             TextMessageContent("hm", subagent="s"),
             TextMessageContent("well"),
         )
-        assert words.placed([result, of_a_subagent], cancelled=False) == [result, of_a_subagent]
-        assert words.placed([answer], cancelled=False) == [WORDS, answer]
-        assert words.placed([answer], cancelled=False) == [answer], "once"
+        assert steering.insert_accepted([result, of_a_subagent], cancelled=False) == [result, of_a_subagent]
+        assert steering.insert_accepted([output], cancelled=False) == [MESSAGE, output]
+        assert steering.insert_accepted([output], cancelled=False) == [output], "once"
 
-    steering(INJECTED, play)
+    run_steering(INJECTED, play)
 
 
 @pytest.mark.parametrize("event", [ToolCallStart("c2", "bash"), TurnEnded()])
-def test_a_call_or_the_end_shows_it_too(event: Event) -> None:
-    async def play(words: Steering, asked: list[Any]) -> None:
-        await words.say("s1", WORDS)
-        assert words.placed([event], cancelled=False) == [WORDS, event]
+def test_a_tool_call_or_the_end_shows_it_too(event: Event) -> None:
+    async def play(steering: Steering, requests: list[Any]) -> None:
+        await steering.send("s1", MESSAGE)
+        assert steering.insert_accepted([event], cancelled=False) == [MESSAGE, event]
 
-    steering(INJECTED, play)
+    run_steering(INJECTED, play)
 
 
 @pytest.mark.parametrize(("last", "cancelled"), [(TurnEnded("cancelled"), False), (TurnEnded(), True)])
-def test_a_turn_that_is_cancelled_takes_them_along(last: TurnEnded, cancelled: bool) -> None:
-    async def play(words: Steering, asked: list[Any]) -> None:
-        await words.say("s1", WORDS)
-        assert words.placed([last], cancelled=cancelled) == [last]
-        assert words.words == []
+def test_messages_of_a_cancelled_turn_are_lost(last: TurnEnded, cancelled: bool) -> None:
+    async def play(steering: Steering, requests: list[Any]) -> None:
+        await steering.send("s1", MESSAGE)
+        assert steering.insert_accepted([last], cancelled=cancelled) == [last]
+        assert steering.accepted == []
 
-    steering(INJECTED, play)
-
-
-@pytest.mark.parametrize("told", [{"outcome": "promptRequired"}, None, AgentFault("no such method")])
-def test_words_that_the_agent_does_not_take_are_ours_again(told: Any) -> None:
-    async def play(words: Steering, asked: list[Any]) -> None:
-        assert not await words.say("s1", WORDS)
-        await words.settled()
-        assert words.words == []
-
-    steering(told, play)
+    run_steering(INJECTED, play)
 
 
-@pytest.mark.parametrize(("meta", "said"), [({"steering": {"supported": True}}, True), ({"steering": {}}, None)])
-def test_only_the_handshake_claims_it(meta: dict[str, Any], said: bool | None) -> None:
+@pytest.mark.parametrize("answer", [{"outcome": "promptRequired"}, None, AgentFault("no such method")])
+def test_a_message_that_the_agent_does_not_take_is_refused(answer: Any) -> None:
+    async def play(steering: Steering, requests: list[Any]) -> None:
+        assert not await steering.send("s1", MESSAGE)
+        await steering.wait_until_answered()
+        assert steering.accepted == []
+
+    run_steering(answer, play)
+
+
+@pytest.mark.parametrize(("meta", "claim"), [({"steering": {"supported": True}}, True), ({"steering": {}}, None)])
+def test_only_the_handshake_claims_it(meta: dict[str, Any], claim: bool | None) -> None:
     handshake = read_handshake({"protocolVersion": 1, "_meta": meta})
-    assert agui_layer(handshake).get("custom.gateway.steering") is said
+    assert agui_layer(handshake).get("custom.gateway.steering") is claim

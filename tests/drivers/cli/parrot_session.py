@@ -1,4 +1,4 @@
-"""The parrot's dialect and definitions, and the stage on which driver tests talk with it."""
+"""The parrot's dialect and definitions, and helpers for tests of its driver."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class ParrotDialect(Dialect):
     actions = frozenset(("fork", "models"))
     can_call_client_tools = True
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
+    def start_session(self, start_session: SessionStart) -> None:
+        super().start_session(start_session)
         self.is_ready = False
-        self._post({"begin": begin.session_id})
+        self._post({"begin": start_session.session_id})
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
@@ -53,11 +53,11 @@ class ParrotDialect(Dialect):
     def read(self, messages: Sequence[bytes]) -> list[Event]:
         events: list[Event] = []
         for message in messages:
-            events += self._one(parse_message(message))
+            events += self._read_message(parse_message(message))
         return events
 
-    def _one(self, told: Any) -> list[Event]:
-        match told:
+    def _read_message(self, message: Any) -> list[Event]:
+        match message:
             case {"session": str(session)}:
                 self.session_id, self.is_ready = session, True
                 self.handshake_layer = {"identity.version": "1.0-parrot"}
@@ -105,8 +105,8 @@ class ParrotDialect(Dialect):
 
     @classmethod
     def read_owner(cls, message: bytes) -> str | None:
-        told = parse_message(message)
-        return told.get("who") or told.get("id") if isinstance(told, dict) else None
+        payload = parse_message(message)
+        return payload.get("who") or payload.get("id") if isinstance(payload, dict) else None
 
     def _post(self, message: dict[str, Any]) -> None:
         message = {"who": self.session_start.tag, **message}
@@ -116,7 +116,7 @@ class ParrotDialect(Dialect):
 
 
 class PlainDialect(Dialect):
-    """The answer is all that is printed."""
+    """All output is the answer."""
 
     name = "parrot-plain"
 
@@ -146,12 +146,12 @@ def definition(transport: str = "lines", process: str = "session", *flags: str, 
             "params": {"over_http": True} if transport == "http" else {},
         }
     dialect = "parrot-plain" if transport == "whole" else "parrot"
-    wishes = {"model": ["--model", "{model}"], "resume": ["--resume", "{session}"]}
-    told = {
+    flag_table = {"model": ["--model", "{model}"], "resume": ["--resume", "{session}"]}
+    section = {
         "dialect": dialect,
         "process": process,
         "transport": transport if net else f"stdio-{transport}",
-        "flags": wishes,
+        "flags": flag_table,
         **net,
         **cli,
     }
@@ -161,7 +161,7 @@ def definition(transport: str = "lines", process: str = "session", *flags: str, 
             "driver": "cli",
             "identity": {"name": "Parrot"},
             "command": {"run": run, "env": {"PYTHONPATH": str(ROOT)}},
-            "cli": told,
+            "cli": section,
             "capabilities": {"multimodal": {"input": {"image": True}}},
             "source": Path("parrot.toml"),
         }
@@ -170,7 +170,7 @@ def definition(transport: str = "lines", process: str = "session", *flags: str, 
 
 @asynccontextmanager
 async def driving(*definitions: AgentDefinition) -> AsyncIterator[Driver]:
-    """The driver, and its end: whatever it started must be gone then."""
+    """The driver, closed at the end."""
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             driver = make_driver(definitions[0], tasks)
@@ -189,8 +189,8 @@ _count = iter(range(1, 1_000_000))
 
 
 def turn(text: str, *before: str, **options: Any) -> Turn:
-    said = [{"id": f"m{next(_count)}", "role": "user", "content": words} for words in (*before, text)]
-    return Turn("thread", "run", messages=said, options=Options(**options))
+    messages = [{"id": f"m{next(_count)}", "role": "user", "content": content} for content in (*before, text)]
+    return Turn("thread", "run", messages=messages, options=Options(**options))
 
 
 async def to_end(live: LiveTurn) -> list[Event]:
@@ -218,6 +218,6 @@ async def say(session: Session, text: str, *before: str, **options: Any) -> str:
 
 
 async def ask(session: Session, text: str, **options: Any) -> dict[str, Any]:
-    """What the parrot tells of itself."""
-    told: dict[str, Any] = orjson.loads(await say(session, text, **options))
-    return told
+    """The parrot's report of itself."""
+    report: dict[str, Any] = orjson.loads(await say(session, text, **options))
+    return report

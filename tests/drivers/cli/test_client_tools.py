@@ -1,4 +1,4 @@
-"""The client's own tools at the driver of command-line agents: offered, called, answered, too late, or not at all."""
+"""Client tools at the driver of command-line agents: offered, called, answered, too late, or not at all."""
 
 from __future__ import annotations
 
@@ -27,83 +27,83 @@ pytestmark = pytest.mark.anyio
 CARD = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
 OTHER = {**CARD, "name": "other"}
 
-begun: list[SessionStart] = []
+beginnings: list[SessionStart] = []
 
 
-class Noting(ParrotDialect):
-    def start_session(self, begin: SessionStart) -> None:
-        begun.append(begin)
-        super().start_session(begin)
+class RecordingDialect(ParrotDialect):
+    def start_session(self, start_session: SessionStart) -> None:
+        beginnings.append(start_session)
+        super().start_session(start_session)
 
 
 @pytest.fixture(autouse=True)
 def parrots(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun.clear()
-    monkeypatch.setitem(DIALECTS, "parrot", Noting)
+    beginnings.clear()
+    monkeypatch.setitem(DIALECTS, "parrot", RecordingDialect)
     monkeypatch.setitem(DIALECTS, "parrot-plain", PlainDialect)
 
 
-def offering(text: str, *tools: dict[str, Any]) -> Turn:
+def turn_with_tools(text: str, *tools: dict[str, Any]) -> Turn:
     return replace(turn(text), tools=list(tools or (CARD,)))
 
 
-def said(events: list[Event]) -> str:
+def read_text(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextMessageContent))
 
 
-def called(events: list[Event]) -> str:
+def read_call_id(events: list[Event]) -> str:
     [call] = [call for event in events if isinstance(event, ClientToolsCalled) for call in event.calls]
     return call.id
 
 
-def message(call: str, words: str) -> dict[str, Any]:
-    return {"id": f"result-{call}", "role": "tool", "toolCallId": call, "content": words}
+def tool_message(call: str, content: str) -> dict[str, Any]:
+    return {"id": f"result-{call}", "role": "tool", "toolCallId": call, "content": content}
 
 
-async def test_a_call_waits_for_what_the_client_gives(tmp_path: Path) -> None:
+async def test_a_call_waits_for_the_clients_result(tmp_path: Path) -> None:
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path, tools=(CARD,)))
-        live = await session.start(offering("CALL c1"))
-        call = called(await until(live, ClientToolsCalled))
-        await live.answer({call: Answer(call, "resolved", message(call, "shown"))})
-        assert '"shown"' in said(await to_end(live))
+        live = await session.start(turn_with_tools("CALL c1"))
+        call = read_call_id(await until(live, ClientToolsCalled))
+        await live.answer({call: Answer(call, "resolved", tool_message(call, "shown"))})
+        assert '"shown"' in read_text(await to_end(live))
         await session.aclose()
 
 
-async def test_a_result_that_comes_after_its_turn_is_told_as_a_message(tmp_path: Path) -> None:
+async def test_a_result_that_comes_after_its_turn_goes_into_the_prompt(tmp_path: Path) -> None:
     async with driving(definition()) as driver:
         session = await driver.open(opening(tmp_path))
-        asked = offering("CALL c1")
-        live = await session.start(asked)
-        call = called(await until(live, ClientToolsCalled))
+        first_turn = turn_with_tools("CALL c1")
+        live = await session.start(first_turn)
+        call = read_call_id(await until(live, ClientToolsCalled))
         await live.answer({call: Answer(call, "cancelled")})
         await to_end(live)
-        late = replace(asked, messages=[*asked.messages, message(call, "shown at last")])
-        told = said(await to_end(await session.start(late)))
-        assert "Result of the tool" in told
-        assert "shown at last" in told
+        late = replace(first_turn, messages=[*first_turn.messages, tool_message(call, "shown at last")])
+        text = read_text(await to_end(await session.start(late)))
+        assert "Result of the tool" in text
+        assert "shown at last" in text
         await session.aclose()
 
 
 @pytest.mark.parametrize(("when", "begins"), [("begin", 3), ("prompt", 1)])
-async def test_other_tools_begin_a_session_anew_only_where_the_definition_says_so(
+async def test_changed_tools_restart_a_session_only_where_the_definition_has_it(
     when: str, begins: int, tmp_path: Path
 ) -> None:
     async with driving(definition("lines", "agent", params={"tools": when})) as driver:
         session = await driver.open(opening(tmp_path, tools=(CARD,)))
         for tools in ((CARD,), (CARD, OTHER), (CARD, OTHER), (OTHER,)):
-            await to_end(await session.start(offering("hello", *tools)))
-        assert len(begun) == begins
-        assert begun[0].tools == (CARD,)
+            await to_end(await session.start(turn_with_tools("hello", *tools)))
+        assert len(beginnings) == begins
+        assert beginnings[0].tools == (CARD,)
         await session.aclose()
 
 
-async def test_an_agent_that_cannot_call_them_says_so_once(tmp_path: Path) -> None:
+async def test_an_agent_that_takes_no_tools_causes_one_warning(tmp_path: Path) -> None:
     async with driving(definition("whole", "turn")) as driver:
         session = await driver.open(opening(tmp_path))
-        warned = []
+        warnings = []
         for text in ("one", "two"):
-            events = await to_end(await session.start(offering(text)))
-            warned += [event.code for event in events if isinstance(event, Warning)]
-        assert warned == ["TOOLS_DROPPED"]
+            events = await to_end(await session.start(turn_with_tools(text)))
+            warnings += [event.code for event in events if isinstance(event, Warning)]
+        assert warnings == ["TOOLS_DROPPED"]
         await session.aclose()

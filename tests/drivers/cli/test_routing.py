@@ -1,9 +1,9 @@
-"""Whose a message is, on a process that serves many sessions."""
+"""Which session gets a message, on a process that serves many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -21,45 +21,46 @@ class Named(Dialect):
         return owner
 
 
-class Knowing(Named):
+class NamedWithSubagents(Named):
     has_unlisted_sessions = True
 
 
 class Session:
     def __init__(self, dialect: type[Dialect], number: int) -> None:
-        self.dialect, self.tag = dialect(), f"tag{number}"
+        self.dialect = dialect()
+        self.tag = f"tag{number}"
         self.dialect.session_id = f"session{number}"
 
-    def heard(self, messages: Sequence[bytes]) -> None: ...
+    def receive(self, messages: Sequence[bytes]) -> None: ...
 
-    async def room(self) -> None: ...
+    async def wait_for_room(self) -> None: ...
 
-    def lost(self, error: AgentFault | None) -> None: ...
+    def connection_lost(self, error: AgentFault | None) -> None: ...
 
 
-def routed(dialect: type[Dialect], *owners: str | None) -> list[list[Any]]:
-    """Who of two sessions gets which."""
-    nobody: Any = None
-    link = Connection(cast(Any, nobody), dialect, cast(Any, nobody))
+def route(dialect: type[Dialect], *owners: str | None) -> list[list[Any]]:
+    """The messages that each of two sessions gets."""
+    unused: Any = None
+    connection = Connection(unused, dialect, unused, {})
     sessions = [Session(dialect, number) for number in (1, 2)]
     for session in sessions:
-        link.attach(session)
-    told = dict(link._routed([orjson.dumps(owner) for owner in owners]))
-    return [[orjson.loads(message) for message in told.get(session, [])] for session in sessions]
+        connection.attach(session)
+    routes = dict(connection._route([orjson.dumps(owner) for owner in owners]))
+    return [[orjson.loads(message) for message in routes.get(session, [])] for session in sessions]
 
 
 def test_a_message_is_for_the_session_that_it_names_by_id_or_tag() -> None:
-    assert routed(Named, "session1", "tag2", "tag1") == [["session1", "tag1"], ["tag2"]]
+    assert route(Named, "session1", "tag2", "tag1") == [["session1", "tag1"], ["tag2"]]
 
 
-def test_a_message_that_names_nobody_is_for_everybody() -> None:
-    assert routed(Named, None) == [[None], [None]]
+def test_a_message_without_an_owner_is_for_every_session() -> None:
+    assert route(Named, None) == [[None], [None]]
 
 
-def test_a_message_for_somebody_else_is_for_nobody() -> None:
-    assert routed(Named, "session3") == [[], []]
+def test_a_message_for_an_unknown_session_is_for_none() -> None:
+    assert route(Named, "session3") == [[], []]
 
 
-def test_a_dialect_that_knows_its_own_is_shown_what_is_for_somebody_else() -> None:
-    """The sessions of subagents are known to nobody but the dialect."""
-    assert routed(Knowing, "session3", "session1") == [["session3", "session1"], ["session3"]]
+def test_a_dialect_with_subagent_sessions_gets_messages_for_unknown_sessions() -> None:
+    """Only the dialect knows the sessions of subagents."""
+    assert route(NamedWithSubagents, "session3", "session1") == [["session3", "session1"], ["session3"]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.drivers.mcp_client.server_config import Server, Unusable, read, transport
+from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable, read_server, transport_name
 from tests.drivers.mcp_client.servers import remote, stdio
 
 HERE = Path("/here")
@@ -15,25 +15,25 @@ SECRET = "hunter2hunter2"
 
 
 def test_a_command_is_started_where_the_session_works() -> None:
-    found = read({"name": "calc", "command": "calc", "args": ["-v"], "env": [{"name": "A", "value": "b"}]}, HERE)
-    assert found == Server("stdio", HERE, ("calc", "-v"), (("A", "b"),))
+    found = read_server({"name": "calc", "command": "calc", "args": ["-v"], "env": [{"name": "A", "value": "b"}]}, HERE)
+    assert found == ServerConfig("stdio", HERE, ("calc", "-v"), (("A", "b"),))
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
 def test_a_url_is_the_same_wherever_the_session_works(kind: str) -> None:
-    told = remote("web", "https://otter.example/mcp", kind, x_key=SECRET)
-    assert read(told, HERE) == read(told, Path("/there"))
-    assert transport(told) == kind
+    server = remote("web", "https://otter.example/mcp", kind, x_key=SECRET)
+    assert read_server(server, HERE) == read_server(server, Path("/there"))
+    assert transport_name(server) == kind
 
 
 def test_whatever_a_session_calls_it_the_same_server_is_one() -> None:
-    assert read(stdio("one", A="b"), HERE) == read(stdio("two", A="b"), HERE)
-    assert read(stdio("one", A="b"), HERE) != read(stdio("one", A="c"), HERE)
-    assert read(stdio("one"), HERE) != read(stdio("one"), Path("/there"))
+    assert read_server(stdio("one", A="b"), HERE) == read_server(stdio("two", A="b"), HERE)
+    assert read_server(stdio("one", A="b"), HERE) != read_server(stdio("one", A="c"), HERE)
+    assert read_server(stdio("one"), HERE) != read_server(stdio("one"), Path("/there"))
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("server", "why"),
     [
         ({"command": 7}, "strings"),
         ({"command": ""}, "strings"),
@@ -47,21 +47,21 @@ def test_whatever_a_session_calls_it_the_same_server_is_one() -> None:
         ({"url": 7}, "http://"),
     ],
 )
-def test_what_cannot_be_reached_says_why(told: dict[str, Any], why: str) -> None:
-    with pytest.raises(Unusable, match=why):
-        read({"name": "x", **told}, HERE)
+def test_an_unusable_server_has_a_reason(server: dict[str, Any], why: str) -> None:
+    with pytest.raises(ServerUnusable, match=why):
+        read_server({"name": "x", **server}, HERE)
 
 
 @pytest.mark.parametrize(
     "server",
     [
-        read(stdio("calc", TOKEN=SECRET), HERE),
-        read(remote("web", "https://otter.example", authorization=f"Bearer {SECRET}"), HERE),
-        read(remote("web", f"https://otter.example?key={SECRET}"), HERE),
-        read(remote("web", f"https://me:{SECRET}@otter.example"), HERE),
-        read({"name": "calc", "command": "calc", "args": [SECRET]}, HERE),
+        read_server(stdio("calc", TOKEN=SECRET), HERE),
+        read_server(remote("web", "https://otter.example", authorization=f"Bearer {SECRET}"), HERE),
+        read_server(remote("web", f"https://otter.example?key={SECRET}"), HERE),
+        read_server(remote("web", f"https://me:{SECRET}@otter.example"), HERE),
+        read_server({"name": "calc", "command": "calc", "args": [SECRET]}, HERE),
     ],
 )
-def test_a_secret_is_never_shown(server: Server) -> None:
+def test_a_secret_is_never_shown(server: ServerConfig) -> None:
     assert SECRET not in repr(server)
-    assert server.masked(f"I was given {SECRET}, and no.") == "I was given ***, and no."
+    assert server.mask_secrets(f"I was given {SECRET}, and no.") == "I was given ***, and no."

@@ -1,4 +1,4 @@
-"""Sessions with MCP servers, through a real gateway: what their snapshots list, how soon, and what is left behind."""
+"""Sessions with MCP servers, through a real gateway: what their snapshots list, how soon, and what remains."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.drivers.mcp_client.servers import pids, remote, serving, stdio
 from tests.drivers.process_watch import alive, running, until
 from tests.web.feed_reader import watching
 
-WITHIN = 0.25
-"""Seconds until a change is to be seen: what the gateway promises."""
-BUSY = 8
-"""A machine that runs all tests at once is slower so many times at most."""
+CHANGE_SECONDS = 0.25
+"""Until a change is in the feed: what the gateway promises."""
+BUSY_FACTOR = 8
+"""How many times slower a machine may be that runs all tests at once."""
 SECRET = "hunter2hunter2"
 
 
-def staged(home: Path, **settings: Any) -> Stage:
-    """The agent's own instances of the servers are quick ones, whatever the gateway's are."""
+def make_stage(home: Path, **settings: Any) -> Stage:
+    """The agent's own instances of the servers are quick, whatever the gateway's instances are."""
     stage = Stage(home, **settings)
     for name, flags, more in (("plain", ("--full",), {}), ("named", (), {"mcp_tool_names": "mcp__{server}__{tool}"})):
         command = stage.command(name, *flags)
@@ -34,25 +34,25 @@ def staged(home: Path, **settings: Any) -> Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(tmp_path_factory.mktemp("mcp"), allow_private_addresses=True) as running_one:
-        yield running_one
+    with make_stage(tmp_path_factory.mktemp("mcp"), allow_private_addresses=True) as started_stage:
+        yield started_stage
 
 
 def snapshot(talk: Talk, *more: str) -> dict[str, Any]:
-    found: dict[str, Any] = talk.stage.asks("&".join((f"/agents/{talk.agent}/capabilities?thread={talk.id}", *more)))
-    return found
+    body: dict[str, Any] = talk.stage.asks("&".join((f"/agents/{talk.agent}/capabilities?thread={talk.id}", *more)))
+    return body
 
 
 def servers(talk: Talk) -> dict[str, Any]:
-    found: dict[str, Any] = snapshot(talk)["custom"].get("gateway", {}).get("mcp", {})
-    return found
+    body: dict[str, Any] = snapshot(talk)["custom"].get("gateway", {}).get("mcp", {})
+    return body
 
 
 def items(talk: Talk) -> dict[str, dict[str, Any]]:
     return {item["name"]: item for item in snapshot(talk)["tools"].get("items", [])}
 
 
-def settled(talk: Talk) -> dict[str, Any]:
+def wait_until_known(talk: Talk) -> dict[str, Any]:
     until(lambda: {one["status"] for one in servers(talk).values()} <= {"connected", "failed"})
     return servers(talk)
 
@@ -63,15 +63,19 @@ def test_a_threads_snapshot_lists_the_tools_of_its_servers_with_their_schemas(st
             stage, "plain", mcpServers=[stdio("calc", "--tools=2"), remote("web.calc", url), stdio("bad", "--crash")]
         )
         talk.say("hello")
-        told = settled(talk)
+        states = wait_until_known(talk)
         tree = snapshot(talk)
-        assert {name: one["status"] for name, one in told.items()} == {
+        assert {name: one["status"] for name, one in states.items()} == {
             "calc": "connected",
             "web.calc": "connected",
             "bad": "failed",
         }
-        assert told["bad"]["reason"] == "it exited with code 1: the cellar is flooded, says nobody"
-        assert (told["calc"]["tools"], told["calc"]["transport"], told["web.calc"]["transport"]) == (2, "stdio", "http")
+        assert states["bad"]["reason"] == "it exited with code 1: the cellar is flooded, reports an unknown user"
+        assert (states["calc"]["tools"], states["calc"]["transport"], states["web.calc"]["transport"]) == (
+            2,
+            "stdio",
+            "http",
+        )
         tools = AgentCapabilities.model_validate(tree, strict=True).tools
         assert tools is not None
         assert tools.items is not None
@@ -81,21 +85,21 @@ def test_a_threads_snapshot_lists_the_tools_of_its_servers_with_their_schemas(st
         assert (explained["layer"], explained["source"]) == ("session", "tools/list of its MCP servers")
 
 
-def test_two_threads_have_the_servers_that_each_was_given_and_the_agent_itself_has_none(stage: Stage) -> None:
+def test_each_thread_has_its_own_servers_and_the_agent_itself_has_none(stage: Stage) -> None:
     one = Talk(stage, "named", mcpServers=[stdio("calc")])
     other = Talk(stage, "named", mcpServers=[stdio("maths", "--tools=2")])
     none = Talk(stage, "named")
     for talk in (one, other, none):
         talk.say("hello")
-    settled(one)
-    settled(other)
+    wait_until_known(one)
+    wait_until_known(other)
     assert list(items(one)) == ["mcp__calc__add"]
     assert list(items(other)) == ["mcp__maths__add", "mcp__maths__tool1"]
     assert items(none) == {}
     assert "items" not in stage.asks("/agents/named/capabilities").get("tools", {})
 
 
-def test_a_call_that_is_named_is_listed_as_seen_and_a_call_that_is_not_is_not(stage: Stage) -> None:
+def test_a_called_tool_is_listed_as_seen_if_the_call_names_it(stage: Stage) -> None:
     talk = Talk(stage, "plain", mcpServers=[stdio("calc", "--hang")])
     talk.say("use claude anything")
     assert items(talk)["mcp__calc__anything"] == {
@@ -107,37 +111,37 @@ def test_a_call_that_is_named_is_listed_as_seen_and_a_call_that_is_not_is_not(st
     assert list(items(talk)) == ["mcp__calc__anything"]
 
 
-def test_tools_that_change_are_seen_by_whoever_watches_the_thread(stage: Stage, tmp_path: Path) -> None:
+def test_a_change_of_tools_reaches_the_feed_of_the_thread(stage: Stage, tmp_path: Path) -> None:
     more = tmp_path / "more"
     talk = Talk(stage, "named", mcpServers=[stdio("calc", f"--more={more}")])
     talk.say("hello")
-    settled(talk)
+    wait_until_known(talk)
     with watching(stage, f"/agents/named/capabilities?thread={talk.id}") as feed:
         before = next(feed)
         more.write_text("sub")
-        begun = time.monotonic()
-        heard = next(feed)
-        took = time.monotonic() - begun
-    assert heard.follows(before)
-    assert [item["name"] for item in heard.snapshot["tools"]["items"]] == ["mcp__calc__add", "mcp__calc__sub"]
-    assert heard.snapshot["custom"]["gateway"]["mcp"]["calc"]["tools"] == 2
-    assert took < WITHIN * BUSY
+        started_at = time.monotonic()
+        update = next(feed)
+        seconds = time.monotonic() - started_at
+    assert update.follows(before)
+    assert [item["name"] for item in update.snapshot["tools"]["items"]] == ["mcp__calc__add", "mcp__calc__sub"]
+    assert update.snapshot["custom"]["gateway"]["mcp"]["calc"]["tools"] == 2
+    assert seconds < CHANGE_SECONDS * BUSY_FACTOR
 
 
-def test_tools_that_change_are_told_in_a_run(stage: Stage, tmp_path: Path) -> None:
+def test_a_change_of_tools_is_an_event_of_the_run(stage: Stage, tmp_path: Path) -> None:
     more = tmp_path / "more"
     talk = Talk(stage, "named", mcpServers=[stdio("calc", f"--more={more}")])
     talk.say("hello")
-    settled(talk)
-    with talk.saying("slow") as events:
+    wait_until_known(talk)
+    with talk.streaming("slow") as events:
         next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
         more.write_text("sub")
-        told = next(event for event in events if event.get("name") == "capabilities.changed")
-    [now] = [one["value"] for one in told["value"]["patch"] if one["path"] == "/tools/items"]
+        states = next(event for event in events if event.get("name") == "capabilities.changed")
+    [now] = [one["value"] for one in states["value"]["patch"] if one["path"] == "/tools/items"]
     assert [item["name"] for item in now] == ["mcp__calc__add", "mcp__calc__sub"]
 
 
-def test_a_server_that_hangs_keeps_neither_a_run_nor_a_snapshot_waiting(stage: Stage) -> None:
+def test_a_server_that_hangs_delays_neither_a_run_nor_a_snapshot(stage: Stage) -> None:
     talk = Talk(stage, "plain", mcpServers=[stdio("calc", "--hang")])
     talk.say("hello")
     talk.say("hello again")
@@ -146,26 +150,26 @@ def test_a_server_that_hangs_keeps_neither_a_run_nor_a_snapshot_waiting(stage: S
 
 
 def test_a_secret_is_neither_shown_nor_logged(tmp_path: Path) -> None:
-    given = [
+    configured = [
         stdio("calc", "--crash", WHO=SECRET),
         remote("web", f"http://127.0.0.1:9/mcp?key={SECRET}", authorization=f"Bearer {SECRET}"),
         remote("odd", "http://127.0.0.1:9/mcp", x_key=f"{SECRET}\n"),
     ]
-    with staged(tmp_path, allow_private_addresses=True) as stage:
+    with make_stage(tmp_path, allow_private_addresses=True) as stage:
         stage.asks("/agents/plain/capabilities?probe=1")
-        talk = Talk(stage, "plain", mcpServers=given)
+        talk = Talk(stage, "plain", mcpServers=configured)
         talk.say("hello")
-        assert {one["status"] for one in settled(talk).values()} == {"failed"}
+        assert {one["status"] for one in wait_until_known(talk).values()} == {"failed"}
         assert SECRET not in str(snapshot(talk))
         assert SECRET not in str(snapshot(talk, "explain=1"))
     assert SECRET not in stage.log.read_text()
 
 
-def test_a_closed_thread_leaves_no_server_behind(stage: Stage, tmp_path: Path) -> None:
+def test_a_closed_thread_has_no_server_running(stage: Stage, tmp_path: Path) -> None:
     note = tmp_path / "note"
     talk = Talk(stage, "plain", mcpServers=[stdio("calc", f"--note={note}")])
     talk.say("hello")
-    settled(talk)
+    wait_until_known(talk)
     assert all(map(alive, pids(note)))
     stage.asks(f"{talk.path}/close", {})
     until(lambda: not any(map(alive, pids(note))))
@@ -173,12 +177,12 @@ def test_a_closed_thread_leaves_no_server_behind(stage: Stage, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("end", ["kill", "terminate"])
-def test_a_gateway_that_ends_leaves_no_server_behind(tmp_path: Path, end: str) -> None:
+def test_a_gateway_that_ends_has_no_server_running(tmp_path: Path, end: str) -> None:
     note = tmp_path / "note"
-    with staged(tmp_path / "home") as stage:
+    with make_stage(tmp_path / "home") as stage:
         talk = Talk(stage, "plain", mcpServers=[stdio("calc", "--child", f"--note={note}")])
         talk.say("hello")
-        settled(talk)
+        wait_until_known(talk)
         assert len(pids(note)) == len(running(str(note))) == 1
         getattr(stage, end)()
         until(lambda: not any(map(alive, pids(note))) and not running(str(note)))

@@ -1,4 +1,4 @@
-"""A glance shows what makes another look worth while, and only that."""
+"""A fingerprint shows what makes another look worth while, and only that."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import os
 from pathlib import Path
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.probe import glance
+from gateway.drivers.probe import fingerprint
 from tests.drivers.programs import agent, script
 
 
 def test_it_shows_a_program_that_comes_changes_and_goes(tmp_path: Path) -> None:
     definition = agent("otter", path=tmp_path)
-    seen = [glance(definition, {})]
+    seen = [fingerprint(definition, {})]
     program = script(tmp_path / "otter", "exit 0")
-    seen.append(glance(definition, {}))
-    assert glance(definition, {}) == seen[-1]
-    os.utime(program, (1, 1))  # installed anew
-    seen.append(glance(definition, {}))
+    seen.append(fingerprint(definition, {}))
+    assert fingerprint(definition, {}) == seen[-1]
+    os.utime(program, (1, 1))  # installed again
+    seen.append(fingerprint(definition, {}))
     program.unlink()
-    assert glance(definition, {}) == seen[0]
+    assert fingerprint(definition, {}) == seen[0]
     assert len(set(seen)) == 3
 
 
@@ -27,9 +27,9 @@ def test_it_shows_a_sign_in_by_file(tmp_path: Path) -> None:
     script(tmp_path / "otter", "exit 0")
     file = tmp_path / "signed-in"
     by_file = agent("otter", path=tmp_path, auth=[{"kind": "file", "name": str(file)}])
-    before = glance(by_file, {})
+    before = fingerprint(by_file, {})
     file.touch()
-    assert glance(by_file, {}) != before
+    assert fingerprint(by_file, {}) != before
 
 
 def test_it_starts_nothing(tmp_path: Path) -> None:
@@ -38,5 +38,5 @@ def test_it_starts_nothing(tmp_path: Path) -> None:
     definition: AgentDefinition = agent(
         "otter", path=tmp_path, auth=[{"kind": "command", "run": [str(program)], "timeout": 5}]
     )
-    assert glance(definition, {}) is not None
+    assert fingerprint(definition, {}) is not None
     assert not trace.exists()

@@ -29,14 +29,14 @@ async def see(definition: AgentDefinition, **environ: str) -> Availability:
 # -- the program
 
 
-async def test_a_program_that_is_not_there_is_told_with_the_command_that_gets_it(tmp_path: Path) -> None:
+async def test_a_missing_program_has_the_install_command_as_its_hint(tmp_path: Path) -> None:
     found = await see(agent("otter", path=tmp_path, install=[NPM]))
     assert (found.status, found.program, found.version) == ("not-installed", None, None)
     assert found.reason == "'otter' is not on the PATH"
     assert found.hint == "npm install -g @otter/cli"
 
 
-async def test_a_program_that_is_there_is_told_with_its_place(tmp_path: Path) -> None:
+async def test_a_found_program_has_its_path(tmp_path: Path) -> None:
     program = script(tmp_path / "otter", "exit 0")
     assert await see(agent("otter", path=tmp_path)) == Availability(program=str(program))
 
@@ -56,10 +56,12 @@ async def test_an_agent_without_a_program_is_always_there() -> None:
 
 async def test_any_of_its_ways_in_will_do(tmp_path: Path) -> None:
     script(tmp_path / "otter-acp", "exit 0")
-    door = {"name": "acp", "driver": "acp", "command": {"run": ["otter-acp"], "env": {"PATH": str(tmp_path)}}}
-    found = await see(agent("otter", path=tmp_path, fallback=[door]))
+    fallback = {"name": "acp", "driver": "acp", "command": {"run": ["otter-acp"], "env": {"PATH": str(tmp_path)}}}
+    found = await see(agent("otter", path=tmp_path, fallback=[fallback]))
     assert (found.status, found.transport) == ("ready", "acp")
-    missing = await see(agent("otter", path=tmp_path / "empty", fallback=[door | {"command": {"run": ["no-otter"]}}]))
+    missing = await see(
+        agent("otter", path=tmp_path / "empty", fallback=[fallback | {"command": {"run": ["no-otter"]}}])
+    )
     assert missing.reason == "'otter' and 'no-otter' are not on the PATH"
 
 
@@ -67,7 +69,7 @@ async def test_a_script_whose_interpreter_is_not_there_is_broken(tmp_path: Path)
     script(tmp_path / "otter", "exit 0", "/usr/bin/env no-such-runtime")
     found = await see(agent("otter", path=tmp_path, version=("otter", "--version")))
     assert found.status == "broken"
-    assert found.reason == f"{tmp_path / 'otter'} needs 'no-such-runtime', which is not there"
+    assert found.reason == f"{tmp_path / 'otter'} needs 'no-such-runtime', which does not exist"
 
 
 @pytest.mark.parametrize(("module", "status"), [("json", "ready"), ("no_such_otter", "not-installed")])
@@ -93,7 +95,7 @@ async def test_python_is_not_started_for_a_module_that_nothing_speaks_for(tmp_pa
     assert (tmp_path / "started").exists()
 
 
-async def test_a_shim_of_an_unknown_kind_is_asked(tmp_path: Path) -> None:
+async def test_an_unknown_kind_of_shim_is_run(tmp_path: Path) -> None:
     script(tmp_path / "python", "exit 1")
     found = await see(agent("python", "-m", "otter_acp", path=tmp_path))
     assert (found.status, found.reason) == ("not-installed", f"{tmp_path / 'python'} has no module 'otter_acp'")
@@ -132,7 +134,7 @@ async def test_what_a_shell_would_take_apart_is_quoted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("there", "status"), [(False, "not-installed"), (True, "broken")])
-async def test_an_agent_for_other_systems_says_so(there: bool, status: str, tmp_path: Path) -> None:
+async def test_an_agent_for_other_platforms_is_not_offered(there: bool, status: str, tmp_path: Path) -> None:
     if there:
         script(tmp_path / "otter", "exit 0")
     found = await see(agent("otter", path=tmp_path, manifest={"supported_platforms": ["win32"]}, install=[NPM]))
@@ -183,30 +185,30 @@ async def test_a_file_in_the_agents_home_is_a_sign(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "status"), [(0, "ready"), (1, "needs-auth")])
-async def test_a_command_is_a_sign_and_is_not_asked_at_every_look(tmp_path: Path, code: int, status: str) -> None:
-    asked = tmp_path / "asked"
-    login = script(tmp_path / "login", f"echo asked >> {asked}; exit {code}")
+async def test_the_answer_of_a_sign_in_command_is_cached(tmp_path: Path, code: int, status: str) -> None:
+    calls = tmp_path / "calls"
+    login = script(tmp_path / "login", f"echo called >> {calls}; exit {code}")
     sign = {"kind": "command", "run": [str(login), "status"], "hint": "run `otter login`"}
     for _ in range(3):
         assert (await signed_in(tmp_path, sign)).status == status
-    assert asked.read_text() == "asked\n"
+    assert calls.read_text() == "called\n"
 
 
-async def test_a_command_is_not_asked_where_another_sign_holds(tmp_path: Path) -> None:
-    asked = tmp_path / "asked"
-    sign = {"kind": "command", "run": [str(script(tmp_path / "login", f"touch {asked}"))]}
+async def test_a_command_is_not_run_where_another_sign_suffices(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    sign = {"kind": "command", "run": [str(script(tmp_path / "login", f"touch {calls}"))]}
     assert (await signed_in(tmp_path, sign, SIGN, OTTER_KEY="k")).signed_in is True
-    assert not asked.exists()
+    assert not calls.exists()
 
 
-async def test_with_another_key_the_command_is_asked_again(tmp_path: Path) -> None:
+async def test_with_another_key_the_command_is_run_again(tmp_path: Path) -> None:
     sign = {"kind": "command", "run": [str(script(tmp_path / "login", '[ "$OTTER_KEY" = right ]'))]}
     statuses = [(await signed_in(tmp_path, sign, OTTER_KEY=key)).status for key in ("wrong", "right", "wrong")]
     assert statuses == ["needs-auth", "ready", "needs-auth"]
 
 
 async def test_a_yes_is_believed_for_longer_than_a_no() -> None:
-    assert auth.GOOD_FOR[True] > auth.GOOD_FOR[False] > 0
+    assert auth.CACHE_SECONDS[True] > auth.CACHE_SECONDS[False] > 0
 
 
 async def test_a_command_that_hangs_is_no_sign(tmp_path: Path) -> None:
@@ -214,15 +216,15 @@ async def test_a_command_that_hangs_is_no_sign(tmp_path: Path) -> None:
     assert (await signed_in(tmp_path, sign)).status == "needs-auth"
 
 
-async def test_no_sign_named_means_that_nobody_knows(tmp_path: Path) -> None:
+async def test_without_a_sign_the_state_is_unknown(tmp_path: Path) -> None:
     found = await signed_in(tmp_path)
     assert (found.status, found.signed_in) == ("ready", None)
 
 
-# -- what is told
+# -- as JSON
 
 
-async def test_over_http_nobody_learns_where_programs_are(tmp_path: Path) -> None:
+async def test_the_path_of_a_program_is_not_sent_over_http(tmp_path: Path) -> None:
     found = await signed_in(tmp_path, SIGN)
     assert str(tmp_path) in (found.program or "")
     assert str(tmp_path) not in str(found.to_json())

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.drivers.probe import Availability, answers, find, probe, version
-from gateway.drivers.probe.command import Kept
+from gateway.drivers.probe import Availability, check_version_command, find, probe, version
+from gateway.drivers.probe.command import ReplyCache
 from gateway.errors import AgentFault
 from tests.drivers.process_watch import LIMIT, alive, until
 from tests.drivers.programs import agent, npm_package, script, uv_tool
@@ -32,7 +32,7 @@ def leaving_a_trace(folder: Path) -> str:
     return f"touch {folder / 'started'}; echo 0.0.1"
 
 
-async def test_a_package_of_npm_says_its_version_and_nothing_is_started(tmp_path: Path) -> None:
+async def test_the_version_of_an_npm_package_is_read_without_a_command(tmp_path: Path) -> None:
     npm_package(tmp_path, "@otter/cli", "2.7.1", "otter", leaving_a_trace(tmp_path))
     assert (await see(tmp_path / "bin", NPM)).version == "2.7.1"
     assert not (tmp_path / "started").exists()
@@ -44,7 +44,7 @@ async def test_so_does_one_that_its_file_does_not_name_if_the_program_is_its_own
     assert not (tmp_path / "started").exists()
 
 
-async def test_a_tool_of_uv_says_its_version_and_nothing_is_started(tmp_path: Path) -> None:
+async def test_the_version_of_a_uv_tool_is_read_without_a_command(tmp_path: Path) -> None:
     uv_tool(tmp_path, "otter-agent", "0.19.0", "otter", leaving_a_trace(tmp_path))
     found = await see(tmp_path / "bin", {"kind": "uv", "package": "otter_agent[acp]"})
     assert found.version == "0.19.0"
@@ -60,7 +60,7 @@ async def test_a_runner_s_package_is_not_the_agent_s(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "@otter/cli"}', '{"name": 7, "version": "1.0.0"}'])
-async def test_a_package_file_that_says_nothing_is_passed_over(tmp_path: Path, text: str) -> None:
+async def test_a_package_file_without_a_version_is_ignored(tmp_path: Path, text: str) -> None:
     npm_package(tmp_path, "@otter/cli", "2.7.1", "otter", "echo 'otter 5.4.3 (stable)'")
     (tmp_path / "lib" / "node_modules" / "@otter" / "cli" / "package.json").write_text(text)
     assert (await see(tmp_path / "bin", NPM)).version == "5.4.3"
@@ -70,7 +70,7 @@ async def test_a_package_file_that_says_nothing_is_passed_over(tmp_path: Path, t
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [
         ("2.1.325 (Claude Code)", "2.1.325"),
         ("codex-cli 0.166.0", "0.166.0"),
@@ -81,9 +81,9 @@ async def test_a_package_file_that_says_nothing_is_passed_over(tmp_path: Path, t
         ("no number at all", None),
     ],
 )
-async def test_it_is_read_out_of_what_the_program_says(tmp_path: Path, said: str, version: str | None) -> None:
-    (tmp_path / "said").write_text(said)
-    script(tmp_path / "otter", f"cat {tmp_path / 'said'}")
+async def test_it_is_read_from_the_programs_output(tmp_path: Path, output: str, version: str | None) -> None:
+    (tmp_path / "output").write_text(output)
+    script(tmp_path / "otter", f"cat {tmp_path / 'output'}")
     found = await see(tmp_path)
     assert (found.status, found.version) == ("ready", version)
 
@@ -93,21 +93,21 @@ async def test_what_comes_on_stderr_counts_too(tmp_path: Path) -> None:
     assert (await see(tmp_path)).version == "1.2.3"
 
 
-async def test_it_is_asked_once_until_the_program_changes(tmp_path: Path) -> None:
-    asked = tmp_path / "asked"
-    program = script(tmp_path / "otter", f"echo . >> {asked}; echo 1.0.$(wc -l < {asked} | tr -d ' ')")
+async def test_the_command_runs_once_until_the_program_changes(tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    program = script(tmp_path / "otter", f"echo . >> {calls}; echo 1.0.$(wc -l < {calls} | tr -d ' ')")
     assert [(await see(tmp_path)).version for _ in range(3)] == ["1.0.1"] * 3
     os.utime(program, ns=(1, 1))
     assert (await see(tmp_path)).version == "1.0.2"
 
 
 async def test_many_who_look_at_once_ask_once(tmp_path: Path) -> None:
-    asked = tmp_path / "asked"
-    script(tmp_path / "otter", f"echo . >> {asked}; echo 1.0.0")
+    calls = tmp_path / "calls"
+    script(tmp_path / "otter", f"echo . >> {calls}; echo 1.0.0")
     async with anyio.create_task_group() as tasks:
         for _ in range(8):
             tasks.start_soon(see, tmp_path)
-    assert asked.read_text() == ".\n"
+    assert calls.read_text() == ".\n"
 
 
 async def test_a_program_that_fails_at_that_is_broken(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_a_program_that_cannot_be_executed_is_broken(tmp_path: Path) -> No
     assert (found.status, "'otter' cannot be run" in (found.reason or "")) == ("broken", True)
 
 
-async def test_a_secret_in_its_last_words_is_not_shown(tmp_path: Path) -> None:
+async def test_a_secret_in_its_stderr_is_masked(tmp_path: Path) -> None:
     script(tmp_path / "otter", 'echo "the key $OTTER_KEY is wrong" >&2; exit 3')
     definition = agent("otter", path=tmp_path, version=VERSION, command={"inherit_env": ["OTTER_*"]})
     found = await probe(definition.model_copy(), {"OTTER_KEY": "sk-otter-123456", "PATH": "/usr/bin:/bin"})
@@ -135,7 +135,7 @@ async def test_one_that_never_ends_is_ended_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its child has closed its output and left its group, as daemons do."""
-    monkeypatch.setattr(version, "LIMIT", 2.0)
+    monkeypatch.setattr(version, "TIMEOUT_SECONDS", 2.0)
     pids = tmp_path / "pids"
     stays = f"echo $$ >> {pids}; exec sleep 600"
     script(tmp_path / "otter", f"setsid sh -c '{stays}' > /dev/null 2>&1 & {stays}")
@@ -146,7 +146,7 @@ async def test_one_that_never_ends_is_ended_with_all_it_started(
     until(lambda: not any(map(alive, started)))
 
 
-async def test_whoever_stops_waiting_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_cancelled_caller_ends_the_command(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script(tmp_path / "otter", f"echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 600")
     async with anyio.create_task_group() as tasks:
@@ -156,14 +156,14 @@ async def test_whoever_stops_waiting_leaves_nothing_behind(tmp_path: Path) -> No
     until(lambda: not alive(int(pid.read_text())))
 
 
-async def test_a_real_call_tells_whether_it_works(tmp_path: Path) -> None:
+async def test_the_version_command_is_run_without_the_cache(tmp_path: Path) -> None:
     script(tmp_path / "otter", "echo 1.0.0")
     script(tmp_path / "lynx", "exit 4")
     works, fails = (find(agent(name, path=tmp_path, version=(name, "--version")), {}) for name in ("otter", "lynx"))
     assert works is not None and fails is not None
-    assert await answers(works) == "`otter --version` answered"
+    assert await check_version_command(works) == "`otter --version` answered"
     with pytest.raises(AgentFault, match="fails with code 4"):
-        await answers(fails)
+        await check_version_command(fails)
 
 
 # -- answers that are kept
@@ -177,15 +177,15 @@ async def test_an_answer_is_good_for_its_time_and_then_fetched_again() -> None:
         fetched += 1
         return fetched
 
-    kept: Kept[int] = Kept(lambda: now)
+    kept: ReplyCache[int] = ReplyCache(lambda: now)
     assert [await kept.get("a", fetch, lambda _: 10.0) for _ in range(2)] == [1, 1]
     assert await kept.get("b", fetch, lambda _: 10.0) == 2
     now = 10.0
     assert await kept.get("a", fetch, lambda _: 10.0) == 3
 
 
-async def test_who_waits_for_somebody_who_gives_up_fetches_it_himself() -> None:
-    kept: Kept[str] = Kept()
+async def test_a_caller_fetches_itself_when_the_task_it_waits_for_is_cancelled() -> None:
+    kept: ReplyCache[str] = ReplyCache()
     began = anyio.Event()
 
     async def never() -> str:

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 import gateway.drivers.process.process as process_module
-from gateway.drivers.process.pipes import TAIL
+from gateway.drivers.process.pipes import STDERR_TAIL_BYTES
 from gateway.drivers.process.process import Process, spawn
 from gateway.errors import AgentFault
 from gateway.wire.lines import Lines
@@ -32,7 +32,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long an agent may take to leave is another file's matter."""
-    monkeypatch.setattr(process_module, "STOP_GRACE", 0.05)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", 0.05)
 
 
 async def test_what_is_written_is_read_and_answered() -> None:
@@ -79,7 +79,7 @@ async def test_a_write_to_an_agent_that_does_not_read_ends_with_its_callers_limi
             await process.write(b"x" * MB + b"\n")
 
 
-async def test_a_writer_that_gives_up_leaves_no_torn_message() -> None:
+async def test_a_cancelled_writer_tears_no_message() -> None:
     async with start("unread") as process:
         assert await read_line(process) == b"ready\n"
         with anyio.move_on_after(0.05):
@@ -89,10 +89,10 @@ async def test_a_writer_that_gives_up_leaves_no_torn_message() -> None:
         os.kill(process.pid, signal.SIGUSR1)
         async with anyio.create_task_group() as beside:
             beside.start_soon(process.write, b"next\n")
-            said = b""
-            while not said.endswith(b"next\n"):
-                said += await process.read()
-        assert said == b"begun" * MB + b"\nnext\n"
+            echoed = b""
+            while not echoed.endswith(b"next\n"):
+                echoed += await process.read()
+        assert echoed == b"begun" * MB + b"\nnext\n"
 
 
 async def test_a_line_of_50_megabytes_comes_whole() -> None:
@@ -114,24 +114,24 @@ async def test_a_reader_that_is_cancelled_has_taken_nothing() -> None:
         assert await read_line(process) == b"still there\n"
 
 
-async def test_a_flood_of_stderr_blocks_nothing_and_leaves_its_end() -> None:
+async def test_a_flood_of_stderr_blocks_nothing_and_its_end_is_kept() -> None:
     async with start("flood", 100 * MB) as process:
         await process.write(b"are you there?\n")
         assert await read_line(process) == b"are you there?\n"
         assert await read_line(process) == b"the flood is over\n"
         tail = process.stderr_tail()
-        assert tail.endswith("the flood is over") and TAIL - 20 < len(tail) <= TAIL
+        assert tail.endswith("the flood is over") and STDERR_TAIL_BYTES - 20 < len(tail) <= STDERR_TAIL_BYTES
 
 
-async def test_an_agent_that_dies_says_why() -> None:
+async def test_the_error_of_a_dead_agent_has_the_reason() -> None:
     async with start("dies", 3, "otter:", "no", "key") as process:
         assert await process.read() == b""
         fault = process.died("it answered")
-        assert fault.detail == "The agent exited with code 3 before it answered. Its last words: otter: no key"
+        assert fault.detail == "The agent exited with code 3 before it answered. Its last output: otter: no key"
         assert (fault.code, fault.extra) == ("AGENT_DIED", {"exitCode": 3, "stderr": "otter: no key"})
 
 
-async def test_writing_to_a_dead_agent_says_why() -> None:
+async def test_writing_to_a_dead_agent_raises_the_reason() -> None:
     async with start("dies", 1, "out", "of", "fish") as process:
         await process.wait()
         with pytest.raises(AgentFault) as raised:
@@ -140,7 +140,7 @@ async def test_writing_to_a_dead_agent_says_why() -> None:
         assert raised.value.extra["stderr"] == "out of fish"
 
 
-async def test_an_agent_that_dies_under_a_waiting_writer_says_why() -> None:
+async def test_a_waiting_writer_gets_the_reason_of_the_agents_death() -> None:
     async with start("unread") as process, anyio.create_task_group() as beside:
         beside.start_soon(_kill_once_a_writer_waits, process)
         with pytest.raises(AgentFault, match="The agent was ended by SIGKILL before it had read"):
@@ -160,18 +160,18 @@ async def test_an_agent_that_closes_its_stdout_lives_on() -> None:
         assert process.died().detail == "The agent closed its pipes before its work was done."
 
 
-async def test_what_an_agent_said_before_its_death_can_still_be_read() -> None:
+async def test_output_before_the_death_can_still_be_read() -> None:
     async with start("long-line", 60_000) as process:
         assert await process.wait() == 0
-        while process._stdout.open:  # until the pipe itself is given back
+        while process._stdout.is_open:  # until the pipe itself is given back
             await anyio.lowlevel.checkpoint()
         assert await read_all(process) == b"y" * 60_000 + b"\n"
 
 
 async def test_secrets_are_masked_in_stderr() -> None:
-    words = "tried s3cr3t-key and s3cr3t-key-2 of otter-model"
+    args = "tried s3cr3t-key and s3cr3t-key-2 of otter-model"
     env = {"OTTER_API_KEY": "s3cr3t-key", "BEAVER_TOKEN": "s3cr3t-key-2", "MODEL": "otter-model"}
-    async with start("dies", 1, words, **env) as process:
+    async with start("dies", 1, args, **env) as process:
         await process.wait()
         assert process.stderr_tail() == "tried *** and *** of otter-model"
         assert "s3cr3t" not in str(process.died().problem())
@@ -179,7 +179,7 @@ async def test_secrets_are_masked_in_stderr() -> None:
 
 async def test_a_secret_across_the_tails_edge_is_masked_too() -> None:
     secret = "s3cr3t" * 10
-    async with start("dies", 1, secret + "x" * (TAIL - 30), API_KEY=secret) as process:
+    async with start("dies", 1, secret + "x" * (STDERR_TAIL_BYTES - 30), API_KEY=secret) as process:
         await process.wait()
         assert "s3cr3t" not in process.stderr_tail()
 
@@ -204,7 +204,9 @@ async def test_the_command_is_looked_for_on_the_agents_own_path(tmp_path: Path) 
     [([], "not-here", "No such file"), (["a\0b"], "", "null byte"), (["x" * 3 * MB], "", "Argument list too long")],
     ids=["folder", "null", "size"],
 )
-async def test_what_cannot_be_started_says_why(tmp_path: Path, arguments: list[str], folder: str, why: str) -> None:
+async def test_a_command_that_cannot_be_started_has_a_reason(
+    tmp_path: Path, arguments: list[str], folder: str, why: str
+) -> None:
     async with anyio.create_task_group() as tasks:
         with pytest.raises(AgentFault, match=why) as raised:
             await spawn(["/bin/echo", *arguments], cwd=tmp_path / folder, env={}, tasks=tasks)

@@ -1,4 +1,4 @@
-"""The end of an agent's process: in order, bounded, whoever ends it and whatever happens to the gateway."""
+"""The end of an agent's process: in order and in bounded time, in every case to the gateway."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_module, "STOP_GRACE", 0.2)
-    monkeypatch.setattr(process_module, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(process_module, "TERM_GRACE_SECONDS", 0.2)
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever needs the next step fails by time."""
-    monkeypatch.setattr(process_module, "STOP_GRACE", LIMIT)
-    monkeypatch.setattr(process_module, "TERM_GRACE", LIMIT)
+    monkeypatch.setattr(process_module, "STOP_GRACE_SECONDS", LIMIT)
+    monkeypatch.setattr(process_module, "TERM_GRACE_SECONDS", LIMIT)
 
 
 # -- the steps
@@ -88,7 +88,7 @@ async def test_what_left_the_agents_group_ends_too(kind: str) -> None:
         assert not alive(stray)
 
 
-async def test_what_an_agent_leaves_behind_does_not_keep_its_stdout_open() -> None:
+async def test_a_process_the_agent_started_does_not_keep_its_stdout_open() -> None:
     async with start("daemon", "leaves") as process:
         stray = int(await read_line(process))
         assert await process.read() == b""
@@ -96,7 +96,7 @@ async def test_what_an_agent_leaves_behind_does_not_keep_its_stdout_open() -> No
         until(lambda: not alive(stray))
 
 
-# -- whoever ends it
+# -- by whom it is ended
 
 
 async def test_stopping_twice_is_stopping_once() -> None:
@@ -133,7 +133,7 @@ async def test_a_reader_that_waits_sees_the_end() -> None:
     assert read_to_the_end == [b""]
 
 
-async def test_whoever_writes_after_the_end_is_told() -> None:
+async def test_writing_after_the_end_is_an_error() -> None:
     async with start("echo") as process:
         await process.stop()
         with pytest.raises(AgentFault, match="exited with code 0"):
@@ -158,7 +158,7 @@ async def test_an_exception_in_the_owner_ends_its_agents() -> None:
     assert len(numbers) == 2 and not any(map(alive, numbers))
 
 
-async def test_a_cancelled_owner_ends_its_agent_and_leaves_the_group_alone() -> None:
+async def test_a_cancelled_owner_ends_its_agent_and_not_its_own_group() -> None:
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as scope:
             process, stray = await _with_a_daemon(tasks)
@@ -169,7 +169,7 @@ async def test_a_cancelled_owner_ends_its_agent_and_leaves_the_group_alone() -> 
         assert not tasks.cancel_scope.cancel_called
 
 
-async def test_an_owner_cancelled_while_it_starts_leaves_nothing() -> None:
+async def test_an_owner_cancelled_during_the_start_ends_the_agent() -> None:
     mark = uuid4().hex
     async with anyio.create_task_group() as tasks:
         with anyio.CancelScope() as scope:
@@ -194,7 +194,7 @@ async def _with_a_daemon(tasks: anyio.abc.TaskGroup) -> tuple[Process, int]:
 # -- whatever happens
 
 
-async def test_an_agent_without_its_warden_is_ended() -> None:
+async def test_an_agent_without_its_supervisor_is_ended() -> None:
     async with start("stubborn") as process:
         assert await read_line(process) == b"ready\n"
         os.kill(parent(process.pid), signal.SIGKILL)
@@ -202,24 +202,24 @@ async def test_an_agent_without_its_warden_is_ended() -> None:
         until(lambda: not alive(process.pid))
 
 
-async def test_a_warden_that_fails_is_told_with_its_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    broken = tmp_path / "warden.py"
-    broken.write_text("raise SystemExit('the warden is ill')")
-    monkeypatch.setattr(supervisor_client, "WARDEN", broken)
+async def test_the_error_of_a_failed_supervisor_has_its_stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "supervisor.py"
+    broken.write_text("raise SystemExit('the supervisor is broken')")
+    monkeypatch.setattr(supervisor_client, "SUPERVISOR", broken)
     async with anyio.create_task_group() as tasks:
-        with pytest.raises(AgentFault, match="its warden failed") as raised:
+        with pytest.raises(AgentFault, match="its supervisor failed") as raised:
             await spawn(["true"], cwd=tmp_path, env={}, tasks=tasks)
-    assert (raised.value.code, raised.value.extra["stderr"]) == ("AGENT_DIED", "the warden is ill")
+    assert (raised.value.code, raised.value.extra["stderr"]) == ("AGENT_DIED", "the supervisor is broken")
 
 
-async def test_a_warden_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hanging, mark = tmp_path / "warden.py", uuid4().hex
+async def test_a_supervisor_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hanging, mark = tmp_path / "supervisor.py", uuid4().hex
     hanging.write_text("import signal\nwhile True: signal.pause()")
-    monkeypatch.setattr(supervisor_client, "WARDEN", hanging)
-    for limit in ("START_LIMIT", "STOP_GRACE", "TERM_GRACE", "REAP_LIMIT"):
+    monkeypatch.setattr(supervisor_client, "SUPERVISOR", hanging)
+    for limit in ("START_TIMEOUT_SECONDS", "STOP_GRACE_SECONDS", "TERM_GRACE_SECONDS", "REAP_TIMEOUT_SECONDS"):
         monkeypatch.setattr(process_module, limit, 0.05)
     async with anyio.create_task_group() as tasks:
-        with pytest.raises(AgentFault, match="nothing was heard of it"):
+        with pytest.raises(AgentFault, match="it did not report a start"):
             await spawn(["true", mark], cwd=tmp_path, env={}, tasks=tasks)
     until(lambda: not running(mark))
 

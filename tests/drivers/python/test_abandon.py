@@ -17,7 +17,7 @@ from gateway.drivers.python import driver
 from gateway.errors import AgentFault
 from gateway.events import TextMessageContent
 from gateway.turn import Turn
-from tests.drivers.scripted import ASKED, LIMIT, live, rest
+from tests.drivers.scripted import INTERRUPT, LIMIT, live, rest
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ async def forever() -> None:
     await anyio.sleep_forever()
 
 
-async def test_a_cancelled_agent_may_clean_up_and_say_a_last_word() -> None:
+async def test_a_cancelled_agent_may_clean_up_and_yield_once_more() -> None:
     async def agent(turn: Turn) -> AsyncIterator[str]:
         yield "a"
         try:
@@ -55,12 +55,12 @@ async def test_a_turn_that_waits_for_an_answer_can_be_stopped() -> None:
 
     async def agent(turn: Turn) -> AsyncIterator[Any]:
         try:
-            yield ASKED
+            yield INTERRUPT
         finally:
             closed.set()
 
     async with live(agent) as turn:
-        assert await turn.next() == [ASKED]
+        assert await turn.next() == [INTERRUPT]
         await turn.cancel()
         assert await rest(turn) == []
     assert closed.is_set()
@@ -82,7 +82,7 @@ async def test_a_generator_may_yield_inside_a_task_group_of_its_own(caplog: pyte
     await anyio.lowlevel.checkpoint()  # this task's own scopes are whole
 
 
-async def test_a_task_of_the_agents_own_that_fails_is_told() -> None:
+async def test_a_failed_task_of_the_agent_is_an_error() -> None:
     async def fails() -> None:
         raise ValueError("inside")
 
@@ -145,7 +145,7 @@ async def swallows_in_a_coroutine(turn: Turn) -> None:
 async def test_an_agent_that_goes_on_though_it_was_cancelled_is_let_go(
     agent: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(driver, "CLOSE_LIMIT", 0.05)
+    monkeypatch.setattr(driver, "CLOSE_TIMEOUT_SECONDS", 0.05)
     before = asyncio.all_tasks()
     async with live(agent) as turn:
         if inspect.isasyncgenfunction(agent):
@@ -154,16 +154,16 @@ async def test_an_agent_that_goes_on_though_it_was_cancelled_is_let_go(
         await turn.aclose()
         assert await turn.next() == []
     assert asyncio.all_tasks() == before, "nothing of it is left to spin, or to be waited for at exit"
-    assert caplog.messages[0] == "run r: the agent goes on though it was cancelled; it is let go"
+    assert caplog.messages[0] == "run r: the agent goes on after its cancellation; it is abandoned"
 
 
-async def test_a_thread_that_blocks_for_ever_is_left_behind_and_keeps_nobody() -> None:
+async def test_a_thread_that_blocks_for_ever_delays_no_other() -> None:
     go_on = threading.Event()
 
     def agent(turn: Turn) -> Iterator[str]:
         yield "a"
         go_on.wait(LIMIT)
-        yield "never heard"
+        yield "never read"
 
     async with live(agent) as turn:
         assert await turn.next() == [TextMessageContent("a")]

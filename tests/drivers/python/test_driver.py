@@ -19,8 +19,8 @@ pytestmark = pytest.mark.anyio
 
 def definition(tmp_path: Path, code: str, **more: Any) -> AgentDefinition:
     (tmp_path / "mine.py").write_text(code)
-    given = {"id": "mine", "driver": "python", "entry": "mine:run", "identity": Identity(name="Mine"), **more}
-    return AgentDefinition(**given, source=tmp_path / "mine.toml")
+    fields = {"id": "mine", "driver": "python", "entry": "mine:run", "identity": Identity(name="Mine"), **more}
+    return AgentDefinition(**fields, source=tmp_path / "mine.toml")
 
 
 async def handshake_layer(tmp_path: Path, code: str, **more: Any) -> Any:
@@ -59,12 +59,12 @@ async def test_what_is_no_mapping_announces_nothing(tmp_path: Path) -> None:
 async def test_an_announcement_that_takes_too_long_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "ANNOUNCE_LIMIT", 0.01)
+    monkeypatch.setattr(driver, "CAPABILITIES_TIMEOUT_SECONDS", 0.01)
     code = "import anyio\ndef run(turn): ...\nasync def said(): await anyio.sleep_forever()"
     with pytest.raises(TimeoutError):
         await handshake_layer(tmp_path, code, capabilities_entry="mine:said")
 
 
-async def test_an_entry_that_cannot_be_called_is_told_at_once(tmp_path: Path) -> None:
+async def test_an_entry_that_cannot_be_called_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="'mine:run' is not a function"):
         await handshake_layer(tmp_path, "run = 5")

@@ -19,7 +19,7 @@ def test_a_module_beside_the_file_is_found(toml: Path) -> None:
     assert load_entry("mine:run", toml)(None) == "beside"
 
 
-def test_a_module_beside_the_file_comes_before_an_installed_one_and_hides_it_from_nobody(toml: Path) -> None:
+def test_a_module_beside_the_file_is_preferred_and_hides_no_installed_one(toml: Path) -> None:
     (toml.parent / "json.py").write_text("def run(turn): return 'mine'")
     assert load_entry("json:run", toml)(None) == "mine"
     assert not hasattr(sys.modules["json"], "run")
@@ -53,7 +53,7 @@ def test_two_entries_of_one_module_share_it(toml: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "says"),
+    ("code", "reason"),
     [
         ("raise ValueError('not today')", "importing 'mine' failed: ValueError: not today"),
         ("import no_such_module_anywhere", "importing 'mine' failed: ModuleNotFoundError"),
@@ -62,15 +62,15 @@ def test_two_entries_of_one_module_share_it(toml: Path) -> None:
         ("other = 1", "'mine' has no 'run'"),
     ],
 )
-def test_a_module_that_cannot_be_used_is_told_with_the_file_and_the_reason(toml: Path, code: str, says: str) -> None:
+def test_the_error_of_an_unusable_module_has_the_file_and_the_reason(toml: Path, code: str, reason: str) -> None:
     (toml.parent / "mine.py").write_text(code)
     with pytest.raises(ConfigError) as refused:
         load_entry("mine:run", toml)
     assert refused.value.detail.startswith(f"{toml}: entry: ")
-    assert says in refused.value.detail
+    assert reason in refused.value.detail
 
 
-def test_a_module_that_failed_is_tried_anew_the_next_time(toml: Path) -> None:
+def test_a_module_that_failed_is_imported_again_the_next_time(toml: Path) -> None:
     (toml.parent / "mine.py").write_text("raise ValueError")
     with pytest.raises(ConfigError):
         load_entry("mine:run", toml)
@@ -78,6 +78,6 @@ def test_a_module_that_failed_is_tried_anew_the_next_time(toml: Path) -> None:
     assert load_entry("mine:run", toml) == "well at last"
 
 
-def test_a_module_that_is_nowhere_is_told(toml: Path) -> None:
+def test_a_missing_module_is_a_config_error(toml: Path) -> None:
     with pytest.raises(ConfigError, match="importing 'no_such_module_anywhere' failed"):
         load_entry("no_such_module_anywhere:run", toml)

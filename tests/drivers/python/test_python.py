@@ -15,7 +15,7 @@ from gateway.drivers.python.driver import PythonTurn
 from gateway.errors import AgentFault
 from gateway.events import AguiEvent, Event, TextMessageContent
 from gateway.turn import Answer, Turn
-from tests.drivers.scripted import ASKED, LIMIT, TURN, live, played, rest
+from tests.drivers.scripted import INTERRUPT, LIMIT, TURN, live, played, rest
 
 pytestmark = pytest.mark.anyio
 CUSTOM = CustomEvent(type=EventType.CUSTOM, name="n", value=1)
@@ -75,12 +75,12 @@ def a_plain_function(turn: Turn) -> Any:
     ],
     ids=lambda agent: agent.__name__,
 )
-async def test_an_agent_may_be_any_function_that_gives_a_row_of_events(agent: Any) -> None:
+async def test_an_agent_may_be_any_function_that_returns_events(agent: Any) -> None:
     assert await played(agent) == [TextMessageContent("a"), TextMessageContent("b")]
 
 
 @pytest.mark.parametrize(
-    ("given", "event"),
+    ("received", "event"),
     [
         ("a", TextMessageContent("a")),
         (TextMessageContent("b"), TextMessageContent("b")),
@@ -89,13 +89,13 @@ async def test_an_agent_may_be_any_function_that_gives_a_row_of_events(agent: An
     ],
     ids=["text", "event", "object", "JSON"],
 )
-async def test_an_agent_may_return_just_one(given: Any, event: Event) -> None:
+async def test_an_agent_may_return_just_one(received: Any, event: Event) -> None:
     async def agent(turn: Turn) -> Any:
-        return given
+        return received
 
     assert await played(agent) == [event]
-    assert await played(lambda turn: given) == [event]
-    assert await played(lambda turn: iter([given])) == [event]
+    assert await played(lambda turn: received) == [event]
+    assert await played(lambda turn: iter([received])) == [event]
 
 
 async def test_an_agent_may_say_nothing() -> None:
@@ -105,10 +105,10 @@ async def test_an_agent_may_say_nothing() -> None:
     assert await played(agent) == []
 
 
-async def test_an_agent_is_given_its_turn() -> None:
-    given: list[Turn] = []
-    await played(given.append)
-    assert given == [TURN]
+async def test_an_agent_gets_its_turn() -> None:
+    received: list[Turn] = []
+    await played(received.append)
+    assert received == [TURN]
 
 
 async def test_a_plain_generator_may_block_without_holding_anybody_up() -> None:
@@ -154,7 +154,7 @@ class Base(BaseException):
 
 
 @pytest.mark.parametrize(
-    ("error", "says"),
+    ("error", "message"),
     [
         (ValueError("no"), "ValueError: no"),
         (ValueError(), "ValueError"),
@@ -170,8 +170,8 @@ class Base(BaseException):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.parametrize("threaded", [False, True])
-async def test_whatever_an_agent_raises_is_told_after_what_it_said_and_goes_no_further(
-    error: BaseException, says: str, threaded: bool, caplog: pytest.LogCaptureFixture
+async def test_an_exception_of_the_agent_comes_after_its_events_and_goes_no_further(
+    error: BaseException, message: str, threaded: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def sync_agent(turn: Turn) -> Iterator[str]:
         yield "a"
@@ -187,7 +187,7 @@ async def test_whatever_an_agent_raises_is_told_after_what_it_said_and_goes_no_f
             await turn.next()
         assert await turn.next() == []
     assert raised.value.code == "AGENT_EXCEPTION"
-    assert raised.value.detail.startswith(says)
+    assert raised.value.detail.startswith(message)
     (logged,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert "run r: the agent raised" in logged.getMessage()
     assert logged.exc_info is not None
@@ -195,7 +195,7 @@ async def test_whatever_an_agent_raises_is_told_after_what_it_said_and_goes_no_f
 
 
 @pytest.mark.parametrize("error", [ValueError("at once"), SystemExit()], ids=str)
-async def test_an_agent_may_raise_before_it_says_anything(error: BaseException) -> None:
+async def test_an_agent_may_raise_before_its_first_event(error: BaseException) -> None:
     def plain(turn: Turn) -> None:
         raise error
 
@@ -241,12 +241,12 @@ async def test_after_nonsense_the_agent_is_closed() -> None:
 async def test_an_agent_that_asks_is_sent_the_answers_and_goes_on() -> None:
     async def agent(turn: Turn) -> AsyncGenerator[Any, Any]:
         for number in range(2):
-            answers = yield ASKED
+            answers = yield INTERRUPT
             yield f"{number}: {answers['q'].payload}"
 
     async with live(agent) as turn:
         for number in range(2):
-            assert (await turn.next())[-1] == ASKED
+            assert (await turn.next())[-1] == INTERRUPT
             await turn.answer({"q": Answer("q", "resolved", "yes" * number)})
             if number:
                 assert await rest(turn) == [TextMessageContent("1: yes")]
@@ -254,15 +254,15 @@ async def test_an_agent_that_asks_is_sent_the_answers_and_goes_on() -> None:
 
 async def test_an_answer_may_be_the_last_that_an_agent_waits_for() -> None:
     async def agent(turn: Turn) -> AsyncIterator[Any]:
-        yield ASKED
+        yield INTERRUPT
 
     async with live(agent) as turn:
-        assert await turn.next() == [ASKED]
+        assert await turn.next() == [INTERRUPT]
         await turn.answer({})
         assert await rest(turn) == []
 
 
-@pytest.mark.parametrize("agent", [lambda turn: [ASKED], lambda turn: ASKED], ids=["a list", "one event"])
-async def test_who_cannot_be_sent_an_answer_cannot_ask(agent: Any) -> None:
-    with pytest.raises(AgentFault, match="only an async generator can ask"):
+@pytest.mark.parametrize("agent", [lambda turn: [INTERRUPT], lambda turn: INTERRUPT], ids=["a list", "one event"])
+async def test_an_agent_that_cannot_be_sent_answers_cannot_request_an_interrupt(agent: Any) -> None:
+    with pytest.raises(AgentFault, match="only an async generator can request"):
         await played(agent)

@@ -28,13 +28,13 @@ def _call(name: str, tool: str = "show_card", subagent: str | None = None) -> It
     yield ToolCallEnd(name)
 
 
-def _said(answers: Mapping[str, Answer]) -> str:
-    told = {name.rpartition("-")[2]: (a.payload or {}).get("content", a.status) for name, a in answers.items()}
-    return ", ".join(f"{name}={words}" for name, words in sorted(told.items()))
+def _describe(answers: Mapping[str, Answer]) -> str:
+    contents = {name.rpartition("-")[2]: (a.payload or {}).get("content", a.status) for name, a in answers.items()}
+    return ", ".join(f"{name}={line}" for name, line in sorted(contents.items()))
 
 
-def _write(turn: Turn, words: str) -> None:
-    Path(turn.forwarded_props["file"]).write_text(words)
+def _write(turn: Turn, line: str) -> None:
+    Path(turn.forwarded_props["file"]).write_text(line)
 
 
 async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
@@ -47,7 +47,7 @@ async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
         yield event
     answers = yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
     yield ToolCallResult(name, "as the agent tells it")
-    yield _said(answers)
+    yield _describe(answers)
 
 
 async def calls_two(turn: Turn) -> AsyncGenerator[Any, Any]:
@@ -59,7 +59,7 @@ async def calls_two(turn: Turn) -> AsyncGenerator[Any, Any]:
         for event in _call(name):
             yield event
     answers = yield ClientToolsCalled(tuple(ClientToolCall(name, "show_card") for name in names))
-    yield _said(answers)
+    yield _describe(answers)
 
 
 async def calls_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
@@ -70,7 +70,7 @@ async def calls_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
             yield event
     for name in names:
         answers = yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
-        yield f"{_said(answers)}. "
+        yield f"{_describe(answers)}. "
 
 
 async def calls_from_a_subagent(turn: Turn) -> AsyncGenerator[Any, Any]:
@@ -87,7 +87,7 @@ async def calls_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
     for event in _call(f"{turn.run_id}-a"):
         yield event
     answers = yield ClientToolsCalled((ClientToolCall(f"{turn.run_id}-a", "show_card", None, SOON),))
-    _write(turn, _said(answers))
+    _write(turn, _describe(answers))
 
 
 async def calls_nothing(turn: Turn) -> AsyncGenerator[Any, Any]:

@@ -26,32 +26,32 @@ BOOLEAN = {"type": "boolean"}
 SOON = 0.2
 
 
-def _write(turn: Turn, word: str) -> None:
+def _write(turn: Turn, text: str) -> None:
     file = Path(turn.forwarded_props["file"])
-    file.write_text(file.read_text() + word + "\n" if file.exists() else word + "\n")
+    file.write_text(file.read_text() + text + "\n" if file.exists() else text + "\n")
 
 
-def _said(answers: Mapping[str, Answer]) -> str:
+def _describe(answers: Mapping[str, Answer]) -> str:
     return ", ".join(f"{name.rpartition('-')[2]}={a.status}:{a.payload}" for name, a in sorted(answers.items()))
 
 
 async def asks(turn: Turn) -> AsyncGenerator[Any, Any]:
     yield "May I? "
     answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation", response_schema=BOOLEAN),))
-    yield _said(answers)
+    yield _describe(answers)
 
 
 async def asks_twice(turn: Turn) -> AsyncGenerator[Any, Any]:
     for name in ("a", "b"):
         answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-{name}", "confirmation"),))
-        yield _said(answers)
+        yield _describe(answers)
 
 
 async def asks_two_at_once(turn: Turn) -> AsyncGenerator[Any, Any]:
     answers = yield InterruptRequested(
         (Interrupt(f"{turn.run_id}-a", "confirmation"), Interrupt(f"{turn.run_id}-b", "confirmation"))
     )
-    yield _said(answers)
+    yield _describe(answers)
 
 
 async def asks_for_a_new_turn(turn: Turn) -> AsyncIterator[Any]:
@@ -76,14 +76,14 @@ async def asks_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
         )
     )
     await asyncio.sleep(0)  # it may take its time: nobody has cancelled it
-    _write(turn, _said(answers))
+    _write(turn, _describe(answers))
     yield "to nobody"
 
 
 async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:
     try:
         answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation"),))
-        _write(turn, _said(answers))
+        _write(turn, _describe(answers))
         await asyncio.sleep(3600)
     finally:
         _write(turn, "stopped")
@@ -107,4 +107,4 @@ async def asks_badly(turn: Turn) -> AsyncGenerator[Any, Any]:
 
 async def asks_with_a_broken_schema(turn: Turn) -> AsyncGenerator[Any, Any]:
     answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-a", "confirmation", response_schema={"type": 5}),))
-    yield _said(answers)
+    yield _describe(answers)

@@ -48,9 +48,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def test_a_snapshot_does_not_wait_for_a_look(machine: Machine) -> None:
-    told = machine.asks("/agents/asleep/capabilities")
-    assert "version" not in told["identity"]
-    assert "gateway" not in told.get("custom", {})
+    view = machine.asks("/agents/asleep/capabilities")
+    assert "version" not in view["identity"]
+    assert "gateway" not in view.get("custom", {})
 
 
 def test_all_agents_are_looked_at_at_once(machine: Machine) -> None:

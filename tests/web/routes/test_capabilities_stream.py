@@ -61,10 +61,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
-def say(stage: Stage, announcement: str) -> None:
+def say(stage: Stage, text: str) -> None:
     """What the agent `live` says of itself from now on; at once, so that it is never half a file."""
     new = stage.agents / "new.json"
-    new.write_text(json.dumps({"custom": {"word": announcement}}))
+    new.write_text(json.dumps({"custom": {"word": text}}))
     new.replace(stage.agents / "words.json")
 
 
@@ -94,21 +94,21 @@ def test_every_change_comes_whole_and_as_a_patch(stage: Stage) -> None:
     say(stage, "one")
     with watching(stage, "/agents/live/capabilities") as feed:
         before = seen(feed, "custom.word", "one")
-        for announcement in ("two", "three"):
-            say(stage, announcement)
+        for text in ("two", "three"):
+            say(stage, text)
             after = next(feed)
-            assert after.follows(before) and after.snapshot["custom"]["word"] == announcement
+            assert after.follows(before) and after.snapshot["custom"]["word"] == text
             before = after
     tag = stage.client.get("/agents/live/capabilities").headers["etag"]
     assert tag == f'"{before.data["version"]}"'
 
 
-def test_what_an_agent_announces_is_seen_soon(stage: Stage) -> None:
+def test_what_an_agent_says_of_itself_is_seen_soon(stage: Stage) -> None:
     with watching(stage, "/agents/live/capabilities") as feed:
         soon(lambda number: say(stage, f"soon {number}"), lambda number: seen(feed, "custom.word", f"soon {number}"))
 
 
-def test_a_change_by_a_run_reaches_the_watchers(stage: Stage) -> None:
+def test_a_run_that_changes_it_is_seen_by_those_who_watch(stage: Stage) -> None:
     say(stage, "before the run")
     with watching(stage, "/agents/live/capabilities") as feed:
         seen(feed, "custom.word", "before the run")
@@ -116,7 +116,7 @@ def test_a_change_by_a_run_reaches_the_watchers(stage: Stage) -> None:
         assert next(feed).snapshot["custom"]["word"] == "said in a run"
 
 
-def test_a_sign_in_is_seen_soon_though_a_command_is_still_running(stage: Stage) -> None:
+def test_a_sign_in_is_seen_soon_though_a_command_is_still_being_asked(stage: Stage) -> None:
     sign = stage.agents.parent / "signed-in"
     with watching(stage, "/agents/signing/capabilities") as feed:
         next(feed)  # nobody waits for the command
@@ -127,15 +127,15 @@ def test_a_sign_in_is_seen_soon_though_a_command_is_still_running(stage: Stage) 
 
 
 def test_a_mode_that_is_set_is_seen_soon_on_its_thread_and_on_no_other(stage: Stage) -> None:
-    own, other = Talk(stage, "full"), Talk(stage, "full")
-    own.say("hello")
+    mine, other = Talk(stage, "full"), Talk(stage, "full")
+    mine.say("hello")
     other.say("hello")
-    paths = [f"/agents/full/capabilities?thread={talk.id}" for talk in (own, other)]
+    paths = [f"/agents/full/capabilities?thread={talk.id}" for talk in (mine, other)]
     modes = ("auto", "ask", "auto")
     with watching(stage, paths[0]) as feed, watching(stage, paths[1]) as beside:
         first = next(beside)
         soon(
-            lambda number: stage.asks(f"{own.path}/mode", {"mode": modes[number]}),
+            lambda number: stage.asks(f"{mine.path}/mode", {"mode": modes[number]}),
             lambda number: seen(feed, MODE, modes[number]),
         )
         stage.asks(f"{other.path}/model", {"model": "large"})
@@ -164,7 +164,7 @@ def test_each_view_has_its_own_feed(stage: Stage) -> None:
         assert "subAgents" in next(feed).snapshot["multiAgent"]
 
 
-def test_explain_names_the_sources(stage: Stage) -> None:
+def test_whoever_asks_is_told_who_said_so(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     path = f"/agents/full/capabilities?explain=1&thread={talk.id}"
@@ -218,7 +218,7 @@ def test_an_edit_of_its_file_is_seen_soon_and_its_removal_is_the_end(stage: Stag
     problem_in(stage.client.get("/agents/guest/capabilities", headers=SSE), 404, "UNKNOWN_AGENT")
 
 
-def test_an_agent_that_is_registered_again_is_the_same_feed(stage: Stage) -> None:
+def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None:
     def register(name: str) -> None:
         body = {"driver": "acp", "identity": {"name": name}, "command": {"run": ["nowhere-to-be-found"]}}
         assert stage.client.put("/agents/registered", json=body).status_code in (200, 201)
@@ -230,13 +230,13 @@ def test_an_agent_that_is_registered_again_is_the_same_feed(stage: Stage) -> Non
         two = seen(feed, "identity.name", "Two")
         assert seen(feed, AVAILABLE, "not-installed") if "custom" not in two.snapshot else two
         assert stage.client.delete("/agents/registered").status_code == 204
-        assert [items.name for items in feed][-1:] == ["removed"]
+        assert [heard.name for heard in feed][-1:] == ["removed"]
 
 
 # -- coming back
 
 
-def test_a_client_that_reconnects_gets_what_has_changed(stage: Stage) -> None:
+def test_whoever_comes_back_is_told_what_has_changed(stage: Stage) -> None:
     say(stage, "left")
     with watching(stage, "/agents/live/capabilities") as feed:
         left = seen(feed, "custom.word", "left")
@@ -246,7 +246,7 @@ def test_a_client_that_reconnects_gets_what_has_changed(stage: Stage) -> None:
     assert back.follows(left) and back.snapshot["custom"]["word"] == "back"
 
 
-def test_a_client_that_missed_nothing_gets_nothing_until_something_happens(stage: Stage) -> None:
+def test_whoever_missed_nothing_is_told_nothing_until_something_happens(stage: Stage) -> None:
     say(stage, "calm")
     with watching(stage, "/agents/live/capabilities") as feed:
         calm = seen(feed, "custom.word", "calm")
@@ -256,7 +256,7 @@ def test_a_client_that_missed_nothing_gets_nothing_until_something_happens(stage
 
 
 @pytest.mark.parametrize("number", ["1", "99999999999999", "-1", "one", "1" * 40])
-def test_an_unknown_number_brings_a_snapshot(stage: Stage, number: str) -> None:
+def test_a_number_that_nobody_knows_brings_a_snapshot(stage: Stage, number: str) -> None:
     with watching(stage, "/agents/echo/capabilities", **{"last-event-id": number}) as feed:
         assert next(feed).name == "snapshot"
 
@@ -274,7 +274,7 @@ def test_an_unknown_number_brings_a_snapshot(stage: Stage, number: str) -> None:
         ("*/*", "application/json"),
     ],
 )
-def test_the_feed_is_for_clients_that_name_its_type(stage: Stage, accept: str, kind: str) -> None:
+def test_the_feed_is_for_whoever_names_it(stage: Stage, accept: str, kind: str) -> None:
     with stage.client.stream("GET", "/agents/echo/capabilities", headers={"accept": accept}) as response:
         assert (response.status_code, response.headers["content-type"]) == (200, kind)
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_watched_is_refused_before_the_first_byte(
     problem_in(stage.client.get(path, headers=SSE), status, code)
 
 
-def test_a_head_request_is_answered_at_once(stage: Stage) -> None:
+def test_whoever_only_asks_for_the_head_is_not_kept_waiting(stage: Stage) -> None:
     response = stage.client.head("/agents/echo/capabilities", headers=SSE)
     assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
 
@@ -322,24 +322,24 @@ def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
 # -- what it costs
 
 
-def test_an_agent_without_watchers_is_not_probed(stage: Stage) -> None:
-    requests = stage.agents / "asked"
+def test_an_agent_that_nobody_watches_any_more_is_left_alone(stage: Stage) -> None:
+    asked = stage.agents / "asked"
     with watching(stage, "/agents/live/capabilities") as feed:
         next(feed)
-        before = requests.stat().st_size
-        eventually(lambda: requests.stat().st_size > before + 5)
+        before = asked.stat().st_size
+        eventually(lambda: asked.stat().st_size > before + 5)
 
     def calm() -> bool:
-        size, until = requests.stat().st_size, time.monotonic() + 0.5
+        size, until = asked.stat().st_size, time.monotonic() + 0.5
         while time.monotonic() < until:
-            if requests.stat().st_size != size:
+            if asked.stat().st_size != size:
                 return False
         return True
 
     eventually(calm)
 
 
-def test_a_watcher_that_does_not_read_blocks_no_other_and_then_has_the_newest(stage: Stage) -> None:
+def test_a_watcher_that_does_not_read_holds_up_nobody_and_then_has_the_newest(stage: Stage) -> None:
     request = f"GET /agents/live/capabilities HTTP/1.1\r\nhost: x\r\naccept: {SSE['accept']}\r\n\r\n"
     with Connection(stage) as lazy, watching(stage, "/agents/live/capabilities") as feed:
         lazy.send(request.replace("host: x", f"host: {stage.url.removeprefix('http://')}").encode())
@@ -348,16 +348,16 @@ def test_a_watcher_that_does_not_read_blocks_no_other_and_then_has_the_newest(st
             seen(feed, "custom.word", f"word {number}")
 
 
-def test_many_watchers_all_get_the_change(stage: Stage) -> None:
+def test_many_watchers_are_all_told(stage: Stage) -> None:
     say(stage, "to one")
     with ExitStack() as stack:
         feeds = [stack.enter_context(watching(stage, "/agents/live/capabilities")) for _ in range(50)]
         for feed in feeds:
             seen(feed, "custom.word", "to one")
         say(stage, "to all")
-        item = [next(feed) for feed in feeds]
-    assert {items.snapshot["custom"]["word"] for items in item} == {"to all"}
-    assert len({items.number for items in item}) == 1
+        events_ = [next(feed) for feed in feeds]
+    assert {heard.snapshot["custom"]["word"] for heard in events_} == {"to all"}
+    assert len({heard.number for heard in events_}) == 1
 
 
 def test_a_gateway_that_stops_lets_its_watchers_go(tmp_path: Path) -> None:

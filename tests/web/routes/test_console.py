@@ -40,8 +40,8 @@ def test_a_browser_gets_the_page_and_a_program_the_routes(gateway: Gateway) -> N
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<!doctype html>" in page.text
     for accept in ("application/json", "*/*"):
-        told = gateway.client.get("/", headers={"accept": accept})
-        assert "GET /agents" in told.json()["routes"]
+        answer = gateway.client.get("/", headers={"accept": accept})
+        assert "GET /agents" in answer.json()["routes"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)

@@ -104,12 +104,12 @@ def test_default_is_no_agent_beyond_copilotkit(gateway: Gateway) -> None:
 # -- run
 
 
-@pytest.mark.parametrize("word", ["hello", "tools", "approve", "image", "error", "everything"])
-def test_a_run_is_a_stream_that_its_client_accepts(gateway: Gateway, word: str) -> None:
-    events = run(gateway, new_thread(), word)
+@pytest.mark.parametrize("prompt", ["hello", "tools", "approve", "image", "error", "everything"])
+def test_a_run_is_a_stream_that_its_client_accepts(gateway: Gateway, prompt: str) -> None:
+    events = run(gateway, new_thread(), prompt)
     assert well_ordered(events)
     outcomes = [event["outcome"]["type"] for event in events if "outcome" in event]
-    assert outcomes == (["interrupt"] if word == "approve" else [])  # an older client knows no other
+    assert outcomes == (["interrupt"] if prompt == "approve" else [])  # an older client knows no other
 
 
 def test_a_run_goes_on_when_the_page_is_closed_and_is_there_when_it_is_opened_again(gateway: Gateway) -> None:
@@ -165,8 +165,8 @@ def test_a_known_thread_is_retold_as_one_run(gateway: Gateway) -> None:
 
 def test_an_open_question_is_asked_again(gateway: Gateway) -> None:
     thread = new_thread()
-    asked = run(gateway, thread, "approve")[-1]["outcome"]
-    assert connect(gateway, thread)[-1]["outcome"] == asked
+    outcome = run(gateway, thread, "approve")[-1]["outcome"]
+    assert connect(gateway, thread)[-1]["outcome"] == outcome
 
 
 def test_a_live_thread_is_retold_and_then_followed_to_its_end(gateway: Gateway) -> None:
@@ -271,12 +271,12 @@ def test_an_agent_that_nobody_knows_is_refused(gateway: Gateway, path: str) -> N
 
 @pytest.mark.parametrize("path", ["/info", "/agent/demo/run", "/agent/demo/connect", "/agent/demo/stop/t"])
 def test_an_allowed_page_may_ask_before_it_calls(guarded: Guarded, path: str) -> None:
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
-    response = guarded.gateway.client.options(f"/copilotkit{path}", headers={"origin": PAGE, **asked})
+    outcome = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    response = guarded.gateway.client.options(f"/copilotkit{path}", headers={"origin": PAGE, **outcome})
     assert (response.status_code, response.headers["access-control-allow-origin"]) == (204, PAGE)
     assert response.headers["access-control-allow-credentials"] == "true"
 
 
 def test_another_page_is_refused_before_it_calls(guarded: Guarded) -> None:
-    asked = {"origin": "https://evil.example", "access-control-request-method": "POST"}
-    problem_in(guarded.gateway.client.options("/copilotkit/info", headers=asked), 403, "ORIGIN_NOT_ALLOWED")
+    outcome = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+    problem_in(guarded.gateway.client.options("/copilotkit/info", headers=outcome), 403, "ORIGIN_NOT_ALLOWED")

@@ -65,7 +65,7 @@ def test_what_the_definition_does_not_offer_is_refused_before_anything_is_starte
     problem = problem_in(ask(stage, "modest", what, value), 422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["source"]) == (f"options.{what}", "profile (modest.toml)")
     assert problem["pointer"].endswith(f"/{what}")
-    assert stage.heard("modest") == []
+    assert stage.received("modest") == []
 
 
 def test_a_setting_is_named_by_its_own_place_in_the_body(stage: Stage) -> None:
@@ -79,11 +79,11 @@ def test_a_model_may_be_set_by_any_name_that_means_it(stage: Stage) -> None:
 
 
 def test_what_a_run_would_be_warned_of_is_told_to_whoever_sets_it(stage: Stage) -> None:
-    told = stage.asks(f"{Talk(stage, 'full').path}/model", {"model": "small"})
-    assert (told["models"]["current"], [one["code"] for one in told["warnings"]]) == ("small", ["MODEL_DEPRECATED"])
+    answer = stage.asks(f"{Talk(stage, 'full').path}/model", {"model": "small"})
+    assert (answer["models"]["current"], [one["code"] for one in answer["warnings"]]) == ("small", ["MODEL_DEPRECATED"])
 
 
 def test_a_fork_is_refused_where_the_agent_is_known_to_have_none(stage: Stage) -> None:
     problem = problem_in(stage.client.post("/agents/single/threads/t/fork"), 422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["source"]) == ("custom.mux.canFork", "profile (single.toml)")
-    assert stage.heard("single") == []
+    assert stage.received("single") == []

@@ -31,8 +31,8 @@ def rows(gateway: Gateway, **params: str) -> list[dict[str, str]]:
 def test_it_has_every_agent_and_every_leaf_of_it(gateway: Gateway, matrix: Any) -> None:
     assert set(matrix["agents"]) == {agent["id"] for agent in gateway.client.get("/agents").json()["agents"]}
     for name in ("demo", "echo", "gemini-cli"):
-        told = flatten(gateway.client.get(f"/agents/{name}/capabilities").json())
-        assert {path: cells[name] for path, cells in matrix["leaves"].items() if name in cells} == told
+        values = flatten(gateway.client.get(f"/agents/{name}/capabilities").json())
+        assert {path: cells[name] for path, cells in matrix["leaves"].items() if name in cells} == values
 
 
 def test_what_nobody_knows_is_left_out(matrix: Any) -> None:

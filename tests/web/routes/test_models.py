@@ -59,32 +59,32 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
-def asks(gateway: Gateway, path: str, **query: str) -> Any:
+def get_json(gateway: Gateway, path: str, **query: str) -> Any:
     response = gateway.client.get(path, params=query)
     assert response.status_code == 200, response.text
     return response.json()
 
 
-def wishing(**wishes: Any) -> dict[str, Any]:
-    return {"forwardedProps": {"gateway": wishes}}
+def with_options(**options: Any) -> dict[str, Any]:
+    return {"forwardedProps": {"gateway": options}}
 
 
 # -- looked at
 
 
 def test_the_models_are_listed_with_the_default_their_source_and_their_date(own: Gateway) -> None:
-    told = asks(own, "/agents/mine/models")
-    assert [(model["modelId"], model["isDefault"]) for model in told.pop("models")] == [
+    body = get_json(own, "/agents/mine/models")
+    assert [(model["modelId"], model["isDefault"]) for model in body.pop("models")] == [
         ("large", True),
         ("ann/otter:free", False),
         ("old-1", False),
     ]
-    assert told == {"default": "large", "lastUpdated": "2026-01-15T00:00:00Z", "source": "bundled"}
+    assert body == {"default": "large", "lastUpdated": "2026-01-15T00:00:00Z", "source": "bundled"}
 
 
 def test_an_agent_without_models_has_an_empty_list(gateway: Gateway) -> None:
-    told = asks(gateway, "/agents/echo/models")
-    assert told == {"models": [], "default": None, "lastUpdated": None, "source": "bundled"}
+    body = get_json(gateway, "/agents/echo/models")
+    assert body == {"models": [], "default": None, "lastUpdated": None, "source": "bundled"}
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_an_agent_without_models_has_an_empty_list(gateway: Gateway) -> None:
     ],
 )
 def test_one_model_is_shown_by_any_of_its_names(own: Gateway, name: str, model: str) -> None:
-    told = asks(own, f"/agents/mine/models/{name}")
-    assert (told["agent"], told["modelId"]) == ("mine", model)
-    assert told["isDefault"] is (model == "large")
+    body = get_json(own, f"/agents/mine/models/{name}")
+    assert (body["agent"], body["modelId"]) == ("mine", model)
+    assert body["isDefault"] is (model == "large")
 
 
 def test_an_unknown_model_is_not_found_and_others_are_suggested(own: Gateway) -> None:
@@ -114,7 +114,7 @@ def test_an_unknown_model_is_not_found_and_others_are_suggested(own: Gateway) ->
 
 def test_a_cost_is_told_exactly_and_as_a_number(own: Gateway) -> None:
     counts = {"inputTokens": "1000", "cachedInputTokens": "400", "outputTokens": "7", "thinkingTokens": "3"}
-    assert asks(own, "/agents/mine/models/big/cost", **counts) == {
+    assert get_json(own, "/agents/mine/models/big/cost", **counts) == {
         "agent": "mine",
         "modelId": "large",
         "cost": 0.002025,
@@ -127,8 +127,8 @@ def test_a_cost_is_told_exactly_and_as_a_number(own: Gateway) -> None:
 
 
 def test_a_model_without_a_price_says_so(own: Gateway) -> None:
-    told = asks(own, "/agents/mine/models/ann/otter:free/cost", inputTokens="5")
-    assert (told["modelId"], told["usd"], told["priced"], told["missing"]) == ("ann/otter:free", "0", False, ["input"])
+    body = get_json(own, "/agents/mine/models/ann/otter:free/cost", inputTokens="5")
+    assert (body["modelId"], body["usd"], body["priced"], body["missing"]) == ("ann/otter:free", "0", False, ["input"])
 
 
 @pytest.mark.parametrize("count", ["-1", "1.5", "many", "9" * 16, "٣", ""])
@@ -152,9 +152,9 @@ def test_cached_tokens_are_among_those_of_the_input(own: Gateway) -> None:
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_name_is_judged(own: Gateway, method: str, name: str, status: str, valid: bool) -> None:
     response = own.client.request(method, "/agents/mine/models:validate", params={"model": name})
-    told = response.json()
-    assert (response.status_code, told["status"], told["valid"]) == (200, status, valid)
-    assert ("model" in told) is valid
+    body = response.json()
+    assert (response.status_code, body["status"], body["valid"]) == (200, status, valid)
+    assert ("model" in body) is valid
 
 
 def test_which_name_must_be_told(own: Gateway) -> None:
@@ -166,12 +166,12 @@ def test_which_name_must_be_told(own: Gateway) -> None:
 
 def test_a_model_s_limits_are_in_the_capabilities_that_are_asked_with_it(own: Gateway) -> None:
     path = "/agents/mine/capabilities"
-    plain, with_model = asks(own, path), asks(own, path, model="ann/otter:free")
+    plain, with_model = get_json(own, path), get_json(own, path, model="ann/otter:free")
     assert (plain["reasoning"]["supported"], with_model["reasoning"]["supported"]) == (True, False)
     assert (plain["multimodal"]["input"]["image"], with_model["multimodal"]["input"]["image"]) == (True, False)
     assert with_model["custom"]["model"]["id"] == "ann/otter:free"
-    told = asks(own, path, model="big", explain="1")["explain"]["custom.model.contextWindow"]
-    assert (told["layer"], told["source"]) == ("model", "mine.toml: models.large")
+    body = get_json(own, path, model="big", explain="1")["explain"]["custom.model.contextWindow"]
+    assert (body["layer"], body["source"]) == ("model", "mine.toml: models.large")
 
 
 def test_an_unknown_model_has_no_capabilities(own: Gateway) -> None:
@@ -181,11 +181,11 @@ def test_an_unknown_model_has_no_capabilities(own: Gateway) -> None:
 
 def test_the_view_of_agent_mux_knows_the_model_too(own: Gateway) -> None:
     path = "/agents/mine/capabilities"
-    told = asks(own, path, view="mux")
-    assert (told["agent"], told["supportsThinking"], told["supportsTextStreaming"]) == ("mine", True, False)
-    assert told["supportsStructuredOutput"] is True and told["supportsSkills"] is False
-    assert "supportsMCP" not in told and "supportsMCP" in told["unknown"]
-    assert asks(own, path, view="mux", model="ann/otter:free")["supportsThinking"] is False
+    body = get_json(own, path, view="mux")
+    assert (body["agent"], body["supportsThinking"], body["supportsTextStreaming"]) == ("mine", True, False)
+    assert body["supportsStructuredOutput"] is True and body["supportsSkills"] is False
+    assert "supportsMCP" not in body and "supportsMCP" in body["unknown"]
+    assert get_json(own, path, view="mux", model="ann/otter:free")["supportsThinking"] is False
     tag = own.client.get(path, params={"view": "mux"}).headers["etag"]
     assert own.client.get(path, params={"view": "mux"}, headers={"if-none-match": tag}).status_code == 304
 
@@ -194,53 +194,53 @@ def test_the_view_of_agent_mux_knows_the_model_too(own: Gateway) -> None:
 
 
 def test_the_agent_gets_the_id_of_the_model_that_was_meant(own: Gateway) -> None:
-    assert text_of(own.run("mine", **wishing(model="big"))).startswith("large ")
+    assert text_of(own.run("mine", **with_options(model="big"))).startswith("large ")
 
 
 def test_an_unknown_model_is_refused_before_anything_starts(own: Gateway) -> None:
-    problem = problem_in(own.post("closed", run_input(**wishing(model="lrge"))), 422, "CAPABILITY_ERROR")
+    problem = problem_in(own.post("closed", run_input(**with_options(model="lrge"))), 422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["suggestions"]) == ("model", ["large"])
 
 
 def test_an_agent_that_takes_models_from_elsewhere_is_given_the_name_with_a_warning(own: Gateway) -> None:
-    events = own.run("mine", **wishing(model="bob/seal"))
+    events = own.run("mine", **with_options(model="bob/seal"))
     assert text_of(events).startswith("bob/seal ")
     assert "MODEL_UNKNOWN" in [event["value"].get("code") for event in events if event["type"] == "CUSTOM"]
 
 
 def test_a_deprecated_model_is_had_with_a_warning(own: Gateway) -> None:
-    events = own.run("closed", **wishing(model="old-1"))
+    events = own.run("closed", **with_options(model="old-1"))
     assert text_of(events).startswith("old-1 ")
     assert "MODEL_DEPRECATED" in [event["value"].get("code") for event in events if event["type"] == "CUSTOM"]
 
 
 def test_effort_for_a_model_that_does_not_think_is_refused(own: Gateway) -> None:
-    asked = run_input(**wishing(model="ann/otter:free", effort="high"))
-    problem = problem_in(own.post("mine", asked), 422, "CAPABILITY_ERROR")
+    body_of_run = run_input(**with_options(model="ann/otter:free", effort="high"))
+    problem = problem_in(own.post("mine", body_of_run), 422, "CAPABILITY_ERROR")
     assert problem["detail"].startswith("Model 'ann/otter:free' on agent 'mine' does not support thinking")
     assert problem["source"] == "model (mine.toml: models.ann/otter:free)"
-    assert text_of(own.run("mine", **wishing(model="large", effort="high"))).startswith("large high")
+    assert text_of(own.run("mine", **with_options(model="large", effort="high"))).startswith("large high")
 
 
 def test_json_becomes_a_schema_for_an_agent_that_takes_those(own: Gateway) -> None:
-    assert text_of(own.run("mine", **wishing(outputFormat="json"))).endswith("{'type': 'object'}")
+    assert text_of(own.run("mine", **with_options(outputFormat="json"))).endswith("{'type': 'object'}")
 
 
 def test_skills_for_an_agent_without_are_refused(own: Gateway) -> None:
-    problem = problem_in(own.post("mine", run_input(**wishing(skills=["swim"]))), 422, "CAPABILITY_ERROR")
+    problem = problem_in(own.post("mine", run_input(**with_options(skills=["swim"]))), 422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["source"]) == ("custom.mux.supportsSkills", "profile (mine.toml)")
 
 
 def test_text_that_does_not_stream_is_told_once_and_refused_to_who_insists(own: Gateway) -> None:
     events = own.run("mine")
-    told = [event for event in events if event.get("name") == "stream_fallback"]
-    assert [event["value"] for event in told] == [
+    body = [event for event in events if event.get("name") == "stream_fallback"]
+    assert [event["value"] for event in body] == [
         {"agent": "mine", "unsupported": ["text"], "source": "profile (mine.toml)"}
     ]
-    assert events.index(told[0]) == 1  # before anything else is said
-    problem = problem_in(own.post("mine", run_input(**wishing(stream=True))), 422, "CAPABILITY_ERROR")
+    assert events.index(body[0]) == 1  # before anything else is said
+    problem = problem_in(own.post("mine", run_input(**with_options(stream=True))), 422, "CAPABILITY_ERROR")
     assert problem["pointer"] == "/forwardedProps/gateway/stream"
-    assert "stream_fallback" not in [event.get("name") for event in own.run("mine", **wishing(stream=False))]
+    assert "stream_fallback" not in [event.get("name") for event in own.run("mine", **with_options(stream=False))]
 
 
 # -- asked for anew
@@ -263,16 +263,16 @@ def test_what_a_live_agent_lists_is_merged_and_its_sessions_have_their_model_s_l
     with stage:
         problem_in(stage.client.post("/agents/plain/models:refresh"), 422, "CAPABILITY_ERROR")
         talk.say("hello")
-        told = stage.asks("/agents/plain/models:refresh", {})
-        assert told["source"] == "remote" and told["lastUpdated"].endswith("Z")
-        assert told == stage.asks("/agents/plain/models")
-        assert {model["modelId"]: model["source"] for model in told["models"]} == {
+        body = stage.asks("/agents/plain/models:refresh", {})
+        assert body["source"] == "remote" and body["lastUpdated"].endswith("Z")
+        assert body == stage.asks("/agents/plain/models")
+        assert {model["modelId"]: model["source"] for model in body["models"]} == {
             "small": "remote",
             "huge": "bundled",
             "large": "remote",
         }
-        assert told["models"][0]["inputPricePerMillion"] == 2.0
+        assert body["models"][0]["inputPricePerMillion"] == 2.0
         found = stage.asks(f"/agents/plain/capabilities?thread={talk.id}")
         assert (found["custom"]["session"]["models"]["current"], found["reasoning"]["supported"]) == ("small", False)
-        refused = stage.post("plain", talk.input("more", **wishing(effort="high")))
+        refused = stage.post("plain", talk.input("more", **with_options(effort="high")))
         assert "'small'" in problem_in(refused, 422, "CAPABILITY_ERROR")["detail"]

@@ -49,8 +49,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def snapshot(gateway: Gateway, **query: str) -> dict[str, Any]:
-    told: dict[str, Any] = gateway.client.get("/agents/moody/capabilities", params=query).json()
-    return told
+    body: dict[str, Any] = gateway.client.get("/agents/moody/capabilities", params=query).json()
+    return body
 
 
 def mode(gateway: Gateway, thread: str) -> str:
@@ -58,8 +58,8 @@ def mode(gateway: Gateway, thread: str) -> str:
 
 
 def test_two_threads_are_in_two_modes_and_their_snapshots_differ(gateway: Gateway) -> None:
-    told = gateway.client.post("/agents/moody/threads/wild-one/mode", json={"mode": "wild"}).json()
-    assert told["modes"]["current"] == "wild"
+    body = gateway.client.post("/agents/moody/threads/wild-one/mode", json={"mode": "wild"}).json()
+    assert body["modes"]["current"] == "wild"
     calm, wild = snapshot(gateway, thread="calm-one"), snapshot(gateway, thread="wild-one")
     assert (mode(gateway, "calm-one"), mode(gateway, "wild-one")) == ("calm", "wild")
     assert (calm["humanInTheLoop"]["approvals"], wild["humanInTheLoop"]["approvals"]) == (True, False)
@@ -80,8 +80,8 @@ def test_without_a_thread_it_says_which_there_are_and_not_which_it_is(gateway: G
 
 def test_a_run_is_told_its_mode_and_may_set_it(gateway: Gateway) -> None:
     assert text_of(gateway.run("moody", threadId="r")) == "in calm"
-    wish = {"gateway": {"mode": "wild"}}
-    assert text_of(gateway.run("moody", threadId="r", forwardedProps=wish)) == "in wild"
+    options = {"gateway": {"mode": "wild"}}
+    assert text_of(gateway.run("moody", threadId="r", forwardedProps=options)) == "in wild"
     assert text_of(gateway.run("moody", threadId="r")) == "in wild", "it stays"
 
 
@@ -93,8 +93,8 @@ def test_a_mode_that_there_is_not_is_refused_before_anything_runs(gateway: Gatew
     assert "moody.toml" in problem["source"]
     set_ = gateway.client.post("/agents/moody/threads/x/mode", json={"mode": "mad"})
     assert problem_in(set_, 422, "CAPABILITY_ERROR")["pointer"] == "/mode"
-    for what, wish in (("model", {"model": "m"}), ("config", {"id": "a", "value": "b"})):
-        problem_in(gateway.client.post(f"/agents/moody/threads/x/{what}", json=wish), 422, "CAPABILITY_ERROR")
+    for what, options in (("model", {"model": "m"}), ("config", {"id": "a", "value": "b"})):
+        problem_in(gateway.client.post(f"/agents/moody/threads/x/{what}", json=options), 422, "CAPABILITY_ERROR")
 
 
 def test_the_feed_of_a_thread_tells_that_its_mode_was_switched(gateway: Gateway) -> None:

@@ -85,15 +85,15 @@ def test_the_index_and_the_feed_know_at_once(stage: Stage) -> None:
 def test_a_live_run_goes_on_in_the_old_one_and_the_next_is_in_the_new(stage: Stage) -> None:
     put(stage, "swap", definition(stage, "swap", stage.state("swap")))
     talk = Talk(stage, "swap")
-    with talk.saying("slow") as events:
+    with talk.streaming("slow") as events:
         first = next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
         old = pid_of(talk.session)
         assert put(stage, "swap", definition(stage, "swap", stage.state("swap"), merge=False)).status_code == 200
         other = Talk(stage, "swap")
         assert text_of(other.say("hello")) == "You said: hello", "a new run does not wait for the old one"
         assert pid_of(other.session) != old
-        words = (event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
-        assert {next(words)["messageId"] for _ in range(20)} == {first["messageId"]}
+        texts = (event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
+        assert {next(texts)["messageId"] for _ in range(20)} == {first["messageId"]}
         assert old in stage.processes("swap")
         talk.cancel()
         assert outcome_of(list(events)) == "cancelled"
@@ -121,7 +121,7 @@ def test_idle_sessions_of_a_removed_agent_are_closed_in_order(stage: Stage) -> N
     session = talk.session
     stage.client.delete("/agents/leaver")
     eventually(lambda: not stage.processes("leaver"))
-    assert stage.heard("leaver", session, "session/close")
+    assert stage.received("leaver", session, "session/close")
 
 
 # -- what is checked
@@ -130,8 +130,8 @@ def test_idle_sessions_of_a_removed_agent_are_closed_in_order(stage: Stage) -> N
 def test_everything_that_is_wrong_is_told_by_its_place(stage: Stage) -> None:
     body = {"driver": "acp", "command": {"run": [], "shell": 1}, "id": "other", "capabilities": {"tools": 3}, "x": 1}
     problem = problem_in(put(stage, "wrong", body), 422, "INVALID_DEFINITION")
-    told = {error["pointer"] for error in problem["errors"]}
-    assert told == {"/command/run", "/command/shell", "/id", "/capabilities/tools", "/x", "/identity"}
+    pointers = {error["pointer"] for error in problem["errors"]}
+    assert pointers == {"/command/run", "/command/shell", "/id", "/capabilities/tools", "/x", "/identity"}
     assert all(error["message"] for error in problem["errors"])
     problem_in(stage.client.get("/agents/wrong"), 404, "UNKNOWN_AGENT")
 

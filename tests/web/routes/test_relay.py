@@ -37,7 +37,7 @@ def thread() -> str:
     return f"thread-{uuid4().hex[:8]}"
 
 
-def told(gateway: Gateway, thread: str | None = None, agent: str = "demo") -> dict[str, Any]:
+def relay_view(gateway: Gateway, thread: str | None = None, agent: str = "demo") -> dict[str, Any]:
     params = {"view": "relay"} | ({} if thread is None else {"thread": thread})
     response = gateway.client.get(f"/agents/{agent}/capabilities", params=params)
     assert response.status_code == 200, response.text
@@ -50,7 +50,7 @@ def told(gateway: Gateway, thread: str | None = None, agent: str = "demo") -> di
 
 
 def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
-    assert told(gateway) == {
+    assert relay_view(gateway) == {
         "messaging": {"receive": True, "send": False, "attachments": ["text", "image"]},
         "delivery": {"modes": ["immediate", "on-idle"], "queue": True},
         "events": {
@@ -96,7 +96,9 @@ def plain(gateway: Gateway, agent: str, thread: str | None = None) -> Any:
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
 def test_a_plain_client_reads_of_every_agent_what_the_view_tells(gateway: Gateway, agent: str) -> None:
-    assert plain(gateway, agent) == {key: value for key, value in told(gateway, agent=agent).items() if key != "status"}
+    assert plain(gateway, agent) == {
+        key: value for key, value in relay_view(gateway, agent=agent).items() if key != "status"
+    }
 
 
 def test_who_knows_the_view_is_not_told_again(gateway: Gateway, thread: str) -> None:
@@ -112,7 +114,7 @@ def test_a_busy_thread_takes_messages_as_its_view_declares(gateway: Gateway, thr
     """A run is refused with the reason; a message waits, or interrupts. Nothing is lost."""
     with gateway.stream("demo", "slow 600", threadId=thread) as events:
         next(events)
-        assert told(gateway, thread)["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
+        assert relay_view(gateway, thread)["delivery"] == {"modes": ["immediate", "on-idle"], "queue": True}
         second = gateway.client.post("/agents/demo", json=_message(thread))
         assert (second.status_code, second.json()["code"]) == (409, "RUN_IN_PROGRESS")
         for delivery, status in (("on-idle", "deferred"), ("immediate", "accepted")):
@@ -120,7 +122,7 @@ def test_a_busy_thread_takes_messages_as_its_view_declares(gateway: Gateway, thr
             posted = gateway.client.post(f"/agents/demo/threads/{thread}/messages", json=body)
             assert (posted.status_code, posted.json()["status"]) == (202, status)
         assert [event["type"] for event in events][-1] == "RUN_FINISHED"
-    eventually(lambda: told(gateway, thread)["status"] == "idle")
+    eventually(lambda: relay_view(gateway, thread)["status"] == "idle")
     assert gateway.client.post("/agents/demo", json=_message(thread)).status_code == 200
 
 
@@ -133,49 +135,49 @@ def _message(thread: str) -> dict[str, Any]:
 
 
 def test_a_thread_that_nobody_has_begun_is_offline(gateway: Gateway, thread: str) -> None:
-    assert told(gateway, thread)["status"] == "offline"
+    assert relay_view(gateway, thread)["status"] == "offline"
 
 
 def test_a_thread_after_its_run_is_idle_and_offline_when_it_was_deleted(gateway: Gateway, thread: str) -> None:
     gateway.run("demo", threadId=thread)
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
     assert gateway.client.delete(f"/agents/demo/threads/{thread}").status_code == 204
-    assert told(gateway, thread)["status"] == "offline"
+    assert relay_view(gateway, thread)["status"] == "offline"
 
 
 def test_a_thread_with_a_live_run_is_active_and_idle_when_it_was_stopped(gateway: Gateway, thread: str) -> None:
     with gateway.stream("demo", "slow 600", threadId=thread) as events:
         run = next(events)["runId"]
         next(event for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
-        assert told(gateway, thread)["status"] == "active"
-        assert told(gateway)["status"] == "idle"  # the agent takes others meanwhile
+        assert relay_view(gateway, thread)["status"] == "active"
+        assert relay_view(gateway)["status"] == "idle"  # the agent takes others meanwhile
         gateway.client.post(f"/runs/{run}/cancel")
         assert [event["type"] for event in events][-1] == "RUN_FINISHED"
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_that_asks_is_blocked_until_it_is_answered(gateway: Gateway, thread: str) -> None:
-    asked = gateway.run("demo", "approve", threadId=thread)[-1]["outcome"]["interrupts"][0]
-    assert told(gateway, thread)["status"] == "blocked"
-    answer = {"interruptId": asked["id"], "status": "resolved", "payload": {"approved": True}}
+    interrupt = gateway.run("demo", "approve", threadId=thread)[-1]["outcome"]["interrupts"][0]
+    assert relay_view(gateway, thread)["status"] == "blocked"
+    answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}
     gateway.run("demo", threadId=thread, messages=[], resume=[answer])
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_whose_question_was_given_up_is_idle(gateway: Gateway, thread: str) -> None:
     run = gateway.run("demo", "approve", threadId=thread)[0]["runId"]
-    assert told(gateway, thread)["status"] == "blocked"
+    assert relay_view(gateway, thread)["status"] == "blocked"
     assert gateway.client.post(f"/runs/{run}/cancel").status_code == 200
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_that_asked_is_blocked_beyond_a_restart(tmp_path: Path, thread: str) -> None:
     """Its question is in the store, and until it is answered or given up no message is taken."""
-    for said in ("approve", None):
+    for prompt in ("approve", None):
         with Gateway(tmp_path) as gateway:
-            if said is not None:
-                gateway.run("demo", said, threadId=thread)
-            assert told(gateway, thread)["status"] == "blocked"
+            if prompt is not None:
+                gateway.run("demo", prompt, threadId=thread)
+            assert relay_view(gateway, thread)["status"] == "blocked"
 
 
 def test_a_thread_is_nobody_else_s(guarded: Guarded, thread: str) -> None:
@@ -204,18 +206,18 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def test_an_agent_that_cannot_run_is_offline_and_a_broken_one_has_failed(stage: Stage) -> None:
-    assert told(stage, agent="signed-out")["status"] == "offline"
-    assert told(stage, agent="bent")["status"] == "failed"
-    assert told(stage, "some-thread", agent="bent")["status"] == "failed"
+    assert relay_view(stage, agent="signed-out")["status"] == "offline"
+    assert relay_view(stage, agent="bent")["status"] == "failed"
+    assert relay_view(stage, "some-thread", agent="bent")["status"] == "failed"
 
 
 @pytest.mark.parametrize("agent", ["full", "demo"])
 def test_a_thread_that_was_released_is_that_until_it_is_used_again(stage: Stage, agent: str, thread: str) -> None:
     stage.run(agent, threadId=thread)
     stage.asks(f"/agents/{agent}/threads/{thread}/close", {})
-    assert told(stage, thread, agent=agent)["status"] == "released"
+    assert relay_view(stage, thread, agent=agent)["status"] == "released"
     stage.run(agent, threadId=thread)
-    assert told(stage, thread, agent=agent)["status"] == "idle"
+    assert relay_view(stage, thread, agent=agent)["status"] == "idle"
 
 
 def test_a_released_session_that_is_set_to_something_is_there_again(stage: Stage, thread: str) -> None:
@@ -224,28 +226,28 @@ def test_a_released_session_that_is_set_to_something_is_there_again(stage: Stage
     stage.asks(f"{path}/close", {})
     modes = stage.asks(f"{DEMO}?thread={thread}")["custom"]["session"]["modes"]["available"]
     stage.asks(f"{path}/mode", {"mode": modes[0]["id"]})
-    assert told(stage, thread)["status"] == "idle"
+    assert relay_view(stage, thread)["status"] == "idle"
     stage.asks(f"{path}/close", {})
     assert stage.client.delete(path).status_code == 204
-    assert told(stage, thread)["status"] == "offline"
+    assert relay_view(stage, thread)["status"] == "offline"
 
 
 def test_a_thread_whose_agent_died_has_failed_until_its_next_run(stage: Stage, thread: str) -> None:
     assert stage.run("full", "die", threadId=thread)[-1]["code"] == "AGENT_DIED"
-    assert told(stage, thread, agent="full")["status"] == "failed"
-    assert told(stage, agent="full")["status"] == "idle"  # the agent takes others
+    assert relay_view(stage, thread, agent="full")["status"] == "failed"
+    assert relay_view(stage, agent="full")["status"] == "idle"  # the agent takes others
     stage.run("full", threadId=thread)
-    assert told(stage, thread, agent="full")["status"] == "idle"
+    assert relay_view(stage, thread, agent="full")["status"] == "idle"
 
 
 def test_a_thread_whose_agent_fell_silent_has_failed_too(stage: Stage, thread: str) -> None:
     assert stage.run("silent", "hang", threadId=thread)[-1]["code"] == "AGENT_STALLED"
-    assert told(stage, thread, agent="silent")["status"] == "failed"
+    assert relay_view(stage, thread, agent="silent")["status"] == "failed"
 
 
 def test_a_thread_whose_agent_only_says_that_something_went_wrong_is_idle(gateway: Gateway, thread: str) -> None:
     assert gateway.run("demo", "error", threadId=thread)[-1]["type"] == "RUN_ERROR"
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_that_left_a_call_to_the_client_is_waiting_though_its_turn_is_over(
@@ -253,22 +255,22 @@ def test_a_thread_that_left_a_call_to_the_client_is_waiting_though_its_turn_is_o
 ) -> None:
     last = gateway.run("demo", "frontend", threadId=thread, tools=[TOOL])[-1]
     [call] = last["outcome"]["pendingToolCallIds"]
-    assert told(gateway, thread)["status"] == "waiting"
+    assert relay_view(gateway, thread)["status"] == "waiting"
     result = {"id": uuid4().hex, "role": "tool", "toolCallId": call, "content": "it is shown"}
     gateway.run("demo", threadId=thread, tools=[TOOL], messages=[result])
-    assert told(gateway, thread)["status"] == "idle"
+    assert relay_view(gateway, thread)["status"] == "idle"
 
 
 def test_a_thread_whose_waiting_turn_was_given_up_is_idle(stage: Stage, thread: str) -> None:
     run = stage.run("calling", threadId=thread, tools=[TOOL])[0]["runId"]
     assert stage.client.post(f"/runs/{run}/cancel").status_code == 200
-    assert told(stage, thread, agent="calling")["status"] == "idle"
+    assert relay_view(stage, thread, agent="calling")["status"] == "idle"
 
 
 def test_a_released_session_is_brought_back_by_the_next_message(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
-    lifecycle = told(stage, talk.id, agent="full")["lifecycle"]
+    lifecycle = relay_view(stage, talk.id, agent="full")["lifecycle"]
     assert (lifecycle["resume"], lifecycle["release"]) == (True, True)
     session = talk.session
     assert stage.asks(f"{talk.path}/close", {}) == {"closed": True}
@@ -279,18 +281,18 @@ def test_a_released_session_is_brought_back_by_the_next_message(stage: Stage) ->
 def test_a_thread_whose_session_is_being_opened_is_starting(stage: Stage, thread: str) -> None:
     with stage.stream("sleepy", threadId=thread) as events:
         run = next(events)["runId"]
-        assert told(stage, thread, agent="sleepy")["status"] == "starting"
+        assert relay_view(stage, thread, agent="sleepy")["status"] == "starting"
         stage.client.post(f"/runs/{run}/cancel")
         assert [event["type"] for event in events][-1] == "RUN_FINISHED"
-    assert told(stage, thread, agent="sleepy")["status"] == "idle"
+    assert relay_view(stage, thread, agent="sleepy")["status"] == "idle"
 
 
 def test_a_thread_that_waits_for_the_client_s_tool_is_waiting_and_takes_the_result(stage: Stage, thread: str) -> None:
     run = stage.run("calling", threadId=thread, tools=[TOOL])[0]["runId"]
-    assert told(stage, thread, agent="calling")["status"] == "waiting"
+    assert relay_view(stage, thread, agent="calling")["status"] == "waiting"
     result = {"id": uuid4().hex, "role": "tool", "toolCallId": run, "content": "it is shown"}
     stage.run("calling", threadId=thread, tools=[TOOL], messages=[result])
-    assert told(stage, thread, agent="calling")["status"] == "idle"
+    assert relay_view(stage, thread, agent="calling")["status"] == "idle"
 
 
 # -- the feed

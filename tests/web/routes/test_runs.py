@@ -16,7 +16,7 @@ from tests.web.event_order import well_ordered
 from tests.web.problem import problem_in
 from tests.web.raw import Connection, request, run_request
 
-WORDS = ["hello", "think", "tools", "state", "plan", "subagent", "image", "custom", "error", "crash", "everything"]
+PROMPTS = ["hello", "think", "tools", "state", "plan", "subagent", "image", "custom", "error", "crash", "everything"]
 ODD_IDS = ["a/b", "a/events", "x/cancel", "a b?c#d&e", "ünï/cödé", "100%", "a\\b", '"', "events"]
 
 
@@ -37,9 +37,9 @@ def outcome(events: list[dict[str, Any]]) -> Any:
 # -- starting
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_a_run_is_a_stream_that_every_client_accepts(gateway: Gateway, word: str) -> None:
-    body = run_input(word)
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_run_is_a_stream_that_every_client_accepts(gateway: Gateway, prompt: str) -> None:
+    body = run_input(prompt)
     response = gateway.post("demo", body)
     assert response.status_code == 200
     events = events_of(response.text)
@@ -109,10 +109,10 @@ def test_an_id_that_is_live_cannot_be_taken_by_another_thread(gateway: Gateway) 
 
 
 @pytest.mark.parametrize("version", ["1.0", ...], ids=["1.0", "before 1.0"])
-@pytest.mark.parametrize("word", WORDS)
-def test_a_replay_is_the_live_stream_byte_for_byte(gateway: Gateway, word: str, version: object) -> None:
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_replay_is_the_live_stream_byte_for_byte(gateway: Gateway, prompt: str, version: object) -> None:
     run = new_id()
-    live = gateway.post("demo", run_input(word, runId=run, protocolVersion=version))
+    live = gateway.post("demo", run_input(prompt, runId=run, protocolVersion=version))
     again = attach(gateway, run)
     assert again.status_code == 200
     assert again.headers["content-type"] == live.headers["content-type"]
@@ -225,17 +225,17 @@ def test_a_run_that_never_was_cannot_be_cancelled(gateway: Gateway) -> None:
 # -- leaving
 
 
-def leave(gateway: Gateway, run: str, word: str, **wishes: str) -> list[dict[str, Any]]:
+def leave(gateway: Gateway, run: str, prompt: str, **options: str) -> list[dict[str, Any]]:
     """A run whose client closes the connection after three events; what the run did then, to its end."""
-    with gateway.stream("demo", word, runId=run, forwardedProps={"gateway": wishes}) as events:
+    with gateway.stream("demo", prompt, runId=run, forwardedProps={"gateway": options}) as events:
         for _ in range(3):
             next(events)
     return events_of(attach(gateway, run).text)
 
 
-@pytest.mark.parametrize("wishes", [{}, {"onDisconnect": "cancel"}], ids=["by default", "if asked to"])
-def test_closing_the_connection_stops_the_run(gateway: Gateway, wishes: dict[str, str]) -> None:
-    events = leave(gateway, new_id(), "slow 600", **wishes)
+@pytest.mark.parametrize("options", [{}, {"onDisconnect": "cancel"}], ids=["by default", "if asked to"])
+def test_closing_the_connection_stops_the_run(gateway: Gateway, options: dict[str, str]) -> None:
+    events = leave(gateway, new_id(), "slow 600", **options)
     assert well_ordered(events)
     assert outcome(events) == "cancelled"
 

@@ -58,8 +58,8 @@ def test_a_thread_that_runs_is_told_from_one_that_waits_for_somebody(gateway: Ga
         next(events)
         assert listed(gateway, thread)["status"] == "running"
         assert shown(gateway, thread)["runs"] == []  # it is told by `runId`
-    gateway.run("demo", "approve", threadId=(asking := named()))
-    assert listed(gateway, asking)["status"] == "waiting"
-    assert listed(gateway, asking)["pendingRunId"] is not None
+    gateway.run("demo", "approve", threadId=(waiting := named()))
+    assert listed(gateway, waiting)["status"] == "waiting"
+    assert listed(gateway, waiting)["pendingRunId"] is not None
     gateway.run("demo", "hello", threadId=(quiet := named()))
     assert listed(gateway, quiet)["status"] == "idle"

@@ -36,19 +36,19 @@ def opened(gateway: Gateway, agent: str = "demo", *offers: str, **more: Any) -> 
         yield socket
 
 
-def send_json(socket: ClientConnection, kind: str, **fields: Any) -> None:
+def send_message(socket: ClientConnection, kind: str, **fields: Any) -> None:
     socket.send(json.dumps({"type": kind, **fields}))
 
 
 def receive(socket: ClientConnection) -> Message:
     """One message, of either kind, as the same object."""
-    data = socket.recv(LIMIT)
-    if isinstance(data, str):
-        message: Message = json.loads(data)
+    answer = socket.recv(LIMIT)
+    if isinstance(answer, str):
+        message: Message = json.loads(answer)
         return message
-    size = int.from_bytes(data[:4], "big")
-    head: Message = json.loads(data[4 : 4 + size])
-    return {**head, "events": FrameDecoder().feed(data[4 + size :])}
+    size = int.from_bytes(answer[:4], "big")
+    head: Message = json.loads(answer[4 : 4 + size])
+    return {**head, "events": FrameDecoder().feed(answer[4 + size :])}
 
 
 def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Message]:
@@ -63,9 +63,9 @@ def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Me
     return events
 
 
-def run(socket: ClientConnection, texts: str, **fields: Any) -> list[Message]:
-    body = run_input(texts, **fields)
-    send_json(socket, "run", input=body)
+def run(socket: ClientConnection, text: str, **fields: Any) -> list[Message]:
+    body = run_input(text, **fields)
+    send_message(socket, "run", input=body)
     return accepted(to_the_end(socket, body["runId"]))
 
 
@@ -83,16 +83,16 @@ def test_a_run_comes_as_it_does_over_http(gateway: Gateway, format_: tuple[str, 
 
 def test_a_question_is_answered_over_the_same_connection(gateway: Gateway) -> None:
     with opened(gateway) as socket:
-        request = run(socket, "approve", threadId="asking")[-1]["outcome"]["interrupts"][0]
-        resume = [{"interruptId": request["id"], "status": "resolved", "payload": {"approved": True}}]
+        interrupt = run(socket, "approve", threadId="asking")[-1]["outcome"]["interrupts"][0]
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
         assert "notes.txt is deleted" in text_of(run(socket, "", threadId="asking", messages=[], resume=resume))
 
 
 def test_two_runs_go_on_side_by_side(gateway: Gateway) -> None:
     slow, quick = run_input("slow 5"), run_input("hello")
     with opened(gateway) as socket:
-        send_json(socket, "run", input=slow)
-        send_json(socket, "run", input=quick)
+        send_message(socket, "run", input=slow)
+        send_message(socket, "run", input=quick)
         ended: list[str] = []
         while len(ended) < 2:
             message = receive(socket)
@@ -103,23 +103,23 @@ def test_two_runs_go_on_side_by_side(gateway: Gateway) -> None:
 def test_a_run_is_cancelled_by_a_message(gateway: Gateway) -> None:
     body = run_input("slow 600")
     with opened(gateway) as socket:
-        send_json(socket, "run", input=body)
+        send_message(socket, "run", input=body)
         receive(socket)
-        send_json(socket, "cancel", runId=body["runId"])
+        send_message(socket, "cancel", runId=body["runId"])
         assert to_the_end(socket, body["runId"], 2)[-1]["outcome"] == {"type": "cancelled"}
 
 
-def test_a_connection_that_ends_stops_its_runs_unless_they_continue_on_disconnect(gateway: Gateway) -> None:
+def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gateway: Gateway) -> None:
     stopped = run_input("slow 600")
     goes_on = run_input("slow 4", forwardedProps={"gateway": {"onDisconnect": "continue"}})
     with opened(gateway) as socket:
         for body in (stopped, goes_on):
-            send_json(socket, "run", input=body)
+            send_message(socket, "run", input=body)
         receive(socket)
     with opened(gateway) as socket:
-        send_json(socket, "attach", runId=stopped["runId"])
+        send_message(socket, "attach", runId=stopped["runId"])
         assert to_the_end(socket, stopped["runId"])[-1]["outcome"] == {"type": "cancelled"}
-        send_json(socket, "attach", runId=goes_on["runId"], after=2)
+        send_message(socket, "attach", runId=goes_on["runId"], after=2)
         rest = to_the_end(socket, goes_on["runId"], 3)
         assert rest[-1]["type"] == "RUN_FINISHED" and "outcome" not in rest[-1]
 
@@ -136,7 +136,7 @@ def test_a_connection_that_ends_stops_its_runs_unless_they_continue_on_disconnec
         ('{"type": "cancel", "runId": "nobody"}', "UNKNOWN_RUN"),
     ],
 )
-def test_a_refused_message_gets_a_problem_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
+def test_what_is_refused_is_told_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
     with opened(gateway) as socket:
         socket.send(message)
         answer = receive(socket)
@@ -155,26 +155,26 @@ def test_bytes_are_refused_and_the_connection_stays(gateway: Gateway) -> None:
 def test_a_run_is_followed_once_over_a_connection(gateway: Gateway) -> None:
     body = run_input("slow 3")
     with opened(gateway) as socket:
-        send_json(socket, "run", input=body)
-        send_json(socket, "attach", runId=body["runId"])
+        send_message(socket, "run", input=body)
+        send_message(socket, "attach", runId=body["runId"])
         while "problem" not in (message := receive(socket)):
             assert message["runId"] == body["runId"]
         assert message["problem"]["code"] == "RUN_FOLLOWED"
 
 
-def test_a_run_that_the_agent_cannot_do_is_refused_with_the_source(gateway: Gateway) -> None:
+def test_a_run_that_the_agent_cannot_do_is_refused_with_who_said_so(gateway: Gateway) -> None:
     image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
     body = run_input([{"type": "text", "text": "look"}, image], forwardedProps={"gateway": {"strict": True}})
     with opened(gateway, "echo", "agui.protobuf") as socket:
-        send_json(socket, "run", input=body)
-        message = receive(socket)
-    assert message["runId"] == body["runId"]
-    assert message["problem"]["source"]
+        send_message(socket, "run", input=body)
+        answer = receive(socket)
+    assert answer["runId"] == body["runId"]
+    assert answer["problem"]["source"]
 
 
-def test_a_client_of_an_older_agui_is_refused(gateway: Gateway) -> None:
+def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:
     with opened(gateway) as socket:
-        send_json(socket, "run", input=run_input("hello", protocolVersion=...))
+        send_message(socket, "run", input=run_input("hello", protocolVersion=...))
         assert receive(socket)["problem"]["pointer"] == "/protocolVersion"
 
 
@@ -191,7 +191,7 @@ def test_a_page_of_another_origin_is_kept_out(gateway: Gateway) -> None:
     assert refused.value.response.status_code == 403
 
 
-def test_a_page_sends_its_token_as_a_subprotocol(tmp_path: Path) -> None:
+def test_a_page_gives_its_token_as_a_subprotocol(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("ann:0123456789abcdef0123\nreader[read]:fedcba98765432100123\n")
     with Gateway(tmp_path / "gateway", "--token-file", str(tokens)) as gateway:
@@ -210,7 +210,7 @@ def test_a_page_sends_its_token_as_a_subprotocol(tmp_path: Path) -> None:
 def test_a_client_that_takes_nothing_slows_no_run(gateway: Gateway) -> None:
     body = run_input("long 200000", forwardedProps={"gateway": {"onDisconnect": "continue", "merge": False}})
     with opened(gateway, "demo", max_queue=1) as socket:
-        send_json(socket, "run", input=body)
+        send_message(socket, "run", input=body)
         until(lambda: _over(gateway, body["runId"]))
         assert text_of(to_the_end(socket, body["runId"])).endswith("200000 ")
 
@@ -224,7 +224,7 @@ def test_a_gateway_that_stops_ends_the_run_first(tmp_path: Path) -> None:
     with Gateway(tmp_path, env={"AGUI_GATEWAY_SHUTDOWN_GRACE": "0"}) as gateway:
         body = run_input("slow 600")
         with opened(gateway) as socket:
-            send_json(socket, "run", input=body)
+            send_message(socket, "run", input=body)
             receive(socket)
             gateway.signal(15)
             assert to_the_end(socket, body["runId"], 2)[-1]["code"] == "GATEWAY_STOPPING"
@@ -232,5 +232,5 @@ def test_a_gateway_that_stops_ends_the_run_first(tmp_path: Path) -> None:
                 socket.recv(LIMIT)
 
 
-def test_the_snapshot_announces_the_socket(gateway: Gateway) -> None:
+def test_the_snapshot_says_that_there_is_a_socket(gateway: Gateway) -> None:
     assert gateway.client.get("/agents/demo/capabilities").json()["transport"]["websocket"] is True

@@ -1,7 +1,7 @@
-"""Why an update may give no event and change no fact: the named reasons, told from the recording alone.
+"""Why an update may produce no event and change no state: named reasons, found in the recording alone.
 
-Each rule looks at the update and at what came before it in its session, never at the reader. So an update that the
-reader loses, and no rule excuses, is found.
+Each rule reads the update and the ones before it in its session, never the reader. So an update that the reader loses,
+and that no rule excuses, is found.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.wire.acp.replay import Seen
+from tests.wire.acp.replay import SeenUpdate
 
-FACTS = ("available_commands_update", "config_option_update", "current_mode_update", "usage_update")
+STATE_UPDATES = ("available_commands_update", "config_option_update", "current_mode_update", "usage_update")
 
 
 @dataclass
 class Past:
-    """What a session has said so far."""
+    """The updates of a session so far."""
 
     opened: dict[str, Any] = field(default_factory=dict)
-    """The newest answer that lists its options and commands."""
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The newest result that lists its options and commands."""
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -30,8 +30,8 @@ def plain(update: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in update.items() if key != "_meta" and value is not None}
 
 
-def echo(update: dict[str, Any], past: Past) -> bool:
-    """The user's own words, which the client has."""
+def user_message(update: dict[str, Any], past: Past) -> bool:
+    """The user's own message, which the client has."""
     return update["sessionUpdate"] in ("user_message_chunk", "user_message")
 
 
@@ -42,12 +42,12 @@ def empty_text(update: dict[str, Any], past: Past) -> bool:
 
 
 def known_already(update: dict[str, Any], past: Past) -> bool:
-    """A fact that says what the last one of its kind said, or the answer that opened the session."""
+    """The same as the last update of its kind, or as the result that opened the session."""
     kind = update["sessionUpdate"]
-    if kind not in FACTS:
+    if kind not in STATE_UPDATES:
         return False
     opened = any(past.opened.get(key) == value for key, value in plain(update).items() if key in past.opened)
-    return opened or past.facts.get(kind) == plain(update)
+    return opened or past.states.get(kind) == plain(update)
 
 
 def vendor_only(update: dict[str, Any], past: Past) -> bool:
@@ -58,21 +58,21 @@ def vendor_only(update: dict[str, Any], past: Past) -> bool:
 
 
 def terminal_silent(update: dict[str, Any], past: Past) -> bool:
-    """Version 2: a terminal that has printed nothing, or ended in no way that is told."""
+    """Version 2: a terminal that has printed nothing, or ended without a status."""
     empty = plain(update).get("output", {"data": ""}) == {"data": ""} and not update.get("exitStatus")
     return update["sessionUpdate"] == "terminal_update" and empty
 
 
 def call_unchanged(update: dict[str, Any], past: Past) -> bool:
-    """A tool call told once more, or with nothing but a vendor's data."""
+    """A tool call reported once more, or with nothing but a vendor's data."""
     if update["sessionUpdate"] not in ("tool_call", "tool_call_update"):
         return False
     known = past.calls.get(update["toolCallId"], {})
     return all(known.get(key) == value for key, value in plain(update).items() if key != "sessionUpdate")
 
 
-def call_held_back(update: dict[str, Any], past: Past) -> bool:
-    """Input that may still change, or what a tool means to do, before it runs: told when it is settled."""
+def call_not_final(update: dict[str, Any], past: Past) -> bool:
+    """Input or content that may still change before the tool runs: sent when it is final."""
     if update["sessionUpdate"] != "tool_call_update" or update["toolCallId"] not in past.calls:
         return False
     known = past.calls[update["toolCallId"]]
@@ -81,33 +81,33 @@ def call_held_back(update: dict[str, Any], past: Past) -> bool:
 
 
 RULES: tuple[Callable[[dict[str, Any], Past], bool], ...] = (
-    echo,
+    user_message,
     empty_text,
     known_already,
     vendor_only,
     terminal_silent,
     call_unchanged,
-    call_held_back,
+    call_not_final,
 )
 
 
-def excuses(seen: list[Seen]) -> Iterator[tuple[Seen, str | None]]:
-    """Each update that gave nothing, with the rule that says why; None: it was lost."""
+def excuses(seen: list[SeenUpdate]) -> Iterator[tuple[SeenUpdate, str | None]]:
+    """Each update that produced nothing, with the rule that excuses it; None: it was lost."""
     pasts: dict[str, Past] = {}
-    for one in seen:
-        past = pasts.setdefault(one.session_id, Past())
-        past.opened = one.opened
-        if not one.events and not one.facts and not one.replayed:
-            yield one, next((rule.__name__ for rule in RULES if rule(one.update, past)), None)
-        _note(one.update, past)
+    for seen_update in seen:
+        past = pasts.setdefault(seen_update.session_id, Past())
+        past.opened = seen_update.opening_result
+        if not seen_update.events and not seen_update.has_changed_state and not seen_update.is_replayed:
+            yield seen_update, next((rule.__name__ for rule in RULES if rule(seen_update.update, past)), None)
+        _remember(seen_update.update, past)
 
 
-def _note(update: dict[str, Any], past: Past) -> None:
+def _remember(update: dict[str, Any], past: Past) -> None:
     kind = update["sessionUpdate"]
-    if kind in FACTS:
-        past.facts[kind] = plain(update)
+    if kind in STATE_UPDATES:
+        past.states[kind] = plain(update)
     elif kind == "session_info_update":
         past.info |= {key: update[key] for key in ("title", "updatedAt") if key in update}
     elif kind in ("tool_call", "tool_call_update"):
-        fresh = {} if kind == "tool_call" else past.calls.get(update["toolCallId"], {})
-        past.calls[update["toolCallId"]] = fresh | plain(update)
+        before = {} if kind == "tool_call" else past.calls.get(update["toolCallId"], {})
+        past.calls[update["toolCallId"]] = before | plain(update)

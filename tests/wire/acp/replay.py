@@ -1,8 +1,8 @@
-"""Plays recorded ACP traffic the way a driver would: each session through a reader, each run through `Outbound`.
+"""Replays recorded ACP traffic as a driver would: each session through a reader, each run through `Outbound`.
 
-The recorded bytes of the agent go through `Lines` and `JsonRpc`, in any cut. What the client sent is taken as said: it
-opens sessions, begins turns, answers questions. A question ends the run and its answer begins the next, so that every
-run is a stream of its own. What comes between turns opens the next run.
+The recorded bytes of the agent go through `Lines` and `JsonRpc`, in any cut. The client's recorded messages open
+sessions, begin turns and answer interrupts. An interrupt ends the run and its answer begins the next, so every run is a
+stream of its own. Events between turns open the next run.
 """
 
 from __future__ import annotations
@@ -28,261 +28,271 @@ from tests import replay
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "acp"
 NAMES = sorted(f"{path.parent.name}/{path.stem}" for path in TRANSCRIPTS.glob("*/*.jsonl"))
-COUNT_THE_SESSION = ("copilot-cli", "hermes-agent")
-"""Agents whose token counts go on over all turns."""
-OPENING = ("session/new", "session/load", "session/resume", "session/fork")
+SESSION_COUNTING_AGENTS = ("copilot-cli", "hermes-agent")
+"""Agents whose token counts cover all turns."""
+OPENING_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
 
 Cut = Callable[[bytes], Iterator[bytes]]
 
 
 @dataclass
-class Seen:
-    """One `session/update` and what became of it."""
+class SeenUpdate:
+    """One `session/update` and what it produced."""
 
     session_id: str
     update: dict[str, Any]
     events: list[Event]
-    facts: bool
-    replayed: bool
-    child: bool
-    opened: dict[str, Any]
-    """The answer that last told the session's options."""
+    has_changed_state: bool
+    is_replayed: bool
+    is_child: bool
+    opening_result: dict[str, Any]
+    """The result that last listed the session's options."""
 
 
 @dataclass
-class Talk:
+class SessionReplay:
     """One session."""
 
     reader: SessionReader
     runs: list[list[Wire]] = field(default_factory=list)
-    outside: list[Event] = field(default_factory=list)
-    """What came while no run was there to take it."""
+    undelivered_events: list[Event] = field(default_factory=list)
+    """Events that came while there was no run."""
     prompts: list[int] = field(default_factory=list)
-    questions: set[Any] = field(default_factory=set)
+    open_interrupts: set[Any] = field(default_factory=set)
     cancelled: bool = False
-    opened: dict[str, Any] = field(default_factory=dict)
+    opening_result: dict[str, Any] = field(default_factory=dict)
     outbound: Outbound | None = None
     histories: list[list[dict[str, Any]]] = field(default_factory=list)
 
 
-class Play:
+class Replay:
     def __init__(self, name: str, cut: Cut = lambda data: iter((data,))) -> None:
         self.agent = name.split("/")[0]
         self._cut = cut
-        self.talks: dict[str, Talk] = {}
+        self.sessions: dict[str, SessionReplay] = {}
         self.handshakes: list[Handshake] = []
-        self.seen: list[Seen] = []
+        self.seen: list[SeenUpdate] = []
         self.noise: list[Noise] = []
         self._turns = 0
         self._new_process()
         for entry in entries(name):
-            self._take(entry)
+            self._read_entry(entry)
         self._flush()
-        for talk in self.talks.values():
-            self._let_go(talk)
+        for session in self.sessions.values():
+            self._end_session(session)
 
     # -- the recording
 
     def _new_process(self) -> None:
         self._rpc, self._lines = JsonRpc(), Lines(100_000_000)
-        self._asked: dict[Any, dict[str, Any]] = {}
+        self._request_params: dict[Any, dict[str, Any]] = {}
         self._unanswered: dict[Any, str] = {}
-        self._waiting: dict[Any, tuple[Talk, dict[str, Any]]] = {}
+        self._waiting: dict[Any, tuple[SessionReplay, dict[str, Any]]] = {}
         self._pending = b""
         self._version = 1
 
-    def _take(self, entry: dict[str, Any]) -> None:
+    def _read_entry(self, entry: dict[str, Any]) -> None:
         if entry.get("dir") == "in":
             data = entry["raw"].encode() if "raw" in entry else json.dumps(entry["msg"]).encode()
             self._pending += data + b"\n"
             return
         self._flush()
         if "ended" in entry.get("note", ""):
-            for talk in self.talks.values():
-                self._let_go(talk)
+            for session in self.sessions.values():
+                self._end_session(session)
             self._new_process()
         elif isinstance(entry.get("msg"), dict):
-            self._sent(entry["msg"])
+            self._send(entry["msg"])
 
     def _flush(self) -> None:
         data, self._pending = self._pending, b""
         for piece in self._cut(data):
             for message in self._rpc.read(self._lines.feed(piece)):
-                self._came(message)
+                self._receive(message)
 
-    def _sent(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         params = message.get("params") or {}
         match message:
             case {"method": str(method), "id": int(number)}:
-                while True:  # the recorder's numbers are ours; a broken line may have cost it one
-                    ours, _ = self._rpc.request(method, params)
-                    if ours >= number:
+                while True:  # the recorder numbers requests as we do; a broken line may have cost it one
+                    own_number, _ = self._rpc.request(method, params)
+                    if own_number >= number:
                         break
-                self._asked[number], self._unanswered[number] = params, method
-                self._requested(number, method, params)
-            case {"method": "session/cancel"} if params.get("sessionId") in self.talks:
-                self.talks[params["sessionId"]].cancelled = True
+                self._request_params[number], self._unanswered[number] = params, method
+                self._send_request(number, method, params)
+            case {"method": "session/cancel"} if params.get("sessionId") in self.sessions:
+                self.sessions[params["sessionId"]].cancelled = True
             case {"result": dict(result), "id": number} if number in self._waiting:
-                self._answered(number, result)
+                self._answer_interrupt(number, result)
 
-    def _requested(self, number: int, method: str, params: dict[str, Any]) -> None:
+    def _send_request(self, number: int, method: str, params: dict[str, Any]) -> None:
         if method in ("session/load", "session/resume"):
-            self._talk(params["sessionId"]).reader.begin_replay()
-        elif method == "session/prompt" and params.get("sessionId") in self.talks:
-            talk = self.talks[params["sessionId"]]
-            talk.prompts.append(number)
-            if not talk.reader.in_turn:
-                self._begin(talk)
+            self._session(params["sessionId"]).reader.begin_replay()
+        elif method == "session/prompt" and params.get("sessionId") in self.sessions:
+            session = self.sessions[params["sessionId"]]
+            session.prompts.append(number)
+            if not session.reader.is_in_turn:
+                self._begin_turn(session)
 
-    def _came(self, message: Any) -> None:
+    def _receive(self, message: Any) -> None:
         if isinstance(message, Response):
             self._unanswered.pop(message.id, None)
         match message:
             case Notification("session/update", {"sessionId": str(session_id), "update": dict(update)}):
                 self._update(session_id, update)
             case Request(number, "session/request_permission" | "elicitation/create" as method, dict(params)):
-                self._question(number, method, params)
+                self._read_interrupt(number, method, params)
             case Response(int(number), "session/prompt"):
                 self._prompt_answered(number, message)
             case Response(int(number), "initialize", dict(result)):
                 self.handshakes.append(read_handshake(result))
                 self._version = self.handshakes[-1].protocol_version
-            case Response(int(number), method) if method in OPENING:
-                self._opened(method, self._asked[number], message)
+            case Response(int(number), method) if method in OPENING_METHODS:
+                self._open_session(method, self._request_params[number], message)
             case Response(int(number), "session/set_config_option", dict(result)):
-                self._told(self._talk(self._asked[number]["sessionId"]), result)
+                self._read_result(self._session(self._request_params[number]["sessionId"]), result)
             case Noise():
                 self.noise.append(message)
 
     # -- sessions
 
-    def _talk(self, session_id: str) -> Talk:
-        if session_id not in self.talks:
-            covers: Covers = "session" if self.agent in COUNT_THE_SESSION else "turn"
-            facts = SessionState(version=self._version)
-            self.talks[session_id] = Talk(SessionReader(facts, error_texts=ERROR_TEXTS, usage_covers=covers))
-        return self.talks[session_id]
+    def _session(self, session_id: str) -> SessionReplay:
+        if session_id not in self.sessions:
+            covers: Covers = "session" if self.agent in SESSION_COUNTING_AGENTS else "turn"
+            has_changed_state = SessionState(version=self._version)
+            self.sessions[session_id] = SessionReplay(
+                SessionReader(has_changed_state, error_texts=ERROR_TEXTS, usage_covers=covers)
+            )
+        return self.sessions[session_id]
 
-    def _opened(self, method: str, params: dict[str, Any], answer: Response) -> None:
+    def _open_session(self, method: str, params: dict[str, Any], answer: Response) -> None:
         session_id = (answer.result or {}).get("sessionId") or params.get("sessionId")
         if session_id is None:
             return
-        talk = self._talk(session_id)
-        if talk.reader.replaying:
-            talk.histories.append(talk.reader.end_replay())
+        session = self._session(session_id)
+        if session.reader.is_replaying:
+            session.histories.append(session.reader.end_replay())
         if answer.error is None:
-            self._told(talk, answer.result or {})
+            self._read_result(session, answer.result or {})
 
-    def _told(self, talk: Talk, result: dict[str, Any]) -> None:
-        talk.reader.facts.read_result(result)
+    def _read_result(self, session: SessionReplay, result: dict[str, Any]) -> None:
+        session.reader.state.read_result(result)
         kept = {key: result[key] for key in ("configOptions", "availableCommands") if key in result}
-        talk.opened = talk.opened | kept
+        session.opening_result = session.opening_result | kept
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
-        parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
-        if parent is None and session_id not in self.talks and "session/fork" in self._unanswered.values():
-            self._talk(session_id).reader.begin_replay()  # opencode tells a fork's past before its answer
-        talk = parent or self._talk(session_id)
-        before, replaying = deepcopy(talk.reader.facts), talk.reader.replaying
-        events = talk.reader.read(update, session_id)
-        changed = talk.reader.facts != before
-        self.seen.append(Seen(session_id, update, events, changed, replaying, parent is not None, talk.opened))
-        self._tell(talk, events)
+        parent = next((session for session in self.sessions.values() if session.reader.owns(session_id)), None)
+        if parent is None and session_id not in self.sessions and "session/fork" in self._unanswered.values():
+            self._session(session_id).reader.begin_replay()  # opencode replays a fork's past before its answer
+        session = parent or self._session(session_id)
+        before, replaying = deepcopy(session.reader.state), session.reader.is_replaying
+        events = session.reader.read(update, session_id)
+        changed = session.reader.state != before
+        self.seen.append(
+            SeenUpdate(session_id, update, events, changed, replaying, parent is not None, session.opening_result)
+        )
+        self._deliver(session, events)
         if any(isinstance(event, TurnEnded | TurnFailed) for event in events):  # version 2: the turn ends by an update
-            talk.prompts.pop(0)
-            self._over(talk)
+            session.prompts.pop(0)
+            self._end_turn(session)
 
     # -- turns
 
-    def _begin(self, talk: Talk) -> None:
+    def _begin_turn(self, session: SessionReplay) -> None:
         self._turns += 1
-        talk.cancelled = False
-        talk.reader.begin_turn(f"t{self._turns}")
-        self._run(talk)
+        session.cancelled = False
+        session.reader.begin_turn(f"t{self._turns}")
+        self._begin_run(session)
 
-    def _run(self, talk: Talk) -> None:
-        number = sum(len(known.runs) for known in self.talks.values()) + 1
-        talk.outbound = Outbound("thread", f"run{number}", f"r{number}", merging=False)
-        talk.runs.append(talk.outbound.started())
-        held, talk.outside = talk.outside, []
-        talk.runs[-1] += talk.outbound.feed(held)
+    def _begin_run(self, session: SessionReplay) -> None:
+        number = sum(len(known.runs) for known in self.sessions.values()) + 1
+        session.outbound = Outbound("thread", f"run{number}", f"r{number}", merging=False)
+        session.runs.append(session.outbound.started())
+        undelivered, session.undelivered_events = session.undelivered_events, []
+        session.runs[-1] += session.outbound.feed(undelivered)
 
-    def _tell(self, talk: Talk, events: list[Event]) -> None:
-        if talk.outbound is None:
-            talk.outside += events
+    def _deliver(self, session: SessionReplay, events: list[Event]) -> None:
+        if session.outbound is None:
+            session.undelivered_events += events
         else:
-            talk.runs[-1] += talk.outbound.feed(events)
+            session.runs[-1] += session.outbound.feed(events)
 
     def _prompt_answered(self, number: int, answer: Response) -> None:
-        talk = next((talk for talk in self.talks.values() if number in talk.prompts), None)
+        session = next((session for session in self.sessions.values() if number in session.prompts), None)
         result = answer.result or {}
-        if talk is None or (answer.error is None and "stopReason" not in result):
-            return  # to a session that nobody knows; or version 2, where the turn lives on in updates
-        talk.prompts.remove(number)
-        reader = talk.reader
+        if session is None or (answer.error is None and "stopReason" not in result):
+            return  # of an unknown session; or version 2, where updates end the turn
+        session.prompts.remove(number)
+        reader = session.reader
         if answer.error is not None:
-            self._tell(talk, reader.fail_turn(answer.error, cancelled=talk.cancelled))
+            self._deliver(session, reader.fail_turn(answer.error, cancelled=session.cancelled))
         else:
             end = (result["stopReason"], result.get("usage"))
-            self._tell(talk, reader.end_turn(*end, cancelled=talk.cancelled, meta=result.get("_meta")))
-        self._over(talk)
+            self._deliver(session, reader.end_turn(*end, cancelled=session.cancelled, meta=result.get("_meta")))
+        self._end_turn(session)
 
-    def _over(self, talk: Talk) -> None:
-        if talk.outbound is not None:
-            talk.runs[-1] += _last(talk.outbound)
-        talk.outbound = None
-        if talk.prompts:
-            self._begin(talk)  # another prompt waits in the same session
+    def _end_turn(self, session: SessionReplay) -> None:
+        if session.outbound is not None:
+            session.runs[-1] += _run_end(session.outbound)
+        session.outbound = None
+        if session.prompts:
+            self._begin_turn(session)  # another prompt waits in the same session
 
-    def _let_go(self, talk: Talk) -> None:
-        """The process is gone. A turn that never ended fails; what nobody has taken yet makes a last run."""
-        if talk.reader.in_turn:
-            self._tell(talk, talk.reader.end_turn("cancelled"))
-        elif talk.outside:
-            self._run(talk)
-        if talk.outbound is not None:
-            talk.runs[-1] += _last(talk.outbound)
-        talk.outbound, talk.prompts = None, []
+    def _end_session(self, session: SessionReplay) -> None:
+        """The process has ended. A turn that never ended is cancelled; events without a run make a last one."""
+        if session.reader.is_in_turn:
+            self._deliver(session, session.reader.end_turn("cancelled"))
+        elif session.undelivered_events:
+            self._begin_run(session)
+        if session.outbound is not None:
+            session.runs[-1] += _run_end(session.outbound)
+        session.outbound, session.prompts = None, []
 
     # -- questions
 
-    def _question(self, number: Any, method: str, params: dict[str, Any]) -> None:
+    def _read_interrupt(self, number: Any, method: str, params: dict[str, Any]) -> None:
         session_id = params["sessionId"]
-        parent = next((talk for talk in self.talks.values() if talk.reader.owns(session_id)), None)
-        talk = parent or self._talk(session_id)
-        ask = talk.reader.permission if method == "session/request_permission" else talk.reader.elicitation
-        events, question = ask(number, params)
-        self._tell(talk, [*events, *talk.reader.park(), InterruptRequested((question,))])
-        self._waiting[number] = (talk, params)
-        talk.questions.add(number)
-        if talk.outbound is not None:
-            talk.runs[-1] += talk.outbound.finished([interrupt(asked) for asked in talk.outbound.open_interrupts])
-            talk.outbound = None
+        parent = next((session for session in self.sessions.values() if session.reader.owns(session_id)), None)
+        session = parent or self._session(session_id)
+        ask = (
+            session.reader.read_permission
+            if method == "session/request_permission"
+            else session.reader.read_elicitation
+        )
+        events, interrupt_event = ask(number, params)
+        self._deliver(session, [*events, *session.reader.park(), InterruptRequested((interrupt_event,))])
+        self._waiting[number] = (session, params)
+        session.open_interrupts.add(number)
+        if session.outbound is not None:
+            session.runs[-1] += session.outbound.finished(
+                [interrupt(requested) for requested in session.outbound.open_interrupts]
+            )
+            session.outbound = None
 
-    def _answered(self, number: Any, result: dict[str, Any]) -> None:
-        talk, params = self._waiting.pop(number)
-        talk.questions.discard(number)
+    def _answer_interrupt(self, number: Any, result: dict[str, Any]) -> None:
+        session, params = self._waiting.pop(number)
+        session.open_interrupts.discard(number)
         if "outcome" in result:
-            talk.reader.permission_given(params, selected_option_name(params, result))
-        if talk.outbound is None and not talk.questions:
-            self._run(talk)
+            session.reader.set_permission_outcome(params, selected_option_name(params, result))
+        if session.outbound is None and not session.open_interrupts:
+            self._begin_run(session)
 
 
-def interrupt(question: Interrupt) -> dict[str, Any]:
+def interrupt(interrupt_event: Interrupt) -> dict[str, Any]:
     """AG-UI's object, without the time."""
     fields = {
-        "id": question.id,
-        "reason": question.reason,
-        "message": question.message,
-        "toolCallId": question.tool_call_id,
-        "responseSchema": question.response_schema,
-        "metadata": question.metadata,
-        "subagentRunId": question.subagent,
+        "id": interrupt_event.id,
+        "reason": interrupt_event.reason,
+        "message": interrupt_event.message,
+        "toolCallId": interrupt_event.tool_call_id,
+        "responseSchema": interrupt_event.response_schema,
+        "metadata": interrupt_event.metadata,
+        "subagentRunId": interrupt_event.subagent,
     }
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _last(outbound: Outbound) -> list[Wire]:
+def _run_end(outbound: Outbound) -> list[Wire]:
     match outbound.ended:
         case TurnEnded(stop_reason="cancelled"):
             return outbound.finished(cancelled=True)
@@ -303,6 +313,6 @@ def entries(name: str) -> list[dict[str, Any]]:
 
 
 @cache
-def played(name: str) -> Play:
+def played(name: str) -> Replay:
     """Whole, once per worker."""
-    return Play(name)
+    return Replay(name)

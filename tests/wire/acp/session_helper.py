@@ -1,4 +1,4 @@
-"""A reader in a turn, and short words for what agents send. Shared by the tests of what comes of it."""
+"""A reader in a turn, and short builders of updates, shared by the tests of `wire.acp`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ def reader(turn: str = "t1", **options: Any) -> SessionReader:
     return made
 
 
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
-def printed(words: str) -> dict[str, Any]:
-    return {"type": "content", "content": text(words)}
+def printed(content: str) -> dict[str, Any]:
+    return {"type": "content", "content": text(content)}
 
 
-def message(words: str, key: str | None = None, kind: str = "agent_message_chunk") -> dict[str, Any]:
-    update = {"sessionUpdate": kind, "content": text(words)}
+def message(content: str, key: str | None = None, kind: str = "agent_message_chunk") -> dict[str, Any]:
+    update = {"sessionUpdate": kind, "content": text(content)}
     return update if key is None else {**update, "messageId": key}
 
 
-def whole(key: str, *words: str, kind: str = "agent_message") -> dict[str, Any]:
-    return {"sessionUpdate": kind, "messageId": key, "content": [text(part) for part in words]}
+def whole(key: str, *content: str, kind: str = "agent_message") -> dict[str, Any]:
+    return {"sessionUpdate": kind, "messageId": key, "content": [text(part) for part in content]}
 
 
 def call(key: str = "c", **fields: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ UNRECORDED: list[dict[str, Any]] = [
     {"sessionUpdate": "subagent_update", "sessionId": "kid", "state": {"state": "idle"}},
 ]
 SAMPLES = _samples()
-WORDS = ("completed", "failed", "in_progress", "pending", "running", "idle", "error", "text", "diff", "terminal", "c")
+TEXTS = ("completed", "failed", "in_progress", "pending", "running", "idle", "error", "text", "diff", "terminal", "c")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -66,7 +66,7 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
         for key in path:
             holder = holder[key]
         if draw(st.booleans()):
-            holder[last] = draw(VALUES | st.sampled_from(WORDS))
+            holder[last] = draw(VALUES | st.sampled_from(TEXTS))
         else:
             del holder[last]
     return update
@@ -79,9 +79,9 @@ def play(updates: list[tuple[Any, str | None]], permissions: list[Any]) -> None:
     for number, (update, whose) in enumerate(updates):
         events += reader.read(update, whose)
         if number < len(permissions):
-            events += reader.permission(number, permissions[number])[0]
-            events += reader.elicitation(number, permissions[number])[0]
-            reader.permission_given(permissions[number], "Yes")
+            events += reader.read_permission(number, permissions[number])[0]
+            events += reader.read_elicitation(number, permissions[number])[0]
+            reader.set_permission_outcome(permissions[number], "Yes")
     events += reader.park()
     events += reader.end_turn("end_turn")
     outbound, order = Outbound("t", "r", "m"), Order()
@@ -109,7 +109,7 @@ def test_a_replay_of_any_shape_is_messages(updates: list[Any]) -> None:
 
 @settings(steady, max_examples=50)
 @given(VALUES, VALUES, VALUES, st.booleans())
-def test_a_turn_ends_whatever_the_answer_says(reason: Any, usage: Any, meta: Any, cancelled: bool) -> None:
+def test_a_turn_ends_whatever_the_answer_is(reason: Any, usage: Any, meta: Any, cancelled: bool) -> None:
     reader = SessionReader()
     reader.begin_turn("t1")
     assert reader.end_turn(reason, usage, cancelled=cancelled, meta=meta)

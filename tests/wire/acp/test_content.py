@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.wire.acp.content import inline, to_block, to_part
+from gateway.wire.acp.content import inline_text, to_block, to_part
 from gateway.wire.prompt_content import PromptContent
 
 ALL = PromptContent(image=True, audio=True, embedded_context=True)
@@ -26,7 +26,7 @@ def data(kind: str, mime: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("block", "words"),
+    ("block", "content"),
     [
         ({"type": "text", "text": "hi"}, "hi"),
         (LINK, "[note.md](file:///a/note.md)"),
@@ -40,8 +40,8 @@ def data(kind: str, mime: str) -> dict[str, Any]:
         ("text", None),
     ],
 )
-def test_a_block_inside_a_text(block: Any, words: str | None) -> None:
-    assert inline(block) == words
+def test_a_block_inside_a_text(block: Any, content: str | None) -> None:
+    assert inline_text(block) == content
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_document_is_embedded_by_its_kind() -> None:
     }
 
 
-def test_a_document_of_text_is_told_as_text_where_nothing_can_be_embedded() -> None:
+def test_a_document_of_text_is_sent_as_text_where_nothing_can_be_embedded() -> None:
     assert to_block(NOTE, NONE, "u") == {"type": "text", "text": "note.md\n```\n# hi\n```\n"}
     assert to_block(PDF, NONE, "u") is None
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.acp.errors import DATA_CHARS, ERROR_TEXTS, agent_fault, ends_cancelled
+from gateway.wire.acp.errors import DATA_MAX_CHARS, ERROR_TEXTS, agent_fault, is_cancellation
 from gateway.wire.jsonrpc import Fault
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import NAMES, entries
@@ -17,21 +17,21 @@ from tests.wire.acp.replay import NAMES, entries
 
 def errors(name: str) -> list[tuple[str, Fault]]:
     """(method, error) of every error answer in a recording."""
-    asked: dict[Any, str] = {}
+    methods: dict[Any, str] = {}
     found = []
     for entry in entries(name):
         message = entry.get("msg")
         if not isinstance(message, dict):
             continue
         if entry["dir"] == "out" and "method" in message and "id" in message:
-            asked[message["id"]] = message["method"]
-        elif entry["dir"] == "in" and "error" in message and message.get("id") in asked:
+            methods[message["id"]] = message["method"]
+        elif entry["dir"] == "in" and "error" in message and message.get("id") in methods:
             error = message["error"]
-            found.append((asked[message["id"]], Fault(error["code"], error["message"], error.get("data"))))
+            found.append((methods[message["id"]], Fault(error["code"], error["message"], error.get("data"))))
     return found
 
 
-def test_all_recorded_errors_get_a_code_and_words() -> None:
+def test_all_recorded_errors_get_a_code_and_a_message() -> None:
     codes = {(method, agent_fault(fault, method).code) for name in NAMES for method, fault in errors(name)}
     assert {code for method, code in codes if method == "session/new"} == {
         "AUTH_REQUIRED",
@@ -44,19 +44,19 @@ def test_all_recorded_errors_get_a_code_and_words() -> None:
 
 
 @pytest.mark.parametrize("agent", sorted({name.split("/")[0] for name in NAMES if name.endswith("/bad")}))
-def test_a_prompt_to_a_session_that_is_gone_is_recognised_however_the_agent_says_it(agent: str) -> None:
-    said = [agent_fault(fault, method) for method, fault in errors(f"{agent}/bad") if method == "session/prompt"]
+def test_a_prompt_to_a_lost_session_is_recognised_however_the_agent_reports_it(agent: str) -> None:
+    message = [agent_fault(fault, method) for method, fault in errors(f"{agent}/bad") if method == "session/prompt"]
     # hermes-agent and fast-agent answer with a refusal, the Python SDK's examples with success; two name the id alone.
     silent = ("hermes-agent", "fast-agent", "fast-agent-passthrough", "python-sdk-echo", "python-sdk-example")
     obscure = ("deepagents-acp", "openhands")
     if agent in silent:
-        assert said == []
+        assert message == []
     elif agent not in obscure:
-        assert [fault.code for fault in said] == ["SESSION_NOT_FOUND"]
+        assert [fault.code for fault in message] == ["SESSION_NOT_FOUND"]
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (Fault(-32603, "Internal error", {"details": "400 scripted"}), "error -32603: Internal error: 400 scripted"),
         (Fault(400, '{"error":{"message":"scripted error 400"}}'), "error 400: scripted error 400"),
@@ -68,11 +68,11 @@ def test_a_prompt_to_a_session_that_is_gone_is_recognised_however_the_agent_says
         (Fault(-32603, "{not json"), "error -32603: {not json"),
     ],
 )
-def test_the_agents_words_are_kept(fault: Fault, words: str) -> None:
-    assert agent_fault(fault, "session/prompt").detail == f"the agent answered session/prompt with {words}"
+def test_the_agents_message_is_kept(fault: Fault, message: str) -> None:
+    assert agent_fault(fault, "session/prompt").detail == f"the agent answered session/prompt with {message}"
 
 
-def test_a_sign_in_that_is_needed_says_how() -> None:
+def test_a_required_sign_in_names_the_methods() -> None:
     ((method, fault),) = errors("kimi-cli/init")
     failure = agent_fault(fault, method)
     assert failure.code == "AUTH_REQUIRED"
@@ -82,21 +82,21 @@ def test_a_sign_in_that_is_needed_says_how() -> None:
 
 
 def test_large_or_private_data_is_left_out() -> None:
-    assert agent_fault(Fault(1, "x", {"a": "y" * DATA_CHARS}), "m").extra["agentData"] is None
+    assert agent_fault(Fault(1, "x", {"a": "y" * DATA_MAX_CHARS}), "m").extra["agentData"] is None
     assert agent_fault(Fault(1, "x", {"a": 1, "_meta": {"key": "s"}}), "m").extra["agentData"] == {"a": 1}
 
 
 def test_an_exception_after_a_cancel_is_the_cancels_end() -> None:
     """hermes-agent, while a tool runs."""
     for method, fault in errors("hermes-agent/cancel_tool"):
-        assert ends_cancelled(fault, method, asked=True)
-        assert not ends_cancelled(fault, method, asked=False)
-    assert ends_cancelled(Fault(-32800, "cancelled"), "session/prompt", asked=False)
-    assert not ends_cancelled(Fault(-32603, "no"), "session/load", asked=True)
+        assert is_cancellation(fault, method, requested=True)
+        assert not is_cancellation(fault, method, requested=False)
+    assert is_cancellation(Fault(-32800, "cancelled"), "session/prompt", requested=False)
+    assert not is_cancellation(Fault(-32603, "no"), "session/load", requested=True)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         '{"type":"error","error":{"type":"api_error","message":"scripted error 400","code":400}}\n\n',
         "Error: 400 scripted error 400",
@@ -107,13 +107,13 @@ def test_an_exception_after_a_cancel_is_the_cancels_end() -> None:
         "I hit an internal error while calling the model: generic request failed",
     ],
 )
-def test_a_failure_dressed_as_an_answer_is_known(words: str) -> None:
-    assert any(pattern.search(words) for pattern in ERROR_TEXTS)
+def test_a_failure_dressed_as_an_answer_is_known(message: str) -> None:
+    assert any(pattern.search(message) for pattern in ERROR_TEXTS)
 
 
-@pytest.mark.parametrize("words", ["Error: is a word", "I got HTTP 400: that is why", "You said: Error: 400 x", ""])
-def test_an_answer_about_failures_is_none(words: str) -> None:
-    assert not any(pattern.search(words) for pattern in ERROR_TEXTS)
+@pytest.mark.parametrize("message", ["Error: is a word", "I got HTTP 400: that is why", "You said: Error: 400 x", ""])
+def test_an_answer_about_failures_is_none(message: str) -> None:
+    assert not any(pattern.search(message) for pattern in ERROR_TEXTS)
 
 
 @steady

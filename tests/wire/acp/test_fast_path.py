@@ -25,7 +25,7 @@ def other(kind: str = "usage_update") -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}).encode()
 
 
-def told(batches: list[list[bytes]]) -> list[tuple[str, Any]]:
+def events(batches: list[list[bytes]]) -> list[tuple[str, Any]]:
     """(session, update) of every line, by way of the template."""
     template, found = Template(), []
     for batch in batches:
@@ -53,14 +53,14 @@ LINES = st.one_of(
 
 
 @given(st.lists(st.lists(LINES, max_size=12), max_size=4))
-def test_what_is_told_by_a_template_is_what_the_lines_say(batches: list[list[bytes]]) -> None:
-    assert told(batches) == plainly(batches)
+def test_the_texts_of_a_template_are_those_of_the_lines(batches: list[list[bytes]]) -> None:
+    assert events(batches) == plainly(batches)
 
 
 def test_lines_that_differ_in_their_text_alone_come_as_texts() -> None:
     template = Template()
     assert list(template.split([chunk("one ")])) == [[chunk("one ")]]
-    [texts] = template.split([chunk(word) for word in ["two", "three", "four", "five"]])
+    [texts] = template.split([chunk(text) for text in ["two", "three", "four", "five"]])
     assert isinstance(texts, Texts)
     assert (texts.session_id, texts.texts) == ("s1", ["two", "three", "four", "five"])
 

@@ -1,6 +1,6 @@
 """Representative transcripts and what a client sees of them, as files to be read by eye.
 
-`python -m tests.wire.acp.test_golden` writes them anew; the difference is then to be looked at.
+`python -m tests.wire.acp.test_golden` writes them again; the difference is then to be looked at.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHOWN = {
     "codex-acp/commands": "a compaction, notices",
     "codex-acp/tool_fail": "a terminal's output in _meta",
     "codex-acp/v2": "version 2: an error as a state",
-    "copilot-cli/error_overloaded": "a failure told as text",
+    "copilot-cli/error_overloaded": "a failure sent as text",
     "fast-agent/tool_allow": "a permission before the input is known",
     "gemini-cli/tool_allow": "a call first seen in a permission",
     "hermes-agent/cancel_tool": "an exception that is a cancel's end",
@@ -39,8 +39,8 @@ SHOWN = {
 
 def shown(name: str) -> str:
     """One event a line."""
-    runs = [run for talk in played(name).talks.values() for run in talk.runs]
-    histories = [history for talk in played(name).talks.values() for history in talk.histories if history]
+    runs = [run for session in played(name).sessions.values() for run in session.runs]
+    histories = [history for session in played(name).sessions.values() for history in session.histories if history]
     blocks = ["[\n" + ",\n".join(_line(event) for event in run) + "\n]" for run in [*runs, *histories]]
     return "[" + ",\n".join(blocks) + "]\n"
 
@@ -58,7 +58,7 @@ def _brief(event: Wire) -> Wire:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_client_sees_what_the_file_says(name: str) -> None:
+def test_a_client_sees_what_the_golden_file_has(name: str) -> None:
     assert shown(name) == (GOLDEN / f"{name.replace('/', '-')}.json").read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""`initialize`: what we offer, what an agent tells, and what is claimed of it."""
+"""`initialize`: what we offer, what an agent answers, and what the layer claims."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.acp.client_capabilities import ClientCapabilities, initialize_params
 from gateway.wire.acp.initialize import (
     AuthMethod,
+    ClientCapabilities,
     Handshake,
     acp_view,
     agui_layer,
+    initialize_params,
     read_handshake,
 )
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import NAMES, played
 
-AGENTS = {  # agent → prompt, MCP beside stdio, session capabilities: as its `initialize` tells them
+AGENTS = {  # agent → prompt, MCP beside stdio, session capabilities: as its `initialize` result has them
     "claude-agent-acp": ("ie", "http sse", "additional_directories close delete fork list load resume system_prompt"),
     "codex-acp": ("ie", "http", "additional_directories close delete fork list load resume set_title system_prompt"),
     "codex-acp-zed": ("ie", "http", "close list load resume"),
@@ -43,13 +44,13 @@ SESSION = ["additional_directories", "close", "delete", "fork", "list", "load", 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_real_agents_capabilities_are_read(agent: str) -> None:
-    told = played(f"{agent}/init").handshakes[0]
-    prompt = "i" * told.image + "a" * told.audio + "e" * told.embedded_context
-    mcp = " ".join(name for name in ("http", "sse") if getattr(told, f"mcp_{name}"))
-    assert (prompt, mcp, " ".join(name for name in SESSION if getattr(told, name))) == AGENTS[agent]
+    handshake = played(f"{agent}/init").handshakes[0]
+    prompt = "i" * handshake.image + "a" * handshake.audio + "e" * handshake.embedded_context
+    mcp = " ".join(name for name in ("http", "sse") if getattr(handshake, f"mcp_{name}"))
+    assert (prompt, mcp, " ".join(name for name in SESSION if getattr(handshake, name))) == AGENTS[agent]
 
 
-def test_an_agent_is_believed_to_speak_2_only_with_its_shape() -> None:
+def test_version_2_is_read_only_from_its_own_form() -> None:
     wait_until_probed = {
         name: [handshake.protocol_version for handshake in played(name).handshakes]
         for name in NAMES
@@ -67,16 +68,16 @@ def test_an_agent_is_believed_to_speak_2_only_with_its_shape() -> None:
 
 
 def test_version_2_has_the_same_shape_afterwards() -> None:
-    told = played("claude-agent-acp/v2").handshakes[0]
-    assert (told.name, told.title, told.version) == (
+    handshake = played("claude-agent-acp/v2").handshakes[0]
+    assert (handshake.name, handshake.title, handshake.version) == (
         "@agentclientprotocol/claude-agent-acp",
         "Claude Agent",
         "0.99.1",
     )
-    assert (told.resume, told.list, told.close, told.load) == (True, True, True, False)
-    assert (told.image, told.audio, told.embedded_context) == (True, False, True)
-    assert (told.probe_mcp_stdio, told.mcp_http, told.mcp_sse) == (True, True, False)
-    assert told.system_prompt_override
+    assert (handshake.resume, handshake.list, handshake.close, handshake.load) == (True, True, True, False)
+    assert (handshake.image, handshake.audio, handshake.embedded_context) == (True, False, True)
+    assert (handshake.mcp_stdio, handshake.mcp_http, handshake.mcp_sse) == (True, True, False)
+    assert handshake.system_prompt_override
 
 
 def test_ways_to_sign_in_are_kept() -> None:
@@ -129,7 +130,7 @@ def test_nothing_is_offered_that_is_switched_off() -> None:
     assert params["clientCapabilities"]["auth"] == {"terminal": False}
 
 
-def test_the_layer_claims_what_was_told_and_no_more() -> None:
+def test_the_layer_claims_what_the_agent_stated_and_no_more() -> None:
     layer = agui_layer(played("gemini-cli/init").handshakes[0])
     assert layer["identity.name"] == "Gemini CLI"
     assert (layer["multimodal.input.image"], layer["multimodal.input.audio"]) == (True, True)

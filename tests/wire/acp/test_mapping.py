@@ -16,13 +16,13 @@ from gateway.wire.acp.session import SessionReader
 from gateway.wire.jsonrpc import Fault
 from tests.wire.acp.replay import interrupt
 
-Told = tuple[list[Event], list[Event]]
+Scene = tuple[list[Event], list[Event]]
 """What sets the scene, and what the row is about."""
-Row = Callable[[SessionReader], Told]
+Row = Callable[[SessionReader], Scene]
 
 
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    return {"type": "text", "text": content}
 
 
 def updates(*changes: dict[str, Any]) -> Row:
@@ -50,10 +50,10 @@ def ending(reason: str, *, cancelled: bool = False) -> Row:
     return lambda reader: (reader.read(scene), reader.end_turn(reason, cancelled=cancelled))
 
 
-def asking(method: str, params: dict[str, Any]) -> Row:
-    def play(reader: SessionReader) -> Told:
+def interrupted_by(method: str, params: dict[str, Any]) -> Row:
+    def play(reader: SessionReader) -> Scene:
         scene = reader.read(call(rawInput={}))
-        ask = reader.permission if method == "permission" else reader.elicitation
+        ask = reader.read_permission if method == "permission" else reader.read_elicitation
         events, question = ask(1, params)
         return [*scene, *events, *reader.park()], [InterruptRequested((question,))]
 
@@ -141,11 +141,11 @@ ROWS: dict[str, Row] = {
         {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"},
     ),
     "any other update": updates({"sessionUpdate": "_vendor_thing", "value": 1}),
-    "`session/request_permission`": asking(
+    "`session/request_permission`": interrupted_by(
         "permission",
         {"toolCall": {"toolCallId": "c"}, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]},
     ),
-    "`elicitation/create`": asking(
+    "`elicitation/create`": interrupted_by(
         "elicitation", {"mode": "form", "message": "Which?", "requestedSchema": {"type": "object"}}
     ),
     "`end_turn`": ending("end_turn"),
@@ -165,11 +165,11 @@ def table() -> dict[str, set[str]]:
     return named
 
 
-def seen(scene: list[Event], told: list[Event]) -> list[str]:
+def seen(scene: list[Event], events: list[Event]) -> list[str]:
     """What the events are on AG-UI's wire, by type, and by name where the type says little."""
     outbound, order = Outbound("t", "r", "m"), Order()
     before = outbound.started() + outbound.feed(scene)
-    stream = outbound.feed(told)
+    stream = outbound.feed(events)
     match outbound.ended:
         case TurnFailed() as broke:
             closing = outbound.failed(broke.message, broke.code)
@@ -194,7 +194,7 @@ def test_the_table_and_the_tests_name_the_same_rows() -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_row_gives_the_events_it_names(name: str) -> None:
+def test_a_row_produces_the_events_it_names(name: str) -> None:
     reader = SessionReader()
     reader.begin_turn("t1")
     found, promised = set(seen(*ROWS[name](reader))), table()[name]

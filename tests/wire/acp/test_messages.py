@@ -46,7 +46,7 @@ def test_below_a_tools_result_the_same_id_is_a_new_message() -> None:
     ]
 
 
-def test_an_empty_chunk_says_nothing() -> None:
+def test_an_empty_chunk_is_no_event() -> None:
     session = reader()
     assert read(session, message("", "m")) == []
     assert read(session, message("a", "m")) == [TextMessageContent("a", "t1:m")]
@@ -77,12 +77,12 @@ def test_a_link_is_written_into_the_text() -> None:
     assert read(reader(), link) == [TextMessageContent("[n](x:y)", "t1:m1")]
 
 
-def test_of_a_whole_message_only_what_is_new_is_told() -> None:
+def test_of_a_whole_message_only_what_is_new_is_sent() -> None:
     events = read(reader(), message("one ", "m"), whole("m", "one ", "two"), whole("m", "one two"))
     assert events == [TextMessageContent("one ", "t1:m"), TextMessageContent("two")]
 
 
-def test_a_whole_message_that_says_something_else_is_a_new_one_that_names_the_old() -> None:
+def test_a_whole_message_with_another_text_is_a_new_one_that_names_the_old() -> None:
     events = read(reader(), message("one", "m"), whole("m", "two"), message(" three", "m"))
     assert events == [
         TextMessageContent("one", "t1:m"),
@@ -111,7 +111,7 @@ def test_a_whole_thought_is_thinking() -> None:
     assert read(reader(), whole("m", "hm", kind="agent_thought")) == [ReasoningMessageContent("hm", "t1:m:thought")]
 
 
-def test_the_users_words_are_not_repeated_to_the_user() -> None:
+def test_the_users_messages_are_not_repeated_to_the_user() -> None:
     assert read(reader(), message("hi", "u", "user_message_chunk"), whole("u", "hi", kind="user_message")) == []
 
 

@@ -18,37 +18,37 @@ TYPES: dict[str, type] = {"string": str, "object": dict, "array": list, "null": 
 
 def described(method: str) -> dict[str, Any]:
     [found] = [
-        told
-        for name, told in DEFS.items()
-        if told.get("x-method") == method
-        and told.get("x-side") == "agent"
+        schema
+        for name, schema in DEFS.items()
+        if schema.get("x-method") == method
+        and schema.get("x-side") == "agent"
         and name.endswith(("Request", "Notification"))
     ]
     return dict(found)
 
 
-def types_of(told: dict[str, Any]) -> set[type]:
-    if "$ref" in told:
-        return types_of(DEFS[told["$ref"].rpartition("/")[2]])
-    if "allOf" in told:
-        return types_of(told["allOf"][0])
-    if choices := told.get("anyOf", told.get("oneOf")):
+def types_of(schema: dict[str, Any]) -> set[type]:
+    if "$ref" in schema:
+        return types_of(DEFS[schema["$ref"].rpartition("/")[2]])
+    if "allOf" in schema:
+        return types_of(schema["allOf"][0])
+    if choices := schema.get("anyOf", schema.get("oneOf")):
         return set().union(*map(types_of, choices))
-    kinds = told["type"] if isinstance(told["type"], list) else [told["type"]]
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     return {TYPES[kind] for kind in kinds}
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_method_takes_what_the_schema_says(method: str) -> None:
-    told = described(method)
-    fields = {name: types_of(field) for name, field in told.get("properties", {}).items() if name != "_meta"}
+def test_a_method_takes_what_the_schema_has(method: str) -> None:
+    schema = described(method)
+    fields = {name: types_of(field) for name, field in schema.get("properties", {}).items() if name != "_meta"}
     required, optional = METHODS[method]
     assert {name: set(types) for name, types in required.items()} == {
-        name: types for name, types in fields.items() if name in told.get("required", [])
+        name: types for name, types in fields.items() if name in schema.get("required", [])
     }
     # `type` of a config option stands in the schema's alternatives, not among its properties.
     listed = {name: set(types) for name, types in optional.items() if name != "type"}
-    assert listed == {name: types for name, types in fields.items() if name not in told.get("required", [])}
+    assert listed == {name: types for name, types in fields.items() if name not in schema.get("required", [])}
 
 
 def test_a_missing_and_a_mistyped_field_are_named() -> None:

@@ -1,4 +1,4 @@
-"""Notices, compactions and messages between sessions: told aside."""
+"""Notices, compactions and messages between sessions: CUSTOM events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def compaction(**fields: Any) -> dict[str, Any]:
     return {"sessionUpdate": "compaction_update", "compactionId": "k", **fields}
 
 
-def test_a_notice_is_told_without_vendors_data() -> None:
+def test_a_notice_is_sent_without_vendors_data() -> None:
     notice = {"sessionUpdate": "notice", "severity": "warning", "title": "Careful", "_meta": {"key": "sk"}}
     assert read(reader(), notice) == [Custom("acp.notice", {"severity": "warning", "title": "Careful"})]
 

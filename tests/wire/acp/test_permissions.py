@@ -58,13 +58,13 @@ def test_every_recorded_permission_can_be_allowed_and_refused_by_policy() -> Non
         assert kinds[denied["outcome"]["optionId"]] == "reject_once"
 
 
-def test_every_recorded_permission_is_a_question_whose_options_are_answers() -> None:
+def test_every_recorded_permission_is_an_interrupt_whose_options_are_answers() -> None:
     for _, params in PERMISSIONS:
-        question = permission_interrupt("q", params, "t1:c")
-        assert question.message
-        assert question.response_schema is not None
-        validator = Draft202012Validator(question.response_schema)
-        Draft202012Validator.check_schema(question.response_schema)
+        interrupt = permission_interrupt("q", params, "t1:c")
+        assert interrupt.message
+        assert interrupt.response_schema is not None
+        validator = Draft202012Validator(interrupt.response_schema)
+        Draft202012Validator.check_schema(interrupt.response_schema)
         for option in params["options"]:
             validator.validate({"optionId": option["optionId"]})
             assert permission_result(params, resolved({"optionId": option["optionId"]})) == selected(option["optionId"])
@@ -73,16 +73,16 @@ def test_every_recorded_permission_is_a_question_whose_options_are_answers() -> 
             assert not validator.is_valid(wrong)
 
 
-def test_a_question_names_its_call_and_its_options() -> None:
-    question = permission_interrupt("q", options("allow_once", "reject_once"), "t1:c", subagent="t1/1")
-    assert (question.reason, question.tool_call_id, question.message) == ("tool_call", "t1:c", "Run ls")
-    assert question.subagent == "t1/1"
-    assert question.response_schema is not None
-    assert question.response_schema["properties"]["optionId"]["oneOf"] == [
+def test_an_interrupt_names_its_call_and_its_options() -> None:
+    interrupt = permission_interrupt("q", options("allow_once", "reject_once"), "t1:c", subagent="t1/1")
+    assert (interrupt.reason, interrupt.tool_call_id, interrupt.message) == ("tool_call", "t1:c", "Run ls")
+    assert interrupt.subagent == "t1/1"
+    assert interrupt.response_schema is not None
+    assert interrupt.response_schema["properties"]["optionId"]["oneOf"] == [
         {"const": "o0", "title": "Option 0"},
         {"const": "o1", "title": "Option 1"},
     ]
-    assert question.metadata == {
+    assert interrupt.metadata == {
         "acp": {
             "options": [
                 {"optionId": "o0", "name": "Option 0", "kind": "allow_once"},
@@ -101,19 +101,19 @@ def test_version_2_asks_with_a_title_and_a_subject() -> None:
         "subject": {"type": "tool_call", "toolCall": call},
         "options": options("allow_once")["options"],
     }
-    question = permission_interrupt("q", params, "t1:c")
-    assert question.message == "Run command?\nIt lists files.\nls"
-    assert "sk" not in str(question)
+    interrupt = permission_interrupt("q", params, "t1:c")
+    assert interrupt.message == "Run command?\nIt lists files.\nls"
+    assert "sk" not in str(interrupt)
 
 
-def test_a_question_about_no_call_is_a_confirmation() -> None:
+def test_an_interrupt_about_no_call_is_a_confirmation() -> None:
     params = {"title": "Run?", "subject": {"type": "command", "command": "ls", "cwd": "/w"}, "options": []}
-    question = permission_interrupt("q", params, None)
-    assert (question.reason, question.message) == ("confirmation", "Run?\nls")
-    assert (question.metadata or {})["acp"]["subject"] == {"command": "ls", "cwd": "/w"}
+    interrupt = permission_interrupt("q", params, None)
+    assert (interrupt.reason, interrupt.message) == ("confirmation", "Run?\nls")
+    assert (interrupt.metadata or {})["acp"]["subject"] == {"command": "ls", "cwd": "/w"}
 
 
-def test_a_question_without_options_is_a_plain_yes_or_no() -> None:
+def test_an_interrupt_without_options_is_a_plain_yes_or_no() -> None:
     schema = permission_interrupt("q", {}, None).response_schema
     assert schema is not None
     assert schema["required"] == ["approved"]
@@ -122,8 +122,8 @@ def test_a_question_without_options_is_a_plain_yes_or_no() -> None:
 def test_what_is_too_large_to_show_again_is_left_to_the_call() -> None:
     params = options("allow_once")
     params["toolCall"]["rawInput"] = {"content": "x" * 300_000}
-    question = permission_interrupt("q", params, "t1:c")
-    assert (question.metadata or {})["acp"]["subject"]["rawInput"] == {"tooLarge": True}
+    interrupt = permission_interrupt("q", params, "t1:c")
+    assert (interrupt.metadata or {})["acp"]["subject"]["rawInput"] == {"tooLarge": True}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_is_too_large_to_show_again_is_left_to_the_call() -> None:
 def test_a_yes_or_a_no_is_the_option_of_that_kind(kinds: list[str], yes: str | None, no: str | None) -> None:
     params = options(*kinds)
     expected = [CANCELLED if option is None else selected(option) for option in (yes, no)]
-    assert [permission_result(params, resolved({"approved": said})) for said in (True, False)] == expected
+    assert [permission_result(params, resolved({"approved": approved})) for approved in (True, False)] == expected
     assert [decide_by_policy(params, "auto"), decide_by_policy(params, "deny")] == expected
 
 
@@ -151,30 +151,30 @@ def test_what_is_not_clearly_a_yes_is_none(payload: Any) -> None:
     assert permission_result(options("allow_once"), resolved(payload)) == CANCELLED
 
 
-def test_an_abandoned_question_is_cancelled() -> None:
+def test_an_abandoned_interrupt_is_cancelled() -> None:
     assert permission_result(options("allow_once"), Answer("q", "cancelled")) == CANCELLED
 
 
-def test_an_outcome_in_words() -> None:
+def test_an_outcome_has_the_name_of_its_option() -> None:
     params = options("allow_once")
     assert selected_option_name(params, selected("o0")) == "Option 0"
     assert selected_option_name(params, CANCELLED) == "cancelled"
 
 
-def test_a_recorded_form_is_a_question_with_its_schema() -> None:
+def test_a_recorded_form_is_an_interrupt_with_its_schema() -> None:
     ((_, params),) = recorded("elicitation/create")
-    question = elicitation_interrupt("q", params, "t1:c")
-    assert (question.reason, question.message, question.tool_call_id) == ("input_required", "Which color?", "t1:c")
-    assert question.response_schema == params["requestedSchema"]
+    interrupt = elicitation_interrupt("q", params, "t1:c")
+    assert (interrupt.reason, interrupt.message, interrupt.tool_call_id) == ("input_required", "Which color?", "t1:c")
+    assert interrupt.response_schema == params["requestedSchema"]
     answer = {"question_0": "Red"}
     assert elicitation_result(params, resolved(answer)) == {"action": "accept", "content": answer}
 
 
 def test_a_url_is_shown_whole() -> None:
     params = {"mode": "url", "message": "Sign in", "url": "https://e.x/in?a=b", "elicitationId": "e1"}
-    question = elicitation_interrupt("q", params)
-    assert question.message == "Sign in\nhttps://e.x/in?a=b"
-    assert question.metadata == {
+    interrupt = elicitation_interrupt("q", params)
+    assert interrupt.message == "Sign in\nhttps://e.x/in?a=b"
+    assert interrupt.metadata == {
         "acp": {"mode": "url", "url": "https://e.x/in?a=b", "elicitationId": "e1"},
         "url": "https://e.x/in?a=b",
     }
@@ -190,7 +190,7 @@ def test_a_form_may_be_declined_or_abandoned() -> None:
 
 @steady
 @given(VALUES, VALUES)
-def test_any_question_and_any_answer_is_read(params: Any, payload: Any) -> None:
+def test_any_request_and_any_answer_is_read(params: Any, payload: Any) -> None:
     permission_interrupt("q", params, None)
     elicitation_interrupt("q", params)
     assert permission_result(params, resolved(payload)) == CANCELLED

@@ -26,7 +26,7 @@ def test_a_plan_is_set_once_and_then_patched() -> None:
     ]
 
 
-def test_the_next_turn_shows_it_anew() -> None:
+def test_the_next_turn_shows_it_again() -> None:
     session = reader()
     read(session, plan(FIRST))
     session.begin_turn("t2")
@@ -56,7 +56,7 @@ def test_plans_with_ids_stand_apart() -> None:
     ]
 
 
-def test_a_removed_plan_says_so() -> None:
+def test_a_removed_plan_is_marked() -> None:
     events = read(reader(), named(type="markdown", content="x"), {"sessionUpdate": "plan_removed", "planId": "p"})
     assert events[1] == ActivityDelta("t1:plan:p", "plan", [{"op": "add", "path": "/removed", "value": True}])
 

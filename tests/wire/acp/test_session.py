@@ -20,14 +20,14 @@ def codes(events: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "_own"])
-def test_a_turn_ends_for_the_reason_given(reason: str) -> None:
+def test_a_turn_ends_for_the_agents_reason(reason: str) -> None:
     session = reader()
     read(session, message("hi"))
     assert session.end_turn(reason) == [TurnEnded(reason)]
-    assert not session.in_turn
+    assert not session.is_in_turn
 
 
-def test_a_turn_that_we_cancelled_was_cancelled_whatever_the_agent_says() -> None:
+def test_a_turn_that_the_gateway_cancelled_was_cancelled_whatever_the_agent_reports() -> None:
     session = reader()
     assert session.end_turn("end_turn", cancelled=True) == [TurnEnded("cancelled")]
 
@@ -69,7 +69,7 @@ def test_a_turn_in_which_something_was_done_is_not_empty(update: dict[str, Any])
         message("", "m"),
     ],
 )
-def test_a_turn_of_facts_alone_is_empty(update: dict[str, Any]) -> None:
+def test_a_turn_of_state_changes_alone_is_empty(update: dict[str, Any]) -> None:
     session = reader()
     read(session, update)
     assert codes(session.end_turn("end_turn")) == [EMPTY]
@@ -84,14 +84,14 @@ def test_a_failure_dressed_as_an_answer_stays_text_and_is_reported() -> None:
     assert codes(silent.end_turn("end_turn")) == []
 
 
-def test_tokens_are_told_at_the_end() -> None:
+def test_tokens_are_reported_at_the_end() -> None:
     session = reader()
     read(session, message("hi"))
     usage = {"inputTokens": 11, "outputTokens": 20, "totalTokens": 31}
     assert session.end_turn("end_turn", usage) == [TokenUsage(None, None, 11, 20, 31), TurnEnded("end_turn")]
 
 
-def test_tokens_told_call_by_call_are_not_told_again() -> None:
+def test_tokens_reported_per_call_are_not_reported_again() -> None:
     session = reader()
     usage = {"inputTokens": 11, "outputTokens": 20, "totalTokens": 31}
     counted = {**message(""), "_meta": {"usage": usage, "durationMs": 3}}
@@ -102,7 +102,7 @@ def test_tokens_told_call_by_call_are_not_told_again() -> None:
     assert session.end_turn("end_turn", usage)[0] == TokenUsage(None, None, 11, 20, 31)
 
 
-def test_an_error_ends_the_turn_with_its_words() -> None:
+def test_an_error_ends_the_turn_with_its_message() -> None:
     session = reader()
     read(session, call())
     *_, last = session.fail_turn(Fault(-32603, "Internal error", {"details": "no model"}))
@@ -115,8 +115,8 @@ def test_an_error_after_our_cancel_is_its_end() -> None:
     assert reader().fail_turn(Fault(-32603, "'NoneType'"), cancelled=True) == [TurnEnded("cancelled")]
 
 
-def state(word: str, **fields: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "state_update", "state": word, **fields}
+def state(message: str, **fields: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "state_update", "state": message, **fields}
 
 
 def test_version_2_ends_a_turn_by_going_idle() -> None:
@@ -124,19 +124,19 @@ def test_version_2_ends_a_turn_by_going_idle() -> None:
     assert read(session, state("running"), message("hi", "m"))[1:] == []
     assert read(session, state("requires_action"), state("running")) == []
     assert read(session, state("idle", stopReason="end_turn")) == [TurnEnded("end_turn")]
-    assert session.facts.state == "idle"
+    assert session.state.state == "idle"
     assert read(session, state("idle", stopReason="end_turn")) == []
 
 
 def test_an_idle_state_from_before_the_turn_does_not_end_it() -> None:
     session = reader()
     assert read(session, state("idle")) == []
-    assert session.in_turn
+    assert session.is_in_turn
     read(session, state("running"), message("hi", "m"))
     assert read(session, state("idle")) == [TurnEnded("end_turn")]
 
 
-def test_version_2_tells_a_failure_as_a_state() -> None:
+def test_version_2_reports_a_failure_as_a_state() -> None:
     session = reader()
     (event,) = read(session, state("idle", stopReason="error", error={"code": -32000, "message": "sign in"}))
     assert event == TurnFailed("the agent answered session/prompt with error -32000: sign in", "AUTH_REQUIRED")
@@ -146,7 +146,7 @@ def test_version_2_tells_a_failure_as_a_state() -> None:
     assert event.message.endswith("error -32603: no model")
 
 
-def test_a_state_without_a_word_is_handed_on() -> None:
+def test_a_state_update_without_a_state_becomes_raw() -> None:
     assert read(reader(), {"sessionUpdate": "state_update"}) == [Raw({"sessionUpdate": "state_update"}, "acp")]
 
 
@@ -155,35 +155,35 @@ def test_what_is_not_known_is_handed_on_without_vendors_data() -> None:
     assert read(reader(), update) == [Raw({"sessionUpdate": "_new", "a": [{"b": 1}]}, "acp")]
 
 
-def test_a_question_settles_its_call_and_links_to_it() -> None:
+def test_an_interrupt_ends_its_calls_input_and_links_to_it() -> None:
     session = reader()
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     read(session, call("c", rawInput={}))
-    told = {"toolCallId": "c", "title": "ls", "rawInput": {"command": "ls"}}
-    events, question = session.permission("q-1", {"sessionId": "s", "toolCall": told, "options": options})
+    tool_call = {"toolCallId": "c", "title": "ls", "rawInput": {"command": "ls"}}
+    events, interrupt = session.read_permission("q-1", {"sessionId": "s", "toolCall": tool_call, "options": options})
     assert [type(event).__name__ for event in events] == ["ToolCallArgs", "ToolCallArgs", "ToolCallEnd"]
-    assert (question.id, question.tool_call_id, question.message) == ("t1:ask:q-1", "t1:c", "ls")
+    assert (interrupt.id, interrupt.tool_call_id, interrupt.message) == ("t1:ask:q-1", "t1:c", "ls")
     assert session.park() == []
 
 
-def test_a_question_may_be_the_first_that_is_seen_of_a_call() -> None:
-    events, question = reader().permission(0, {"toolCall": {"toolCallId": "c", "kind": "edit"}, "options": []})
+def test_an_interrupt_may_be_the_first_that_is_seen_of_a_call() -> None:
+    events, interrupt = reader().read_permission(0, {"toolCall": {"toolCallId": "c", "kind": "edit"}, "options": []})
     assert [type(event).__name__ for event in events] == ["ToolCallStart", "ToolCallArgs", "ToolCallEnd"]
-    assert question.tool_call_id == "t1:c"
+    assert interrupt.tool_call_id == "t1:c"
 
 
 def test_a_form_is_linked_to_a_call_that_is_known() -> None:
     session = reader()
     read(session, call("c"))
     params = {"mode": "form", "message": "Which?", "requestedSchema": {"type": "object"}, "toolCallId": "c"}
-    assert session.elicitation(1, params)[1].tool_call_id == "t1:c"
-    assert session.elicitation(2, {**params, "toolCallId": "unseen"})[1].tool_call_id is None
+    assert session.read_elicitation(1, params)[1].tool_call_id == "t1:c"
+    assert session.read_elicitation(2, {**params, "toolCallId": "unseen"})[1].tool_call_id is None
 
 
 def test_a_replay_is_history() -> None:
     session = SessionReader()
     session.begin_replay()
-    assert session.replaying
+    assert session.is_replaying
     events = read(
         session,
         message("hi ", "u1", "user_message_chunk"),
@@ -209,7 +209,7 @@ def test_a_replay_is_history() -> None:
         ("h2:c:result", "tool", "The agent ended its turn without a result for this call."),
     ]
     assert history[2]["toolCalls"][0]["function"] == {"name": "execute", "arguments": '{"a":1}'}
-    assert session.facts.title == "A talk"
+    assert session.state.title == "A talk"
     assert session.end_replay() == []
 
 
@@ -218,8 +218,8 @@ def test_users_images_are_parts_of_history() -> None:
     session.begin_replay()
     image = {"sessionUpdate": "user_message_chunk", "content": {"type": "image", "data": "AA==", "mimeType": "a/b"}}
     read(session, message("see", kind="user_message_chunk"), image, message("!", kind="user_message_chunk"))
-    (told,) = session.end_replay()
-    assert [part["type"] for part in told["content"]] == ["text", "image", "text"]
+    (events,) = session.end_replay()
+    assert [part["type"] for part in events["content"]] == ["text", "image", "text"]
 
 
 def test_a_live_turn_after_a_replay_has_ids_of_its_own() -> None:

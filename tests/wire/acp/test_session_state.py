@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gateway.errors import NotCapable
 from gateway.wire.acp.config_requests import set_config_request, set_mode_request, set_model_request
-from gateway.wire.acp.session_state import SessionState, layer
+from gateway.wire.acp.session_state import SessionState, session_layer
 from tests.agui.streams import VALUES, steady
 from tests.wire.acp.replay import played
 
 
 def facts(agent: str, scenario: str = "init") -> SessionState:
     """Of the first session of a recording."""
-    return next(iter(played(f"{agent}/{scenario}").talks.values())).reader.facts
+    return next(iter(played(f"{agent}/{scenario}").sessions.values())).reader.state
 
 
 MODES = {
@@ -68,34 +68,34 @@ def test_config_options_are_read(agent: str, options: list[Any]) -> None:
 
 
 def test_version_2_has_the_same_shape_afterwards() -> None:
-    told = facts("claude-agent-acp", "v2")
-    assert [option["id"] for option in told.options][:3] == ["mode", "model", "effort"]
-    assert told.version == 2
-    assert all(set(command) <= {"name", "description", "hint"} for command in told.commands)
+    state = facts("claude-agent-acp", "v2")
+    assert [option["id"] for option in state.options][:3] == ["mode", "model", "effort"]
+    assert state.version == 2
+    assert all(set(command) <= {"name", "description", "hint"} for command in state.commands)
 
 
 def test_the_layer_lists_what_there_is() -> None:
-    told = layer(facts("claude-agent-acp", "text"))
-    assert told["custom.session.modes.current"] == "default"
-    assert told["custom.session.modes.available"][0] == {
+    state = session_layer(facts("claude-agent-acp", "text"))
+    assert state["custom.session.modes.current"] == "default"
+    assert state["custom.session.modes.available"][0] == {
         "id": "default",
         "name": "Manual",
         "description": "Always ask before making changes",
     }
-    assert told["custom.session.usage.size"] == 1_000_000
-    assert told["custom.session.usage.cost"]["currency"] == "USD"
-    assert told["custom.session.info.title"] == "hello there"
-    assert {"custom.session.models.current", "custom.session.config", "custom.session.commands"} <= told.keys()
+    assert state["custom.session.usage.size"] == 1_000_000
+    assert state["custom.session.usage.cost"]["currency"] == "USD"
+    assert state["custom.session.info.title"] == "hello there"
+    assert {"custom.session.models.current", "custom.session.config", "custom.session.commands"} <= state.keys()
 
 
 def test_models_by_the_older_api_are_listed() -> None:
-    told = layer(facts("gemini-cli"))
-    assert told["custom.session.models.current"] == "gemini-2.5-flash"
-    assert len(told["custom.session.models.available"]) == 6
+    state = session_layer(facts("gemini-cli"))
+    assert state["custom.session.models.current"] == "gemini-2.5-flash"
+    assert len(state["custom.session.models.available"]) == 6
 
 
 def test_nothing_known_is_nothing_claimed() -> None:
-    assert layer(SessionState()) == {}
+    assert session_layer(SessionState()) == {}
 
 
 def test_vendors_data_is_not_kept() -> None:
@@ -120,80 +120,80 @@ MODEL_API = {"currentModelId": "a", "availableModels": [{"modelId": "a", "name":
 
 
 def test_a_new_mode_is_seen_in_the_option_that_shows_it() -> None:
-    told = having(configOptions=[option()], modes=MODE_API)
-    assert told.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("session.mode", {"mode": "b"})
-    shown = layer(told)
+    state = having(configOptions=[option()], modes=MODE_API)
+    assert state.read_update({"sessionUpdate": "current_mode_update", "modeId": "b"}) == ("session.mode", {"mode": "b"})
+    shown = session_layer(state)
     assert (shown["custom.session.modes.current"], shown["custom.session.config"][0]["value"]) == ("b", "b")
-    told.read_update({"sessionUpdate": "config_option_update", "configOptions": [option(value="a")]})
-    assert layer(told)["custom.session.modes.current"] == "a"
+    state.read_update({"sessionUpdate": "config_option_update", "configOptions": [option(value="a")]})
+    assert session_layer(state)["custom.session.modes.current"] == "a"
 
 
-def test_a_fact_is_told_when_it_changes() -> None:
-    told = SessionState()
+def test_a_change_is_reported_once() -> None:
+    state = SessionState()
     usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}}
-    assert told.read_update(usage) == (
+    assert state.read_update(usage) == (
         "session.usage",
         {"used": 1, "size": 2, "cost": {"amount": 0.5, "currency": "USD"}},
     )
-    assert told.read_update(usage) is None
+    assert state.read_update(usage) is None
 
 
 @pytest.mark.parametrize("kind", ["current_mode_update", "config_option_update", "available_commands_update"])
-def test_an_update_without_its_fact_changes_nothing(kind: str) -> None:
-    told = having(configOptions=[option(), {"name": "nameless"}])
-    assert told.read_update({"sessionUpdate": kind}) is None
-    assert [one["id"] for one in told.options] == ["mode"]
+def test_an_update_without_its_field_changes_nothing(kind: str) -> None:
+    state = having(configOptions=[option(), {"name": "nameless"}])
+    assert state.read_update({"sessionUpdate": kind}) is None
+    assert [one["id"] for one in state.options] == ["mode"]
 
 
 def test_a_title_is_cleared_by_null_and_kept_when_absent() -> None:
-    told = SessionState(title="x", updated_at="then")
-    assert told.read_update({"sessionUpdate": "session_info_update", "updatedAt": "now"}) == (
+    state = SessionState(title="x", updated_at="then")
+    assert state.read_update({"sessionUpdate": "session_info_update", "updatedAt": "now"}) == (
         "session.info",
         {"updatedAt": "now"},
     )
-    assert told.title == "x"
-    told.read_update({"sessionUpdate": "session_info_update", "title": None})
-    assert told.title is None
+    assert state.title == "x"
+    state.read_update({"sessionUpdate": "session_info_update", "title": None})
+    assert state.title is None
 
 
 def test_grouped_values_are_flat_and_know_their_group() -> None:
     grouped = [{"group": "g", "name": "Group", "options": [{"value": "a", "name": "A"}]}, {"value": "b"}]
-    told = having(configOptions=[option(options=grouped)])
-    assert told.options[0]["options"] == [{"value": "a", "name": "A", "group": "Group"}, {"value": "b"}]
+    state = having(configOptions=[option(options=grouped)])
+    assert state.options[0]["options"] == [{"value": "a", "name": "A", "group": "Group"}, {"value": "b"}]
 
 
 def test_a_mode_is_set_by_the_option_if_there_is_one() -> None:
-    told = having(configOptions=[option()], modes=MODE_API)
-    assert set_mode_request(told, "s", "b") == (
+    state = having(configOptions=[option()], modes=MODE_API)
+    assert set_mode_request(state, "s", "b") == (
         "session/set_config_option",
         {"sessionId": "s", "configId": "mode", "value": "b"},
     )
-    assert set_mode_request(told, "s", "c") == ("session/set_mode", {"sessionId": "s", "modeId": "c"})
+    assert set_mode_request(state, "s", "c") == ("session/set_mode", {"sessionId": "s", "modeId": "c"})
 
 
 def test_a_model_is_set_by_the_older_api_where_that_is_all() -> None:
-    told = having(models=MODEL_API)
-    assert set_model_request(told, "s", "a") == ("session/set_model", {"sessionId": "s", "modelId": "a"})
+    state = having(models=MODEL_API)
+    assert set_model_request(state, "s", "a") == ("session/set_model", {"sessionId": "s", "modelId": "a"})
     assert set_model_request(facts("gemini-cli"), "s", "auto")[0] == "session/set_model"
 
 
 def test_of_two_options_for_the_model_the_one_that_has_it_is_set() -> None:
     """cline: the provider is of the same category."""
     provider = option("provider", "model", options=[{"value": "x", "name": "X"}])
-    told = having(configOptions=[provider, option("model", "model")])
-    assert set_model_request(told, "s", "b")[1]["configId"] == "model"
+    state = having(configOptions=[provider, option("model", "model")])
+    assert set_model_request(state, "s", "b")[1]["configId"] == "model"
 
 
 def test_version_2_names_the_type_of_the_value() -> None:
-    told = having(configOptions=[option()])
-    told.version = 2
-    assert set_mode_request(told, "s", "b")[1] == {"sessionId": "s", "configId": "mode", "type": "id", "value": "b"}
+    state = having(configOptions=[option()])
+    state.version = 2
+    assert set_mode_request(state, "s", "b")[1] == {"sessionId": "s", "configId": "mode", "type": "id", "value": "b"}
 
 
 def test_an_option_is_found_by_its_category_too() -> None:
-    told = having(configOptions=[option("effort", "thought_level"), option("fast", None, False, type="boolean")])
-    assert set_config_request(told, "s", "thought_level", "b")[1]["configId"] == "effort"
-    assert set_config_request(told, "s", "fast", True)[1] == {
+    state = having(configOptions=[option("effort", "thought_level"), option("fast", None, False, type="boolean")])
+    assert set_config_request(state, "s", "thought_level", "b")[1]["configId"] == "effort"
+    assert set_config_request(state, "s", "fast", True)[1] == {
         "sessionId": "s",
         "configId": "fast",
         "type": "boolean",
@@ -202,7 +202,7 @@ def test_an_option_is_found_by_its_category_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "detail"),
     [
         (lambda f: set_mode_request(f, "s", "z"), "the session has no mode 'z'; it has: a, b, c"),
         (lambda f: set_model_request(f, "s", "z"), "the session has no model 'z'; it offers none"),
@@ -218,21 +218,24 @@ def test_an_option_is_found_by_its_category_too() -> None:
         ),
     ],
 )
-def test_a_wish_that_cannot_be_met_says_what_there_is(ask: Any, words: str) -> None:
-    told = having(
+def test_a_value_that_is_not_offered_is_refused_with_the_known_values(ask: Any, detail: str) -> None:
+    state = having(
         configOptions=[option(), option("fast", None, False, type="boolean"), option("x", None, type="dial")],
         modes=MODE_API,
     )
     with pytest.raises(NotCapable) as refused:
-        ask(told)
-    assert refused.value.detail == words
+        ask(state)
+    assert refused.value.detail == detail
 
 
 def test_what_was_set_by_an_api_that_answers_nothing_is_noted() -> None:
-    told = having(modes=MODE_API, models=MODEL_API)
-    told.chose_mode("c")
-    told.chose_model("z")
-    assert (layer(told)["custom.session.modes.current"], layer(told)["custom.session.models.current"]) == ("c", "z")
+    state = having(modes=MODE_API, models=MODEL_API)
+    state.set_mode("c")
+    state.set_model("z")
+    assert (
+        session_layer(state)["custom.session.modes.current"],
+        session_layer(state)["custom.session.models.current"],
+    ) == ("c", "z")
 
 
 KEYS = st.sampled_from(["modes", "models", "configOptions", "availableCommands", "availableModes", "options", "id"])
@@ -242,4 +245,4 @@ SHAPES = st.recursive(VALUES, lambda inner: st.dictionaries(KEYS, inner | st.lis
 @steady
 @given(SHAPES)
 def test_any_answer_is_read(result: Any) -> None:
-    layer(having(**result) if isinstance(result, dict) else SessionState())
+    session_layer(having(**result) if isinstance(result, dict) else SessionState())

@@ -36,7 +36,7 @@ def test_a_child_is_a_subagent_from_running_to_idle() -> None:
     assert read(session, child(**IDLE)) == [SubagentFinished("t1/1")]
 
 
-def test_whoever_is_no_child_is_the_session_itself() -> None:
+def test_a_session_that_is_no_child_is_the_session_itself() -> None:
     session = reader()
     assert not session.owns("self")
     assert read(session, message("hi", "m"), session_id="self") == [TextMessageContent("hi", "t1:m")]
@@ -75,7 +75,7 @@ def test_a_childs_open_calls_are_closed_at_its_end() -> None:
     assert [type(event) for event in events][-2:] == [ToolCallResult, SubagentFinished]
 
 
-def test_a_failed_child_says_why() -> None:
+def test_a_failed_child_has_a_reason() -> None:
     failed: dict[str, Any] = {"state": {"state": "idle", "stopReason": "error", "error": {"code": 1, "message": "no"}}}
     assert read(reader(), child(**RUNNING), child(**failed))[1] == SubagentError("t1/1", "no")
 
@@ -99,7 +99,7 @@ def test_a_parent_at_rest_is_started_before_its_child() -> None:
     ]
 
 
-def test_an_announcement_without_work_is_told_aside() -> None:
+def test_an_announcement_without_work_is_a_custom_event() -> None:
     events = read(reader(), child(title="helper"), child(title="helper"), child(description="helps", title=None))
     assert events == [
         Custom("acp.subagent", {"sessionId": "kid", "title": "helper"}),
@@ -114,15 +114,15 @@ def test_a_childs_own_state_moves_it_too() -> None:
     for state in ("running", "running", "idle", "idle"):
         events += read(session, {"sessionUpdate": "state_update", "state": state}, session_id="kid")
     assert events == [SubagentStarted("t1/1", "helper"), SubagentFinished("t1/1")]
-    assert session.in_turn
+    assert session.is_in_turn
 
 
-def test_a_childs_facts_are_told_in_its_name_and_not_kept() -> None:
+def test_a_childs_state_is_reported_under_its_name_and_not_kept() -> None:
     session = reader()
     read(session, child(**RUNNING))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
     assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
-    assert session.facts.usage == {}
+    assert session.state.usage == {}
     read(session, child(**IDLE))
     (event,) = read(session, {"sessionUpdate": "usage_update", "used": 1, "size": 2}, session_id="kid")
     assert event == Custom("session.usage", {"used": 1, "size": 2}, "t1/1")
@@ -132,7 +132,7 @@ def between(sender: str, recipient: str) -> dict[str, Any]:
     return {**whole("m", "go", kind="session_message"), "senderSessionId": sender, "recipientSessionId": recipient}
 
 
-def test_what_a_child_is_told_is_the_users_voice_in_its_lane() -> None:
+def test_a_message_to_a_child_is_a_user_message_of_the_subagent() -> None:
     session = reader()
     read(session, child(**RUNNING))
     assert read(session, between("self", "kid"), session_id="kid") == [
@@ -143,7 +143,7 @@ def test_what_a_child_is_told_is_the_users_voice_in_its_lane() -> None:
     assert read(session, chunk, session_id="kid") == [TextMessageContent("on", "t1/1:n:user", "t1/1", "user")]
 
 
-def test_between_sessions_the_parents_view_is_told_aside() -> None:
+def test_a_message_between_sessions_is_a_custom_event_of_the_parent() -> None:
     (event,) = read(reader(), between("self", "kid"))
     assert event == Custom(
         "acp.session_message",
@@ -151,14 +151,14 @@ def test_between_sessions_the_parents_view_is_told_aside() -> None:
     )
 
 
-def test_a_childs_question_is_asked_in_its_name() -> None:
+def test_a_childs_interrupt_is_raised_in_its_name() -> None:
     session = reader()
     read(session, child(**RUNNING))
     params = {"sessionId": "kid", "toolCall": {"toolCallId": "c", "title": "Run"}, "options": []}
-    events, question = session.permission(7, params)
-    assert (question.subagent, question.tool_call_id) == ("t1/1", "t1/1:c")
+    events, interrupt = session.read_permission(7, params)
+    assert (interrupt.subagent, interrupt.tool_call_id) == ("t1/1", "t1/1:c")
     assert isinstance(events[0], ToolCallStart)
-    assert InterruptRequested((question,)).interrupts[0].id == "t1:ask:7"
+    assert InterruptRequested((interrupt,)).interrupts[0].id == "t1:ask:7"
 
 
 def test_an_update_that_names_no_child_is_handed_on() -> None:
@@ -166,7 +166,7 @@ def test_an_update_that_names_no_child_is_handed_on() -> None:
     assert type(event).__name__ == "Raw"
 
 
-def test_a_childs_words_in_a_replay_are_tagged() -> None:
+def test_a_childs_messages_in_a_replay_are_tagged() -> None:
     session = reader()
     session.begin_replay()
     read(session, child(title="helper", **RUNNING), message("I ", "m"))

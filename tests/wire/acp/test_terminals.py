@@ -83,13 +83,15 @@ def test_a_character_cut_between_two_chunks_is_whole() -> None:
     ]
 
 
-def test_output_that_is_told_whole_appends_what_is_new_of_it() -> None:
-    def told(words: str) -> dict[str, Any]:
-        data = b64encode(words.encode()).decode()
+def test_output_that_comes_whole_appends_what_is_new_of_it() -> None:
+    def outputs(output: str) -> dict[str, Any]:
+        data = b64encode(output.encode()).decode()
         return {"sessionUpdate": "terminal_update", "terminalId": "x", "output": {"data": data}}
 
     session = reader()
-    events = read(session, {"sessionUpdate": "terminal_update", "terminalId": "x"}, told("a"), told("ab"), told("c"))
+    events = read(
+        session, {"sessionUpdate": "terminal_update", "terminalId": "x"}, outputs("a"), outputs("ab"), outputs("c")
+    )
     assert [event.patch for event in events if isinstance(event, ActivityDelta)] == [
         add("a"),
         add("b"),
@@ -110,10 +112,10 @@ def test_a_terminal_without_an_id_is_handed_on() -> None:
         assert type(event).__name__ == "Raw"
 
 
-def test_the_gateways_own_terminal_is_shown_and_gives_the_result() -> None:
+def test_the_gateways_own_terminal_is_shown_and_is_the_result() -> None:
     session = reader()
     read(session, call(status="in_progress", content=SHOWS))
-    events = [*session.terminal("x", "hi\n", command="echo hi"), *session.terminal("x", exitCode=0)]
+    events = [*session.show_terminal("x", "hi\n", command="echo hi"), *session.show_terminal("x", exitCode=0)]
     about = {"terminalId": "x", "toolCallId": "t1:c", "command": "echo hi"}
     assert events == [
         ActivitySnapshot("t1:terminal:x", "terminal", {**about, "output": []}),
@@ -129,8 +131,8 @@ def test_of_a_long_output_the_result_has_the_end() -> None:
     session = reader()
     read(session, call(status="in_progress", content=SHOWS))
     for _ in range(30):
-        session.terminal("x", "y" * 20_000)
-    session.terminal("x", "the end")
+        session.show_terminal("x", "y" * 20_000)
+    session.show_terminal("x", "the end")
     (result,) = read(session, change(status="completed"))
     assert isinstance(result, ToolCallResult)
     assert isinstance(result.content, str)

@@ -16,7 +16,7 @@ from gateway.events import (
     ToolCallResult,
     ToolCallStart,
 )
-from gateway.wire.acp.results import DIFF_LINES, DIFFS_CHARS
+from gateway.wire.acp.results import DIFF_MAX_LINES, DIFFS_MAX_CHARS
 from tests.wire.acp.session_helper import call, change, printed, read, reader
 
 IMAGE = {"type": "content", "content": {"type": "image", "data": "AA==", "mimeType": "image/png"}}
@@ -49,7 +49,12 @@ def test_a_call_from_start_to_result() -> None:
         ToolCallStart("t1:c", "Bash", metadata={"acp": {**shown, "status": "pending"}}),
         ToolCallArgs("t1:c", '{"command":"ls"}'),
         ToolCallEnd("t1:c", {"acp": {**shown, "status": "in_progress"}}),
-        ToolCallResult("t1:c", "a.txt", metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}}),
+        ToolCallResult(
+            "t1:c",
+            "a.txt",
+            metadata={"acp": {**shown, "status": "completed", "rawOutput": {"code": 0}}},
+            is_error=False,
+        ),
     ]
 
 
@@ -108,21 +113,21 @@ def test_a_growing_input_streams() -> None:
     ]
 
 
-def test_an_input_that_was_told_wrong_is_told_right_beside() -> None:
+def test_the_true_input_is_in_metadata_if_wrong_deltas_were_sent() -> None:
     session = reader()
     read(session, call(rawInput={"a": "x"}), change(rawInput={"a": "xy"}), change(rawInput={"a": "z"}))
     (end,) = [event for event in read(session, change(status="in_progress")) if isinstance(event, ToolCallEnd)]
     assert acp(end)["rawInput"] == {"a": "z"}
 
 
-def test_an_input_that_changes_after_it_was_settled_is_told_with_the_result() -> None:
+def test_an_input_that_changes_after_its_end_is_in_the_results_metadata() -> None:
     session = reader()
     read(session, call(status="in_progress", rawInput={"a": 1}))
     (event,) = read(session, change(status="completed", rawInput={"a": 2}))
     assert acp(event)["rawInput"] == {"a": 2}
 
 
-def test_a_change_of_what_shows_is_told_once() -> None:
+def test_a_change_of_display_fields_is_reported_once() -> None:
     session = reader()
     read(session, call(status="in_progress"))
     (event,) = read(session, change(title="Run it now"), change(title="Run it now"), change(_meta={"secret": "k"}))
@@ -180,20 +185,20 @@ def test_a_diff_is_short_in_the_text_and_whole_beside() -> None:
     assert acp(found)["diffs"] == [{"path": "/a.txt", "oldText": "one\ntwo\n", "newText": "one\n2\n"}]
 
 
-def test_what_an_agent_says_of_a_diff_stands_before_it() -> None:
+def test_an_agents_text_on_a_diff_stands_before_it() -> None:
     found = result(call(status="completed", content=[{**DIFF, "oldText": None}], rawOutput="File created."))
     assert isinstance(found.content, str)
     assert found.content.startswith("File created.\n\n--- /dev/null\n+++ /a.txt\n")
 
 
 def test_a_long_diff_is_cut_and_a_huge_one_is_counted() -> None:
-    long = {"type": "diff", "path": "/a", "oldText": "", "newText": "x\n" * (2 * DIFF_LINES)}
+    long = {"type": "diff", "path": "/a", "oldText": "", "newText": "x\n" * (2 * DIFF_MAX_LINES)}
     text = result(call(status="completed", content=[long])).content
     assert isinstance(text, str)
-    assert text.splitlines()[-1] == f"[{DIFF_LINES + 3} more lines]"
-    huge = {"type": "diff", "path": "/a", "oldText": "a\n" * 3000, "newText": "b\n" * DIFFS_CHARS}
+    assert text.splitlines()[-1] == f"[{DIFF_MAX_LINES + 3} more lines]"
+    huge = {"type": "diff", "path": "/a", "oldText": "a\n" * 3000, "newText": "b\n" * DIFFS_MAX_CHARS}
     found = result(call(status="completed", content=[huge]))
-    assert found.content == f"/a: 3000 lines became {DIFFS_CHARS}"
+    assert found.content == f"/a: 3000 lines became {DIFFS_MAX_CHARS}"
     assert acp(found)["diffs"] == [{"path": "/a", "tooLarge": True}]
 
 
@@ -222,12 +227,12 @@ def test_a_large_raw_output_is_not_repeated() -> None:
     assert "rawOutput" not in acp(result(call(status="completed", rawOutput="x" * 10_000)))
 
 
-def test_a_result_may_be_empty_but_a_failure_says_so() -> None:
+def test_a_result_may_be_empty_but_a_failure_is_named() -> None:
     assert result(call(status="completed")).content == ""
     assert result(call(status="failed")).content == "The agent reports: failed."
 
 
-def test_a_reason_that_comes_after_the_failure_is_told() -> None:
+def test_a_reason_that_comes_after_the_failure_is_reported() -> None:
     session = reader()
     read(session, call(status="failed"))
     (event,) = read(session, change(status="failed", rawOutput="rejected"), change(status="failed"))
@@ -245,11 +250,11 @@ def test_calls_still_open_at_the_end_are_closed() -> None:
     assert (acp(events[2])["status"], acp(events[2])["lastStatus"]) == ("unknown", "pending")
 
 
-def test_a_cancelled_call_says_so_and_what_the_user_had_said() -> None:
+def test_a_cancelled_call_has_a_result_with_the_users_decision() -> None:
     session = reader()
     params = {"toolCall": {"toolCallId": "c"}, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]}
-    session.permission(1, params)
-    session.permission_given(params, "Yes")
+    session.read_permission(1, params)
+    session.set_permission_outcome(params, "Yes")
     (event,) = [event for event in session.end_turn("cancelled") if isinstance(event, ToolCallResult)]
     assert event.content == "The turn was cancelled before this call had a result. Permission: Yes."
     assert acp(event)["status"] == "cancelled"
@@ -261,7 +266,7 @@ def test_a_call_made_by_another_names_it() -> None:
     assert acp(start)["parentToolCallId"] == "t1:task"
 
 
-def test_parked_calls_are_settled() -> None:
+def test_parked_calls_end() -> None:
     session = reader()
     read(session, call("a", rawInput={"x": 1}))
     assert kinds(session.park()) == ["ToolCallArgs", "ToolCallEnd"]

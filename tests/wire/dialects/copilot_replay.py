@@ -1,8 +1,8 @@
 """Plays recordings of Copilot's SDK server through the dialect and `Outbound`, the way a driver and its runs do.
 
-What the recorded client sent is taken as said: it opens a session, prompts, answers, cancels. The dialect's own
-requests take the place of the recorded ones, and the recorded answers get their ids. What the server sent goes through
-`Frames`, in any cut. A question ends a run, and its answer begins the next.
+What the recorded client sent is repeated with the dialect: it opens a session, prompts, answers, cancels. The dialect's
+own requests replace the recorded ones, and the recorded answers get their ids. What the server sent goes through
+`Frames`, cut anywhere. An interrupt ends a run, and its answer starts the next.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from gateway.turn import Answer
 from gateway.wire.content_length import Frames, frame
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotDialect
-from gateway.wire.dialects.copilot.permissions import KINDS
+from gateway.wire.dialects.copilot.permissions import REQUEST_KINDS
 from tests import replay
 from tests.agui.replay import accepted
-from tests.wire.acp.replay import interrupt
+from tests.wire.acp.replay import interrupt as to_interrupt
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "copilot"
-SERVED = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl") if path.stem.startswith(("server-", "headless-")))
-BY_POLICY = ("server-background",)
-"""Recorded with every question answered by policy."""
-ANSWERS = {kind.method: kind.field for kind in KINDS.values()}
-WISHES = ("session.model.switchTo", "session.model.setReasoningEffort", "session.mode.set")
+SERVER_CASES = sorted(
+    path.stem for path in TRANSCRIPTS.glob("*.jsonl") if path.stem.startswith(("server-", "headless-"))
+)
+POLICY_CASES = ("server-background",)
+"""Recorded with every request answered by policy."""
+ANSWER_FIELDS = {kind.method: kind.field for kind in REQUEST_KINDS.values()}
+OPTION_METHODS = ("session.model.switchTo", "session.model.setReasoningEffort", "session.mode.set")
 ACTIONS = {
     "models.list": "models",
     "sessions.fork": "fork",
@@ -51,83 +53,87 @@ def whole(data: bytes) -> Iterator[bytes]:
 
 
 class Play:
+    """One recording, played. `runs` has what a client sees of each run."""
+
     def __init__(self, name: str, cut: Cut = whole) -> None:
-        self._cut, self._policy = cut, name in BY_POLICY
+        self._cut = cut
+        self._has_policy = name in POLICY_CASES
         self.dialect = CopilotDialect()
         self.log: list[tuple[str, Any]] = []
-        """What was done with the dialect: `begin`, `prompt`, `read`."""
+        """Calls of the dialect: `start_session`, `prompt`, `read`."""
         self.sent: list[tuple[Json, Json]] = []
-        """Answers to questions: what was recorded, and what the dialect sent in its place."""
+        """Answers to interrupts: what was recorded, and what the dialect sent in its place."""
         self.events: list[Event] = []
         self.runs: list[list[Wire]] = []
         self._requests: dict[str, deque[Json]] = defaultdict(deque)
         self._ids: dict[Any, Any] = {}
-        self._frames, self._pending = Frames(100_000_000), b""
-        self._questions: dict[str, Interrupt] = {}
+        self._frames = Frames(100_000_000)
+        self._pending = b""
+        self._interrupts: dict[str, Interrupt] = {}
         self._out: Outbound | None = None
         self._suspended: Suspended | None = None
         self._late: list[Event] = []
         self._turns = 0
-        self._wishes: Json = {}
+        self._options: Json = {}
         self._entries = [json.loads(line) for line in text_of(name).split(b"\n") if line]
         for at, entry in enumerate(self._entries):
             if entry["dir"] == "out":
-                self._came(entry["line"])
+                self._read_recorded(entry["line"])
             elif "method" in entry["line"]:
                 self._flush()
-                self._said(at, entry["line"])
+                self._repeat(at, entry["line"])
         self._flush()
-        self._let_go()
+        self._close()
 
-    # -- what the recorded client did
+    # -- what the recorded client sent
 
-    def _said(self, at: int, line: Json) -> None:
+    def _repeat(self, at: int, line: Json) -> None:
         method, params = line["method"], line.get("params", {})
         self._act(at, method, params)
         self._drain()
-        mine = self._requests[method].popleft() if self._requests[method] else None
-        self._ids[line.get("id")] = None if mine is None else mine["id"]
-        if method in ANSWERS and mine is not None:
-            field = ANSWERS[method]
-            self.sent.append((params[field], mine["params"][field]))
+        request = self._requests[method].popleft() if self._requests[method] else None
+        self._ids[line.get("id")] = None if request is None else request["id"]
+        if method in ANSWER_FIELDS and request is not None:
+            field = ANSWER_FIELDS[method]
+            self.sent.append((params[field], request["params"][field]))
 
     def _act(self, at: int, method: str, params: Json) -> None:
-        begun = self.dialect.session_start.cwd != ""
-        if method in ("session.create", "session.resume", "sessions.fork") and not begun:
-            again = None if method == "session.create" else params["sessionId"]
-            self._do("start_session", SessionStart("/workspace", again, fork=method == "sessions.fork"))
-        elif method in WISHES and self._wished(at):
-            self._wishes |= params
-            if len(self._wishes) == len(params):
+        is_started = self.dialect.session_start.cwd != ""
+        if method in ("session.create", "session.resume", "sessions.fork") and not is_started:
+            session_id = None if method == "session.create" else params["sessionId"]
+            self._call("start_session", SessionStart("/workspace", session_id, fork=method == "sessions.fork"))
+        elif method in OPTION_METHODS and self._precedes_prompt(at):
+            self._options |= params
+            if len(self._options) == len(params):
                 self._prompt(self._first_send(at))
-        elif method == "session.send" and not self._wishes:
+        elif method == "session.send" and not self._options:
             self._prompt(params)
         elif method == "session.send":
-            self._wishes = {}
+            self._options = {}
         elif method == "session.abort":
             self.dialect.cancel()
-        elif method in ANSWERS and not self._requests[method]:
+        elif method in ANSWER_FIELDS and not self._requests[method]:
             self._answer(method, params)
-        elif method in ACTIONS and begun and method != "sessions.fork" or method == "sessions.fork":
+        elif method in ACTIONS and is_started and method != "sessions.fork" or method == "sessions.fork":
             self.dialect.start_action(ACTIONS[method], {"model": params.get("modelId"), "mode": params.get("mode")})
 
-    def _wished(self, at: int) -> bool:
-        """A setting that a prompt brings along: the next thing that is not one is the prompt."""
-        said = [entry["line"].get("method") for entry in self._entries[at:] if entry["dir"] == "in"]
-        return next((method for method in said if method not in WISHES), None) == "session.send"
+    def _precedes_prompt(self, at: int) -> bool:
+        """Whether the option belongs to a prompt: the next request that sets no option is the prompt."""
+        methods = [entry["line"].get("method") for entry in self._entries[at:] if entry["dir"] == "in"]
+        return next((method for method in methods if method not in OPTION_METHODS), None) == "session.send"
 
     def _first_send(self, at: int) -> Json:
         lines = [entry["line"] for entry in self._entries[at:] if entry["dir"] == "in"]
-        wished = [line["params"] for line in lines[: [line["method"] for line in lines].index("session.send")]]
-        told = {key: value for params in wished for key, value in params.items()}
+        option_params = [line["params"] for line in lines[: [line["method"] for line in lines].index("session.send")]]
+        options = {key: value for params in option_params for key, value in params.items()}
         send: Json = next(line["params"] for line in lines if line["method"] == "session.send")
-        return {**told, **send}
+        return {**options, **send}
 
     def _prompt(self, params: Json) -> None:
         self._turns += 1
         blocks: list[Json] = [{"type": "text", "text": params["prompt"]}]
-        for told in params.get("attachments", []):
-            blocks.append({"type": "image", "data": told["data"], "mimeType": told["mimeType"]})
+        for attachment in params.get("attachments", []):
+            blocks.append({"type": "image", "data": attachment["data"], "mimeType": attachment["mimeType"]})
         effort = params.get("reasoningEffort")
         prompt = Prompt(
             blocks,
@@ -135,21 +141,21 @@ class Play:
             model=params.get("modelId"),
             mode=params.get("mode"),
             thinking={"reasoningEffort": effort} if effort else {},
-            approvals="auto" if self._policy else "prompt",
+            approvals="auto" if self._has_policy else "prompt",
         )
         self._run()
-        self._do("prompt", prompt)
+        self._call("prompt", prompt)
 
     def _answer(self, method: str, params: Json) -> None:
-        asked = next(name for name in self._questions if name.endswith(params["requestId"]))
-        del self._questions[asked]
-        if not self._questions:
+        interrupt_id = next(name for name in self._interrupts if name.endswith(params["requestId"]))
+        del self._interrupts[interrupt_id]
+        if not self._interrupts:
             self._run()
-        self.dialect.answer(asked, _answer_of(asked, params[ANSWERS[method]]))
+        self.dialect.answer(interrupt_id, _to_answer(interrupt_id, params[ANSWER_FIELDS[method]]))
 
-    def _do(self, what: str, given: Any) -> None:
-        self.log.append((what, given))
-        getattr(self.dialect, what)(given)
+    def _call(self, method: str, argument: Any) -> None:
+        self.log.append((method, argument))
+        getattr(self.dialect, method)(argument)
 
     def _drain(self) -> None:
         for message in self.dialect.outbox:
@@ -157,24 +163,25 @@ class Play:
             self._requests[request.get("method", "")].append(request)
         self.dialect.outbox = []
 
-    # -- what the server did
+    # -- what the server sent
 
-    def _came(self, line: Json) -> None:
+    def _read_recorded(self, line: Json) -> None:
         if "method" not in line:
             if self._ids.get(line["id"]) is None:
-                self._flush()  # its request may be one that the dialect makes by itself
+                self._flush()  # the dialect may have sent its request by itself
             if self._ids.get(line["id"]) is None:
                 return
             line = {**line, "id": self._ids[line["id"]]}
         self._pending += frame(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode())
 
     def _flush(self) -> None:
-        data, self._pending = self._pending, b""
+        data = self._pending
+        self._pending = b""
         for piece in self._cut(data):
             messages = self._frames.feed(piece)
             if messages:
                 self.log.append(("read", messages))
-                self._tell(self.dialect.read(messages))
+                self._add_events(self.dialect.read(messages))
                 self._drain()
 
     # -- runs
@@ -185,10 +192,11 @@ class Play:
             self._out = Outbound("thread", f"run{number}", f"r{number}", merging=False)
             self.runs.append(self._out.started(suspended=self._suspended))
             self._suspended = None
-            held, self._late = self._late, []
-            self._feed(held)
+            late = self._late
+            self._late = []
+            self._feed(late)
 
-    def _tell(self, events: list[Event]) -> None:
+    def _add_events(self, events: list[Event]) -> None:
         self.events += events
         self._feed(events)
 
@@ -199,9 +207,9 @@ class Play:
                 continue
             self.runs[-1] += self._out.feed([event])
             if isinstance(event, InterruptRequested):
-                self._questions |= {question.id: question for question in event.interrupts}
+                self._interrupts |= {interrupt.id: interrupt for interrupt in event.interrupts}
                 self._suspended = self._out.suspended()
-                self._finish(self._out.finished([interrupt(question) for question in event.interrupts]))
+                self._finish(self._out.finished([to_interrupt(interrupt) for interrupt in event.interrupts]))
             elif isinstance(event, TurnEnded):
                 self._finish(self._out.finished(cancelled=event.stop_reason == "cancelled"))
             elif isinstance(event, TurnFailed):
@@ -211,30 +219,30 @@ class Play:
         self.runs[-1] = accepted(self.runs[-1] + last)
         self._out = None
 
-    def _let_go(self) -> None:
-        """The process is gone."""
-        self._tell(self.dialect.on_process_exit(0, ""))
+    def _close(self) -> None:
+        """The process has ended."""
+        self._add_events(self.dialect.on_process_exit(0, ""))
         if self._out is not None:
             self._finish(self._out.failed("the agent is gone", "AGENT_DIED"))
 
 
-def _answer_of(question_id: str, told: Json) -> Answer:
-    """The human's answer that the recorded call tells."""
-    match told:
+def _to_answer(interrupt_id: str, reply: Json) -> Answer:
+    """The user's answer that the recorded request carries."""
+    match reply:
         case {"kind": "user-not-available"} | {"action": "cancel"}:
-            return Answer(question_id, "cancelled")
+            return Answer(interrupt_id, "cancelled")
         case {"kind": str(option)}:
-            words = {"feedback": told["feedback"]} if "feedback" in told else {}
-            return Answer(question_id, "resolved", {"optionId": option, **words})
+            feedback = {"feedback": reply["feedback"]} if "feedback" in reply else {}
+            return Answer(interrupt_id, "resolved", {"optionId": option, **feedback})
         case {"action": "accept", "content": content}:
-            return Answer(question_id, "resolved", content)
+            return Answer(interrupt_id, "resolved", content)
         case {"approved": True, "selectedAction": str(action)}:
-            return Answer(question_id, "resolved", {"optionId": action})
+            return Answer(interrupt_id, "resolved", {"optionId": action})
         case _:
-            return Answer(question_id, "resolved", told)
+            return Answer(interrupt_id, "resolved", reply)
 
 
 @cache
-def played(name: str) -> Play:
-    """Whole, once per worker."""
+def replay_case(name: str) -> Play:
+    """The whole recording, played once per worker."""
     return Play(name)

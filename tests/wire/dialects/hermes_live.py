@@ -1,4 +1,4 @@
-"""A session of Hermes for tests that say themselves what Hermes says."""
+"""A session of Hermes whose messages a test writes itself."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.hermes import Hermes
 
 Json = dict[str, Any]
-ASKED: Json = {"command": "rm -rf /x", "description": "delete", "choices": ["once", "session", "always", "deny"]}
+APPROVAL: Json = {"command": "rm -rf /x", "description": "delete", "choices": ["once", "session", "always", "deny"]}
 DONE: Json = {"status": "complete", "text": "hi", "usage": {}}
 
 
-class Live:
-    """A session of Hermes that was begun."""
+class HermesSession:
+    """An open session; with arguments, one that is still being opened."""
 
-    def __init__(self, **begin: Any) -> None:
+    def __init__(self, **start: Any) -> None:
         self.dialect = Hermes()
-        self.dialect.start_session(SessionStart("/workspace", tag="s", **begin))
-        if not begin:
+        self.dialect.start_session(SessionStart("/workspace", tag="s", **start))
+        if not start:
             self.answers(session_id="aa11", stored_session_id="stored")
 
     def calls(self) -> list[tuple[str, Json]]:
@@ -32,7 +32,7 @@ class Live:
         return [(call["method"], call["params"]) for call in sent]
 
     def answers(self, **result: Any) -> list[Event]:
-        """To the last call."""
+        """The response to the last request."""
         return self._answer({"result": result})
 
     def refuses(self, code: int, message: str) -> list[Event]:
@@ -47,24 +47,24 @@ class Live:
         params = {"type": kind, "session_id": live, "payload": payload}
         return self.dialect.read([orjson.dumps({"jsonrpc": "2.0", "method": "event", "params": params})])
 
-    def prompt(self, text: str = "go", key: str = "k", **wishes: Any) -> list[tuple[str, Json]]:
-        blocks = wishes.pop("blocks", [{"type": "text", "text": text}])
-        self.dialect.prompt(Prompt(blocks, key, **wishes))
+    def prompt(self, text: str = "go", key: str = "k", **options: Any) -> list[tuple[str, Json]]:
+        blocks = options.pop("blocks", [{"type": "text", "text": text}])
+        self.dialect.prompt(Prompt(blocks, key, **options))
         return self.calls()
 
-    def working(self, **wishes: Any) -> Live:
-        self.prompt(**wishes)
+    def working(self, **options: Any) -> HermesSession:
+        self.prompt(**options)
         self.answers(status="streaming")
         self.event("message.start")
         return self
 
     def question(self, kind: str = "approval", **payload: Any) -> Interrupt:
-        [asked] = [
+        [requested] = [
             event
-            for event in self.event(f"{kind}.request", **(payload or ASKED))
+            for event in self.event(f"{kind}.request", **(payload or APPROVAL))
             if isinstance(event, InterruptRequested)
         ]
-        [question] = asked.interrupts
+        [question] = requested.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

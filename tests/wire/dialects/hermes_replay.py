@@ -1,7 +1,7 @@
-"""Plays a recorded conversation with Hermes, the dialect taking the recorder's part.
+"""Replays a recorded conversation with Hermes, with the dialect in the recorder's place.
 
-The recording tells what was called, answered and told, in this order. Whatever the recorder called, the dialect is
-brought to call, and must do it in the same words; answers reach it under the ids of its own calls.
+The recording has requests, responses and events in their order. For each request of the recorder's the dialect is made
+to send the same one; responses reach it under the ids of its own requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CWD = "/workspace"
 STORED = "20261116_020418_cd929b"
 Json = dict[str, Any]
 
-OTHERS = ("session.title", "session.close", "session.list")
+RECORDER_METHODS = ("session.title", "session.close", "session.list")
 """Called by the recorder for its own sake."""
 
 
@@ -29,7 +29,7 @@ def entries(case: str) -> list[Json]:
     return [orjson.loads(line) for line in (FOLDER / f"{case}.jsonl").read_bytes().splitlines()]
 
 
-class Talk:
+class Conversation:
     """`turns`: the events of each; `late`: what came after the last."""
 
     def __init__(self, case: str, approvals: Approvals = "prompt") -> None:
@@ -37,24 +37,24 @@ class Talk:
         self.turns: list[list[Event]] = []
         self.late: list[Event] = []
         self.sent: list[Json] = []
-        self._told = entries(case)
+        self._entries = entries(case)
         self._approvals = approvals
         self._unmatched: list[Json] = []
         self._ids: dict[int, str] = {}
-        self._asked: list[str] = []
+        self._interrupt_ids: list[str] = []
 
-    def play(self) -> Talk:
-        for number, entry in enumerate(self._told):
-            self._take(number, entry)
+    def play(self) -> Conversation:
+        for number, entry in enumerate(self._entries):
+            self._play_entry(number, entry)
         return self
 
-    def prompted(self) -> list[bytes]:
+    def play_to_prompt(self) -> list[bytes]:
         """Up to the first prompt; and what comes then."""
-        for number, entry in enumerate(self._told):
-            self._take(number, entry)
-            if self.dialect.is_busy and self.dialect.submitted:
-                rest = self._told[number + 1 :]
-                return [orjson.dumps(self._under_our_id(entry["line"])) for entry in rest if entry["dir"] == "out"]
+        for number, entry in enumerate(self._entries):
+            self._play_entry(number, entry)
+            if self.dialect.is_busy and any(request["method"] == "prompt.submit" for request in self.sent):
+                rest = self._entries[number + 1 :]
+                return [orjson.dumps(self._with_dialect_id(entry["line"])) for entry in rest if entry["dir"] == "out"]
         raise AssertionError("there is no prompt in it")
 
     def feed(self, *messages: Json) -> list[Event]:
@@ -69,26 +69,26 @@ class Talk:
         if busy:
             self.turns[-1] += events[: last + 1]
         self.late += events[last + 1 :] if busy else events
-        self._asked += [
+        self._interrupt_ids += [
             question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         return events
 
     # -- the recorder's part
 
-    def _take(self, number: int, entry: Json) -> None:
+    def _play_entry(self, number: int, entry: Json) -> None:
         line = entry["line"]
         if entry["dir"] == "out":
             if self.dialect.session_start.cwd:
-                self._feed(self._under_our_id(line))
-        elif line["method"] not in OTHERS or self._unmatched:
-            self._does(number, line["method"], line["params"])
+                self._feed(self._with_dialect_id(line))
+        elif line["method"] not in RECORDER_METHODS or self._unmatched:
+            self._trigger(number, line["method"], line["params"])
             self._match(line)
 
-    def _under_our_id(self, line: Json) -> Json:
+    def _with_dialect_id(self, line: Json) -> Json:
         return {**line, "id": self._ids.get(line["id"], f"other:{line['id']}")} if "id" in line else line
 
-    def _does(self, number: int, method: str, params: Json) -> None:
+    def _trigger(self, number: int, method: str, params: Json) -> None:
         if self._unmatched and self._unmatched[0]["method"] == method:
             return
         match method:
@@ -110,18 +110,18 @@ class Talk:
 
     def _answer(self, payload: Json) -> None:
         if self._approvals == "prompt":
-            asked = self._asked.pop(0)
-            self.dialect.answer(asked, Answer(asked, "resolved", payload))
+            interrupt_id = self._interrupt_ids.pop(0)
+            self.dialect.answer(interrupt_id, Answer(interrupt_id, "resolved", payload))
 
     def _prompt(self, number: int, live: str) -> None:
         """With all that was set before it, which the dialect does as a part of it."""
         if not self.dialect.session_start.cwd:
-            self.begun(live)
-        model, effort, words = None, {}, ""
+            self.start_session(live)
+        model, effort, message = None, {}, ""
         blocks: list[Block] = []
-        for entry in self._told[number:]:
+        for entry in self._entries[number:]:
             match entry["line"]:
-                case {"method": "prompt.submit", "params": {"text": str(words)}}:
+                case {"method": "prompt.submit", "params": {"text": str(message)}}:
                     break
                 case {"method": "config.set", "params": {"key": "model", "value": str(value)}}:
                     model = f"custom:{value.split()[0]}"
@@ -132,13 +132,13 @@ class Talk:
                 case {"method": "file.attach", "params": {"data_url": str(url), "name": str(name)}}:
                     blob = {"uri": f"file:///{name}", "mimeType": "application/octet-stream"}
                     blocks.append({"type": "resource", "resource": {**blob, "blob": url.partition(",")[2]}})
-        blocks.insert(0, {"type": "text", "text": words.partition("\n\n@file:")[0]})
+        blocks.insert(0, {"type": "text", "text": message.partition("\n\n@file:")[0]})
         self.turns.append(self.late)
         self.late = []
         key = f"k{len(self.turns)}"
         self.dialect.prompt(Prompt(blocks, key, model=model, thinking=effort, approvals=self._approvals))
 
-    def begun(self, live: str) -> None:
+    def start_session(self, live: str) -> None:
         """For a recording that begins in the middle."""
         self.dialect.start_session(SessionStart(CWD, tag="s"))
         self._flush()

@@ -1,4 +1,4 @@
-"""A session of OpenClaw's gateway for tests that say themselves what it says."""
+"""A session of OpenClaw's gateway whose messages a test writes itself."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gateway.wire.dialects.openclaw import OpenClaw
 Json = dict[str, Any]
 KEY = "agent:main:x"
 RUN = f"{KEY}:k"
-ASKED: Json = {"command": "rm x", "allowedDecisions": ["allow-once", "allow-always", "deny"], "toolCallId": "c1"}
+APPROVAL: Json = {"command": "rm x", "allowedDecisions": ["allow-once", "allow-always", "deny"], "toolCallId": "c1"}
 
 
-class Live:
-    """`begin` left out: a new session that was made."""
+class OpenClawSession:
+    """An open session; with arguments, one that is still being opened."""
 
-    def __init__(self, **begin: Any) -> None:
+    def __init__(self, **start: Any) -> None:
         self.dialect = OpenClaw()
         self._last: str | None = None
-        params = {"connected": True, **begin.pop("params", {})}
-        self.dialect.start_session(SessionStart("/workspace", tag="s", params=params, **begin))
-        if not begin:
+        params = {"connected": True, **start.pop("params", {})}
+        self.dialect.start_session(SessionStart("/workspace", tag="s", params=params, **start))
+        if not start:
             self.answers(key=KEY, entry={"permissionMode": "guarded"})
 
     def calls(self) -> list[tuple[str, Json]]:
@@ -35,7 +35,7 @@ class Live:
         return [(call["method"], call["params"]) for call in sent]
 
     def answers(self, **payload: Any) -> list[Event]:
-        """To the last request."""
+        """The response to the last request."""
         return self._answer({"ok": True, "payload": payload})
 
     def refuses(self, message: str, **payload: Any) -> list[Event]:
@@ -44,35 +44,35 @@ class Live:
     def _answer(self, answer: Json) -> list[Event]:
         if self.dialect.outbox:
             self.calls()
-        return self.hears({"type": "res", "id": self._last, **answer})
+        return self.read({"type": "res", "id": self._last, **answer})
 
-    def hears(self, message: Json) -> list[Event]:
+    def read(self, message: Json) -> list[Event]:
         return self.dialect.read([orjson.dumps(message)])
 
     def event(self, name: str, **payload: Any) -> list[Event]:
-        return self.hears({"type": "event", "event": name, "payload": payload})
+        return self.read({"type": "event", "event": name, "payload": payload})
 
-    def says(self, stream: str, run: str = RUN, key: str = KEY, **data: Any) -> list[Event]:
+    def agent_event(self, stream: str, run: str = RUN, key: str = KEY, **data: Any) -> list[Event]:
         return self.event("agent", runId=run, sessionKey=key, stream=stream, data=data)
 
-    def prompt(self, text: str = "go", **wishes: Any) -> list[tuple[str, Json]]:
-        blocks = wishes.pop("blocks", [{"type": "text", "text": text}])
-        self.dialect.prompt(Prompt(blocks, "k", **wishes))
+    def prompt(self, text: str = "go", **options: Any) -> list[tuple[str, Json]]:
+        blocks = options.pop("blocks", [{"type": "text", "text": text}])
+        self.dialect.prompt(Prompt(blocks, "k", **options))
         return self.calls()
 
-    def working(self, **wishes: Any) -> Live:
-        self.prompt(**wishes)
+    def working(self, **options: Any) -> OpenClawSession:
+        self.prompt(**options)
         self.answers(status="accepted", runId=RUN)
-        self.says("lifecycle", phase="start")
+        self.agent_event("lifecycle", phase="start")
         return self
 
-    def asks(self, event: str = "exec.approval.requested", run: str = RUN, **more: Any) -> list[Event]:
-        request = {**ASKED, **more, "sessionKey": KEY, "runId": run}
+    def request_approval(self, event: str = "exec.approval.requested", run: str = RUN, **more: Any) -> list[Event]:
+        request = {**APPROVAL, **more, "sessionKey": KEY, "runId": run}
         return self.event(event, id="q1", createdAtMs=1000, expiresAtMs=31000, request=request)
 
     def question(self, **more: Any) -> Interrupt:
-        [asked] = [event for event in self.asks(**more) if isinstance(event, InterruptRequested)]
-        [question] = asked.interrupts
+        [requested] = [event for event in self.request_approval(**more) if isinstance(event, InterruptRequested)]
+        [question] = requested.interrupts
         return question
 
     def answer(self, question: Interrupt, payload: Any = None, *, cancelled: bool = False) -> list[tuple[str, Json]]:

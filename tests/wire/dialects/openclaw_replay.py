@@ -1,8 +1,8 @@
-"""Plays a recorded conversation with OpenClaw's gateway, the dialect taking the recorder's part.
+"""Replays a recorded conversation with OpenClaw's gateway, with the dialect in the recorder's place.
 
-The recording tells what was asked, answered and told, in this order. Whatever the recorder asked, the dialect is
-brought to ask, and must do it in the same words; answers reach it under the ids of its own requests, and its own name
-of a run stands wherever the recorder's stood.
+The recording has requests, responses and events in their order. For each request of the recorder's the dialect is made
+to send the same one; responses reach it under the ids of its own requests. The recorder's run ids are replaced by the
+dialect's.
 """
 
 from __future__ import annotations
@@ -27,52 +27,52 @@ def entries(case: str) -> list[Json]:
     return [orjson.loads(line) for line in (FOLDER / f"{case}.jsonl").read_bytes().splitlines()]
 
 
-class Talk:
+class Conversation:
     """`turns`: the events of each; `late`: what came after the last."""
 
     def __init__(self, case: str, approvals: Approvals = "prompt") -> None:
         self.dialect = OpenClaw()
         self.turns: list[list[Event]] = []
         self.late: list[Event] = []
-        self._told = entries(case)
+        self._entries = entries(case)
         self._approvals = approvals
         self._unmatched: list[Json] = []
         self._ids: dict[str, str] = {}
         self._runs: dict[str, str] = {}
-        self._asked: dict[str, str] = {}
+        self._interrupt_ids: dict[str, str] = {}
 
-    def play(self) -> Talk:
-        for number, entry in enumerate(self._told):
-            self._take(number, entry)
+    def play(self) -> Conversation:
+        for number, entry in enumerate(self._entries):
+            self._play_entry(number, entry)
         return self
 
-    def prompted(self) -> list[bytes]:
+    def play_to_prompt(self) -> list[bytes]:
         """Up to the first prompt; and what comes then."""
-        for number, entry in enumerate(self._told):
-            self._take(number, entry)
+        for number, entry in enumerate(self._entries):
+            self._play_entry(number, entry)
             if self.dialect.is_busy and self._runs:
-                rest = self._told[number + 1 :]
-                return [self._as_ours(entry["line"]) for entry in rest if entry["dir"] == "out"]
+                rest = self._entries[number + 1 :]
+                return [self._with_dialect_ids(entry["line"]) for entry in rest if entry["dir"] == "out"]
         raise AssertionError("there is no prompt in it")
 
     # -- the recorder's part
 
-    def _take(self, number: int, entry: Json) -> None:
+    def _play_entry(self, number: int, entry: Json) -> None:
         line = entry["line"]
         if entry["dir"] == "out":
             if self.dialect.session_start.cwd:
-                self._feed(self._as_ours(line))
+                self._feed(self._with_dialect_ids(line))
         elif line["method"] != "sessions.list":  # for the recorder's own sake
-            self._does(number, line["method"], line["params"])
+            self._trigger(number, line["method"], line["params"])
             self._match(line)
 
-    def _as_ours(self, line: Json) -> bytes:
+    def _with_dialect_ids(self, line: Json) -> bytes:
         if line.get("type") == "res":
             line = {**line, "id": self._ids.get(line["id"], f"other:{line['id']}")}
-        told = orjson.dumps(line)
-        for theirs, ours in self._runs.items():
-            told = told.replace(f'"{theirs}"'.encode(), f'"{ours}"'.encode())
-        return told
+        message = orjson.dumps(line)
+        for recorded_id, dialect_id in self._runs.items():
+            message = message.replace(f'"{recorded_id}"'.encode(), f'"{dialect_id}"'.encode())
+        return message
 
     def _feed(self, message: bytes) -> None:
         busy = self.dialect.is_busy
@@ -85,9 +85,9 @@ class Talk:
         for question in [
             question for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]:
-            self._asked[question.id.rpartition(":")[2]] = question.id
+            self._interrupt_ids[question.id.rpartition(":")[2]] = question.id
 
-    def _does(self, number: int, method: str, params: Json) -> None:
+    def _trigger(self, number: int, method: str, params: Json) -> None:
         if self._unmatched and self._unmatched[0]["method"] == method:
             return
         match method:
@@ -104,21 +104,21 @@ class Talk:
             case "exec.approval.resolve":
                 self._answer(params["id"], {"optionId": params["decision"]})
             case "question.resolve":
-                self._answer(params["id"], {name: told[0] for name, told in params["answers"]["answers"].items()})
+                self._answer(params["id"], {name: message[0] for name, message in params["answers"]["answers"].items()})
             case "models.list" | "sessions.delete":
                 self.dialect.start_action("models" if method == "models.list" else "delete")
             case _:
                 self._prompt(number)
         self._flush()
 
-    def _answer(self, asked: str, payload: Json) -> None:
+    def _answer(self, request_id: str, payload: Json) -> None:
         if self._approvals == "prompt":
-            question_id = self._asked.pop(asked)
+            question_id = self._interrupt_ids.pop(request_id)
             self.dialect.answer(question_id, Answer(question_id, "resolved", payload))
 
     def _prompt(self, number: int) -> None:
         mode = None
-        for entry in self._told[number:]:
+        for entry in self._entries[number:]:
             if entry["line"].get("method") == "sessions.patch":
                 mode = entry["line"]["params"]["permissionMode"]
             if entry["line"].get("method") == "agent":
@@ -127,8 +127,10 @@ class Talk:
         if not self.dialect.session_start.cwd:
             self._begun(params["sessionKey"])
         blocks: list[Block] = [{"type": "text", "text": params["message"]}]
-        for given in params.get("attachments", ()):
-            blocks.append({"type": given["type"], "data": given["content"], "mimeType": given["mimeType"]})
+        for attachment in params.get("attachments", ()):
+            blocks.append(
+                {"type": attachment["type"], "data": attachment["content"], "mimeType": attachment["mimeType"]}
+            )
         model = f"{params['provider']}/{params['model']}" if "model" in params else None
         thinking = {"thinking": params["thinking"]} if "thinking" in params else {}
         self.turns.append(self.late)

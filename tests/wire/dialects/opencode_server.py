@@ -1,4 +1,4 @@
-"""`opencode serve` by hand: what it may answer and say, in one call each."""
+"""A scripted stand-in for `opencode serve`: one method for each thing that the server may answer or report."""
 
 from __future__ import annotations
 
@@ -15,85 +15,87 @@ SESSION = "ses_1"
 
 
 class Server:
-    """A session that is there, and what the server may say of it."""
+    """A server with one open session, and a prompt sent to it."""
 
     def __init__(self, **prompt: Any) -> None:
         self.dialect = OpenCode()
         self.dialect.start_session(SessionStart("/workspace", tag="s"))
-        self.answer({"id": SESSION})
+        self.answer_last_call({"id": SESSION})
         self.prompt(**prompt)
 
     def prompt(self, **prompt: Any) -> None:
         self.dialect.prompt(Prompt(({"type": "text", "text": "hello"},), "k", **prompt))
 
-    def sent(self) -> list[Json]:
-        found = [orjson.loads(message) for message in self.dialect.outbox]
+    def take_calls(self) -> list[Json]:
+        calls = [orjson.loads(message) for message in self.dialect.outbox]
         self.dialect.outbox.clear()
-        return found
+        return calls
 
-    def answer(self, body: Any, status: int = 200) -> list[Event]:
-        """To the last call."""
-        return self.read({"id": self.sent()[-1]["id"], "status": status, "body": body})
+    def answer_last_call(self, body: Any, status: int = 200) -> list[Event]:
+        """The answer to the last call."""
+        return self.send_messages({"id": self.take_calls()[-1]["id"], "status": status, "body": body})
 
-    def event(self, kind: str, session: str = SESSION, **properties: Any) -> list[Event]:
-        return self.read({"id": "evt_1", "type": kind, "properties": {"sessionID": session, **properties}})
+    def emit(self, kind: str, session: str = SESSION, **properties: Any) -> list[Event]:
+        return self.send_messages({"id": "evt_1", "type": kind, "properties": {"sessionID": session, **properties}})
 
-    def read(self, *told: Json) -> list[Event]:
-        return self.dialect.read([orjson.dumps(each) for each in told])
+    def send_messages(self, *messages: Json) -> list[Event]:
+        return self.dialect.read([orjson.dumps(message) for message in messages])
 
-    def busy(self, session: str = SESSION) -> None:
-        assert self.event("session.status", session, status={"type": "busy"}) == []
+    def report_busy(self, session: str = SESSION) -> None:
+        assert self.emit("session.status", session, status={"type": "busy"}) == []
 
-    def writes(self, message: str = "msg_1", session: str = SESSION, **info: Any) -> list[Event]:
-        told = {"id": message, "role": "assistant", "providerID": "p", "modelID": "m", "time": {}, **info}
-        return self.event("message.updated", session, info=told)
+    def update_message(self, message: str = "msg_1", session: str = SESSION, **info: Any) -> list[Event]:
+        message_info = {"id": message, "role": "assistant", "providerID": "p", "modelID": "m", "time": {}, **info}
+        return self.emit("message.updated", session, info=message_info)
 
-    def done(self, message: str = "msg_1", session: str = SESSION, **info: Any) -> list[Event]:
-        return self.writes(message, session, time={"completed": 2}, **info)
+    def complete_message(self, message: str = "msg_1", session: str = SESSION, **info: Any) -> list[Event]:
+        return self.update_message(message, session, time={"completed": 2}, **info)
 
-    def part(self, part: str, kind: str, message: str = "msg_1", session: str = SESSION, **fields: Any) -> list[Event]:
-        told = {"id": part, "type": kind, "messageID": message, **fields}
-        return self.event("message.part.updated", session, part=told)
+    def update_part(
+        self, part: str, kind: str, message: str = "msg_1", session: str = SESSION, **fields: Any
+    ) -> list[Event]:
+        new_part = {"id": part, "type": kind, "messageID": message, **fields}
+        return self.emit("message.part.updated", session, part=new_part)
 
-    def tool(self, status: str, session: str = SESSION, **state: Any) -> list[Event]:
-        told = {"status": status, **state}
-        return self.part("prt_t", "tool", session=session, tool="bash", callID="call_1", state=told)
+    def update_tool(self, status: str, session: str = SESSION, **state: Any) -> list[Event]:
+        new_state = {"status": status, **state}
+        return self.update_part("prt_t", "tool", session=session, tool="bash", callID="call_1", state=new_state)
 
-    def asks(self, request: str = "per_1", session: str = SESSION, call: str = "call_1") -> list[Event]:
+    def ask_permission(self, request: str = "per_1", session: str = SESSION, call: str = "call_1") -> list[Event]:
         tool = {"messageID": "msg_1", "callID": call}
-        asked = {"permission": "bash", "patterns": ["ls"], "metadata": {"command": "ls"}, "always": ["ls *"]}
-        return self.event("permission.asked", session, id=request, tool=tool, **asked)
+        request_fields = {"permission": "bash", "patterns": ["ls"], "metadata": {"command": "ls"}, "always": ["ls *"]}
+        return self.emit("permission.asked", session, id=request, tool=tool, **request_fields)
 
-    def idle(self, session: str = SESSION) -> list[Event]:
-        return self.event("session.idle", session)
+    def report_idle(self, session: str = SESSION) -> list[Event]:
+        return self.emit("session.idle", session)
 
 
-def working(**prompt: Any) -> Server:
+def working_server(**prompt: Any) -> Server:
     server = Server(**prompt)
-    server.answer(None, 204)
-    server.busy()
-    server.writes()
+    server.answer_last_call(None, 204)
+    server.report_busy()
+    server.update_message()
     return server
 
 
-def begun(begin: SessionStart) -> OpenCode:
+def start_dialect(start: SessionStart) -> OpenCode:
     dialect = OpenCode()
-    dialect.start_session(begin)
+    dialect.start_session(start)
     return dialect
 
 
-def heard(dialect: OpenCode, body: Any, status: int = 200) -> list[Event]:
+def answer_last_call(dialect: OpenCode, body: Any, status: int = 200) -> list[Event]:
     call = orjson.loads(dialect.outbox[-1])
     return dialect.read([orjson.dumps({"id": call["id"], "status": status, "body": body})])
 
 
-def last(dialect: OpenCode) -> Json:
+def last_call(dialect: OpenCode) -> Json:
     call: Json = orjson.loads(dialect.outbox[-1])
     return {key: call[key] for key in ("method", "path", "body")}
 
 
-def idle() -> OpenCode:
-    dialect = begun(SessionStart("/w"))
-    heard(dialect, {"id": SESSION})
+def idle_dialect() -> OpenCode:
+    dialect = start_dialect(SessionStart("/w"))
+    answer_last_call(dialect, {"id": SESSION})
     dialect.outbox.clear()
     return dialect

@@ -1,8 +1,8 @@
-"""Plays recordings of pi and omp through their dialects, as the driver would.
+"""Replays recordings of pi and omp through their dialects, as the driver would.
 
-A recording of rpc holds both directions. What the client sent is done by the dialect itself (the prompt, answers,
-abort), and the answers of the agent are given the ids that the dialect chose. Where a dialect asks for the state, which
-nobody did when it was recorded, an idle agent answers, one line later, as a real one would.
+A recording of rpc mode has both directions. What the client sent is sent by the dialect itself (the prompt, answers,
+abort), and the agent's responses get the ids that the dialect chose. Where a dialect asks for the state, which the
+recorder did not, an idle agent answers one line later, as a real one would.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def dialect_of(name: str) -> Dialect:
     return kinds[name.startswith("omp/"), "/rpc-" in name]()
 
 
-def opened(dialect: Dialect, begin: SessionStart | None = None, **state: Any) -> Dialect:
+def opened(dialect: Dialect, start: SessionStart | None = None, **state: Any) -> Dialect:
     """Ready for a prompt."""
-    dialect.start_session(begin or SessionStart("/workspace"))
+    dialect.start_session(start or SessionStart("/workspace"))
     if isinstance(dialect, OmpRpc):
         dialect.read([line(READY)])
     for command in sent(dialect):
@@ -67,8 +67,8 @@ def line(message: Json) -> bytes:
 
 
 def reply(command: Json, data: Json | None = None, **fields: Any) -> bytes:
-    told = {"id": command["id"], "type": "response", "command": command["type"], "success": True}
-    return line({**told, **({"data": data} if data else {}), **fields})
+    line_message = {"id": command["id"], "type": "response", "command": command["type"], "success": True}
+    return line({**line_message, **({"data": data} if data else {}), **fields})
 
 
 class Play:
@@ -79,12 +79,12 @@ class Play:
         self.dialect = opened(dialect_of(name)) if "/rpc-" in name else dialect_of(name)
         self.events: list[Event] = []
         self.messages: list[bytes] = []
-        """All that the agent said, with the ids of the dialect's own."""
+        """All lines of the agent, with the dialect's request ids."""
         self.commands: list[Json] = []
         """What the dialect sent in the turn, but for questions about the state."""
         self._ids: dict[str, str] = {}
         self._late: list[bytes] = []
-        self._asked: list[str] = []
+        self._interrupt_ids: list[str] = []
         if "/rpc-" in name:
             self._rpc()
         else:
@@ -95,7 +95,7 @@ class Play:
         self.dialect.prompt(Prompt([{"type": "text", "text": "hello"}], "t1"))
         assert self.dialect.outbox == [b"hello"]
         for raw in lines(self.name):
-            self._hear(raw)
+            self._read(raw)
         if self.dialect.is_busy:
             self.events += self.dialect.on_process_exit(*EXITS.get(self.name, (0, "")))
 
@@ -106,26 +106,26 @@ class Play:
             else:
                 self._agent(entry["line"])
         for late in self._late:
-            self._hear(late)
+            self._read(late)
 
-    def _client(self, told: Json) -> None:
-        match told:
-            case {"type": "prompt", "message": str(words)} if not self.dialect.is_busy:
-                self.dialect.prompt(Prompt([{"type": "text", "text": words}], "t1"))
+    def _client(self, line_message: Json) -> None:
+        match line_message:
+            case {"type": "prompt", "message": str(message)} if not self.dialect.is_busy:
+                self.dialect.prompt(Prompt([{"type": "text", "text": message}], "t1"))
             case {"type": "abort"}:
                 assert self.dialect.cancel()
             case {"type": "extension_ui_response"}:
-                self._answer(told)
+                self._answer(line_message)
             case _:
                 return
         for command in self._sent():
-            if command["type"] == told["type"] and "id" in told:
-                self._ids[told["id"]] = command["id"]
+            if command["type"] == line_message["type"] and "id" in line_message:
+                self._ids[line_message["id"]] = command["id"]
 
-    def _answer(self, told: Json) -> None:
-        """The dialect says the same as the client that was recorded."""
-        question_id = self._asked.pop(0)
-        match told:
+    def _answer(self, line_message: Json) -> None:
+        """The dialect sends the same as the recorded client."""
+        question_id = self._interrupt_ids.pop(0)
+        match line_message:
             case {"confirmed": bool(yes)}:
                 answer = Answer(question_id, "resolved", {"approved": yes})
             case {"value": str(value)}:
@@ -136,21 +136,21 @@ class Play:
         self.dialect.answer(question_id, answer)
         self._sent()
         if not self.dialect.is_cancelled:
-            assert self.commands[before:] == [told]
+            assert self.commands[before:] == [line_message]
 
-    def _agent(self, told: Json) -> None:
-        if told.get("type") == "response" and told.get("id") in self._ids:
-            told = {**told, "id": self._ids[told["id"]]}
+    def _agent(self, line_message: Json) -> None:
+        if line_message.get("type") == "response" and line_message.get("id") in self._ids:
+            line_message = {**line_message, "id": self._ids[line_message["id"]]}
         late, self._late = self._late, []
-        self._hear(line(told))
+        self._read(line(line_message))
         for message in late:
-            self._hear(message)
+            self._read(message)
 
-    def _hear(self, message: bytes) -> None:
+    def _read(self, message: bytes) -> None:
         self.messages.append(message)
         events = self.dialect.read([message])
         self.events += events
-        self._asked += [
+        self._interrupt_ids += [
             question.id for event in events if isinstance(event, InterruptRequested) for question in event.interrupts
         ]
         self._sent()
@@ -167,8 +167,8 @@ class Play:
 
 def _payload(value: str) -> Json:
     """The gate's answers are JSON, omp's are options."""
-    told: Json = orjson.loads(value) if value.startswith("{") else {"optionId": value}
-    return told
+    line_message: Json = orjson.loads(value) if value.startswith("{") else {"optionId": value}
+    return line_message
 
 
 def runs_of(events: list[Event]) -> list[list[Wire]]:
@@ -180,9 +180,7 @@ def runs_of(events: list[Event]) -> list[list[Wire]]:
         stream += out.feed([event])
         if isinstance(event, InterruptRequested):
             suspended = out.suspended()
-            runs.append(
-                stream + out.finished(out.check_interrupts([interrupt(asked) for asked in out.open_interrupts]))
-            )
+            runs.append(stream + out.finished(out.check_interrupts([interrupt(item) for item in out.open_interrupts])))
             out = Outbound("thread", f"run{len(runs) + 1}", f"r{len(runs) + 1}", merging=False)
             stream = out.started(suspended=suspended)
     match out.ended:
@@ -219,7 +217,7 @@ def played(name: str) -> Play:
 
 
 def recording(name: str) -> tuple[Dialect, list[bytes]]:
-    """A dialect with the turn begun, and all that the agent says in it."""
+    """A dialect with the turn begun, and all lines of the agent in it."""
     messages = list(played(name).messages)
     dialect = opened(dialect_of(name)) if "/rpc-" in name else dialect_of(name)
     if "/rpc-" not in name:

@@ -16,7 +16,7 @@ Recording: TypeAlias = Callable[[], tuple[Dialect, list[bytes]]]
 """A fresh dialect with a turn begun, and the agent's messages."""
 
 
-def heard(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int | None = 0) -> list[Event]:
+def read_turn(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int | None = 0) -> list[Event]:
     """All events of the turn, to its end: by the agent's word, or by its death."""
     events: list[Event] = []
     for batch in batches:
@@ -30,7 +30,7 @@ def heard(dialect: Dialect, batches: Iterable[Sequence[bytes]], exit_code: int |
     return events
 
 
-def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[Wire]]:
+def client_runs(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[Wire]]:
     """What a client sees: one stream for each run, all in order. Questions are answered `cancelled`."""
     runs: list[list[Wire]] = []
     out = Outbound("t", "r", "x")
@@ -42,9 +42,9 @@ def seen(events: Sequence[Event], dialect: Dialect | None = None) -> list[list[W
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
             interrupts = [{"id": question.id, "reason": question.reason} for question in event.interrupts]
-            asked = out.check_interrupts(interrupts)
+            outcome = out.check_interrupts(interrupts)
             suspended = out.suspended()
-            runs.append(accepted(stream + out.finished(asked)))
+            runs.append(accepted(stream + out.finished(outcome)))
             out = Outbound("t", f"r{len(runs)}", f"x{len(runs)}")
             stream = out.started(suspended=suspended)
         elif isinstance(event, TurnEnded | TurnFailed):

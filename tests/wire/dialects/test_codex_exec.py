@@ -32,7 +32,7 @@ from gateway.wire.dialects.codex import CodexExec
 from gateway.wire.lines import Lines
 from tests import replay
 from tests.agui.streams import steady
-from tests.wire.dialects.replay import Recording, seen
+from tests.wire.dialects.replay import Recording, client_runs
 
 TRANSCRIPTS = replay.TRANSCRIPTS / "codex"
 NAMES = sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl") if not path.stem.startswith("appserver-"))
@@ -62,7 +62,7 @@ def turn(name: str, dialect: CodexExec | None = None, stderr: str = "") -> list[
 
 @cache
 def played(name: str) -> list[Wire]:
-    [run] = seen(turn(name))
+    [run] = client_runs(turn(name))
     return run
 
 

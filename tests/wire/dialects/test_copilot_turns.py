@@ -1,4 +1,4 @@
-"""A turn of Copilot's SDK server: what goes before it, and its ends."""
+"""A turn of Copilot's SDK server: its options, its prompt, its end, its cancellation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import pytest
 
 from gateway.events import Custom, TurnEnded, TurnFailed, Warning
 from gateway.wire.dialects import Prompt
-from tests.wire.dialects.copilot_server import SESSION, Json, Server, in_turn, ready
+from tests.wire.dialects.copilot_server import SESSION, Json, Server, ready_server, server_in_turn
 
-# -- a turn
+# -- the prompt and the end
 
 
 def test_a_prompt_goes_with_its_images_and_documents() -> None:
-    server = ready()
+    server = ready_server()
     blocks: list[Json] = [
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aW1n", "mimeType": "image/png"},
         {"type": "resource", "resource": {"uri": "file:///w/a.pdf", "blob": "cGRm", "mimeType": "application/pdf"}},
     ]
     server.dialect.prompt(Prompt(blocks, "t1"))
-    assert server.request("session.send")["params"] == {
+    assert server.take_request("session.send")["params"] == {
         "sessionId": SESSION,
         "prompt": "look",
         "attachments": [
@@ -29,84 +29,86 @@ def test_a_prompt_goes_with_its_images_and_documents() -> None:
     }
 
 
-def test_a_file_that_copilot_would_overlook_is_warned_about() -> None:
-    server = ready()
+def test_a_file_that_copilot_ignores_is_a_warning() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([{"type": "audio", "data": "x", "mimeType": "audio/wav"}], "t1"))
-    [warned] = server.reply(server.request("session.send"), {"messageId": "m"})
-    assert isinstance(warned, Warning) and warned.code == "CONTENT_DROPPED"
-    assert warned.detail == {"mimeType": "audio/wav"}
+    [warning] = server.reply(server.take_request("session.send"), {"messageId": "m"})
+    assert isinstance(warning, Warning) and warning.code == "CONTENT_DROPPED"
+    assert warning.detail == {"mimeType": "audio/wav"}
 
 
-def test_settings_that_differ_are_made_one_after_the_other_before_the_prompt() -> None:
-    """The server works on requests side by side: a prompt sent at once could be answered by the old model."""
-    server = Server().open(modelState={"modelId": "gpt-5.4"})
-    wishes: Json = {"model": "gpt-5.5", "thinking": {"reasoningEffort": "high"}, "mode": "plan"}
-    server.dialect.prompt(Prompt([{"type": "text", "text": "x"}], "t1", **wishes))
-    [switch] = server.asked()
+def test_options_that_differ_are_set_one_after_the_other_before_the_prompt() -> None:
+    """The server works on requests concurrently: the old model could answer a prompt that is sent at once."""
+    server = Server().open_session(modelState={"modelId": "gpt-5.4"})
+    options: Json = {"model": "gpt-5.5", "thinking": {"reasoningEffort": "high"}, "mode": "plan"}
+    server.dialect.prompt(Prompt([{"type": "text", "text": "x"}], "t1", **options))
+    [switch] = server.take_requests()
     assert switch["method"] == "session.model.switchTo"
     assert switch["params"] == {"sessionId": SESSION, "modelId": "gpt-5.5", "reasoningEffort": "high"}
     server.reply(switch, {"modelState": {"modelId": "gpt-5.5", "reasoningEffort": "high"}})
-    [mode] = server.asked()
+    [mode] = server.take_requests()
     assert (mode["method"], mode["params"]["mode"]) == ("session.mode.set", "plan")
     server.reply(mode, {"modeApplied": True})
-    assert [request["method"] for request in server.asked()] == ["session.send"]
+    assert [request["method"] for request in server.take_requests()] == ["session.send"]
     assert server.dialect.session_layer["custom.session.models.current"] == "gpt-5.5"
 
 
-def test_settings_that_are_as_wished_are_left_alone() -> None:
-    server = Server().open(modelState={"modelId": "gpt-5.4", "reasoningEffort": "low"})
-    wishes: Json = {"model": "gpt-5.4", "thinking": {"reasoningEffort": "low"}, "mode": "interactive"}
-    server.dialect.prompt(Prompt([], "t1", **wishes))
-    assert [request["method"] for request in server.asked()] == ["session.send"]
+def test_options_that_are_set_already_are_not_sent() -> None:
+    server = Server().open_session(modelState={"modelId": "gpt-5.4", "reasoningEffort": "low"})
+    options: Json = {"model": "gpt-5.4", "thinking": {"reasoningEffort": "low"}, "mode": "interactive"}
+    server.dialect.prompt(Prompt([], "t1", **options))
+    assert [request["method"] for request in server.take_requests()] == ["session.send"]
 
 
-def test_effort_alone_leaves_the_model_as_it_is() -> None:
-    server = ready()
+def test_effort_without_a_model_does_not_switch_the_model() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1", thinking={"reasoningEffort": "low"}))
-    assert server.request("session.model.setReasoningEffort")["params"]["reasoningEffort"] == "low"
+    assert server.take_request("session.model.setReasoningEffort")["params"]["reasoningEffort"] == "low"
 
 
-def test_a_setting_that_is_refused_fails_the_turn() -> None:
-    server = ready()
+def test_an_option_that_is_refused_fails_the_turn() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1", mode="dance"))
-    [broke] = server.reply(server.request("session.mode.set"), error={"message": "unknown variant `dance`"})
-    assert isinstance(broke, TurnFailed) and "unknown variant" in broke.message
-    assert not server.dialect.is_busy and server.asked() == []
+    [failure] = server.reply(server.take_request("session.mode.set"), error={"message": "unknown variant `dance`"})
+    assert isinstance(failure, TurnFailed) and "unknown variant" in failure.message
+    assert not server.dialect.is_busy and server.take_requests() == []
 
 
-def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_servers_words() -> None:
-    server = ready()
+def test_a_refused_prompt_fails_the_turn_with_the_servers_message() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1"))
-    [broke] = server.reply(server.request("session.send"), error={"message": "Session not found for sessionId: x"})
-    assert isinstance(broke, TurnFailed) and broke.code == "SESSION_NOT_FOUND"
+    [failure] = server.reply(
+        server.take_request("session.send"), error={"message": "Session not found for sessionId: x"}
+    )
+    assert isinstance(failure, TurnFailed) and failure.code == "SESSION_NOT_FOUND"
 
 
 def test_a_turn_ends_when_the_session_is_idle() -> None:
-    server = in_turn()
-    assert server.tell("assistant.idle") == []
+    server = server_in_turn()
+    assert server.emit("assistant.idle") == []
     assert server.dialect.is_busy
-    assert server.tell("session.idle", mode="interactive") == [TurnEnded()]
+    assert server.emit("session.idle", mode="interactive") == [TurnEnded()]
     assert not server.dialect.is_busy
 
 
-def test_an_idle_that_a_turn_before_left_behind_ends_nothing() -> None:
-    server = ready()
+def test_an_idle_event_of_the_previous_turn_ends_nothing() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1"))
-    request = server.request("session.send")
-    assert server.tell("session.idle") == []
+    request = server.take_request("session.send")
+    assert server.emit("session.idle") == []
     server.reply(request, {"messageId": "m"})
-    assert server.tell("session.idle") == [], "our message has not come yet"
-    server.tell("user.message", content="hello")
-    assert server.tell("session.idle") == [TurnEnded()]
+    assert server.emit("session.idle") == [], "the prompt is not reported as a message yet"
+    server.emit("user.message", content="hello")
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
 def test_a_prompt_that_policy_blocks_ends_its_turn() -> None:
-    server = ready()
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1"))
-    server.reply(server.request("session.send"), {"messageId": "m"})
-    [told] = server.tell("session.warning", warningType="policy", message="blocked", originatingMessageId="m")
-    assert told == Custom("copilot.warning", {"warningType": "policy", "message": "blocked"})
-    assert server.tell("session.idle") == [TurnEnded()]
+    server.reply(server.take_request("session.send"), {"messageId": "m"})
+    [notice] = server.emit("session.warning", warningType="policy", message="blocked", originatingMessageId="m")
+    assert notice == Custom("copilot.warning", {"warningType": "policy", "message": "blocked"})
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
 @pytest.mark.parametrize(
@@ -120,79 +122,79 @@ def test_a_prompt_that_policy_blocks_ends_its_turn() -> None:
         ({}, "AGENT_ERROR"),
     ],
 )
-def test_an_error_fails_the_turn_with_its_own_words(error: Json, code: str) -> None:
-    server = in_turn()
-    assert server.tell("session.error", **error) == []
-    [broke] = server.tell("session.idle")
-    assert broke == TurnFailed(error.get("message", "the agent gave no reason"), code)
+def test_an_error_fails_the_turn_with_its_own_message(error: Json, code: str) -> None:
+    server = server_in_turn()
+    assert server.emit("session.error", **error) == []
+    [failure] = server.emit("session.idle")
+    assert failure == TurnFailed(error.get("message", "the agent gave no reason"), code)
 
 
-def test_an_error_after_which_the_agent_goes_on_is_a_warning() -> None:
-    server = in_turn()
-    server.tell("session.error", errorType="query", message="a hiccup")
-    warned, _ = server.tell("assistant.turn_start", turnId="1")
-    assert warned == Warning("MODEL_ERROR", "a hiccup")
-    assert server.tell("session.idle") == [TurnEnded()]
+def test_an_error_after_which_the_agent_continues_is_a_warning() -> None:
+    server = server_in_turn()
+    server.emit("session.error", errorType="query", message="a hiccup")
+    warning, _ = server.emit("assistant.turn_start", turnId="1")
+    assert warning == Warning("MODEL_ERROR", "a hiccup")
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
-def test_an_error_of_a_subagents_is_not_the_turns() -> None:
-    server = in_turn()
-    [told] = server.tell("session.error", agent="a", errorType="query", message="no")
-    assert isinstance(told, Custom) and told.name == "copilot.error"
-    assert server.tell("session.idle") == [TurnEnded()]
+def test_an_error_of_a_subagent_does_not_fail_the_turn() -> None:
+    server = server_in_turn()
+    [notice] = server.emit("session.error", agent="a", errorType="query", message="no")
+    assert isinstance(notice, Custom) and notice.name == "copilot.error"
+    assert server.emit("session.idle") == [TurnEnded()]
 
 
-# -- stopping
+# -- cancellation
 
 
-def test_a_turn_is_aborted_in_the_servers_own_way() -> None:
-    server = in_turn()
+def test_a_cancelled_turn_is_aborted_by_a_request() -> None:
+    server = server_in_turn()
     assert server.dialect.cancel() is True
-    abort = server.request("session.abort")
+    abort = server.take_request("session.abort")
     assert server.reply(abort, {"success": True}) == []
-    assert server.tell("assistant.idle", aborted=True) == [TurnEnded("cancelled")]
-    assert server.tell("session.idle", aborted=True) == []
+    assert server.emit("assistant.idle", aborted=True) == [TurnEnded("cancelled")]
+    assert server.emit("session.idle", aborted=True) == []
 
 
-def test_an_abort_waits_until_the_prompt_was_taken() -> None:
-    """One that comes before is lost: the server has nothing to abort yet."""
-    server = ready()
+def test_an_abort_waits_until_the_prompt_was_accepted() -> None:
+    """The server ignores an earlier one: it has nothing to abort yet."""
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1"))
-    request = server.request("session.send")
+    request = server.take_request("session.send")
     assert server.dialect.cancel() is True
-    assert server.asked() == []
+    assert server.take_requests() == []
     server.reply(request, {"messageId": "m"})
-    assert [asked["method"] for asked in server.asked()] == ["session.abort"]
+    assert [request["method"] for request in server.take_requests()] == ["session.abort"]
 
 
-def test_a_turn_that_is_stopped_while_it_sets_its_model_never_prompts() -> None:
-    server = ready()
+def test_a_turn_that_is_cancelled_while_it_sets_its_model_sends_no_prompt() -> None:
+    server = ready_server()
     server.dialect.prompt(Prompt([], "t1", model="gpt-5.5"))
-    switch = server.request("session.model.switchTo")
+    switch = server.take_request("session.model.switchTo")
     server.dialect.cancel()
     assert server.reply(switch, {}) == [TurnEnded("cancelled")]
-    assert server.asked() == []
+    assert server.take_requests() == []
 
 
-def test_what_runs_in_the_background_does_not_keep_a_stopped_turn_open() -> None:
-    """An abort does not end it, and `session.idle` would wait for it."""
-    server = in_turn()
-    server.tell("assistant.idle")
+def test_work_in_the_background_does_not_keep_a_cancelled_turn_open() -> None:
+    """An abort does not stop it, and `session.idle` would wait for it."""
+    server = server_in_turn()
+    server.emit("assistant.idle")
     server.dialect.cancel()
-    assert server.reply(server.request("session.abort"), {"success": True}) == [TurnEnded("cancelled")]
+    assert server.reply(server.take_request("session.abort"), {"success": True}) == [TurnEnded("cancelled")]
 
 
-def test_a_failure_of_a_stopped_turn_is_its_end() -> None:
-    server = in_turn()
+def test_a_failure_of_a_cancelled_turn_ends_it_as_cancelled() -> None:
+    server = server_in_turn()
     server.dialect.cancel()
-    server.tell("session.error", errorType="query", message="aborted")
-    assert server.tell("session.idle") == [TurnEnded("cancelled")]
+    server.emit("session.error", errorType="query", message="aborted")
+    assert server.emit("session.idle") == [TurnEnded("cancelled")]
 
 
-def test_a_process_that_dies_leaves_its_end_to_the_driver() -> None:
-    server = in_turn()
+def test_the_driver_ends_the_turn_of_a_process_that_dies() -> None:
+    server = server_in_turn()
     assert server.dialect.on_process_exit(1, "oops") == []
     assert server.dialect.is_busy and not server.dialect.is_ready
-    stopped = in_turn()
+    stopped = server_in_turn()
     stopped.dialect.cancel()
     assert stopped.dialect.on_process_exit(1, "") == [TurnEnded("cancelled")]

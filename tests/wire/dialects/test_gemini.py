@@ -1,4 +1,4 @@
-"""Recordings of `gemini -o stream-json`. `python -m tests.wire.dialects.test_gemini` writes the golden files anew."""
+"""Recordings of `gemini -o stream-json`. `python -m tests.wire.dialects.test_gemini` writes the golden files again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gateway.wire.dialects.gemini import GeminiStream
 from gateway.wire.lines import Lines
 from tests.agui.streams import steady
 from tests.wire.dialects.golden import GOLDEN, TRANSCRIPTS, shown
-from tests.wire.dialects.replay import seen
+from tests.wire.dialects.replay import client_runs
 
 FOLDER = TRANSCRIPTS / "gemini"
 CASES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -28,7 +28,7 @@ LOST = (
 EXITS = {"error-400": (144, ""), "error-401": (145, ""), "resume-unknown": (42, LOST)}
 """How the process ended, and what it had to say; all others with 0, and nothing."""
 SHOWN = {
-    "text": "words",
+    "text": "text",
     "tool-parallel": "two calls at once",
     "tool-write-autoedit": "an edit has no output",
     "permission-denied": "a tool that the model was not given",
@@ -47,7 +47,7 @@ def begun(*blocks: Json) -> GeminiStream:
     return dialect
 
 
-def told(dialect: Dialect, *lines: Json) -> list[Event]:
+def read_lines(dialect: Dialect, *lines: Json) -> list[Event]:
     return dialect.read([orjson.dumps(line) for line in lines])
 
 
@@ -70,21 +70,21 @@ def played(case: str) -> list[Event]:
 @pytest.mark.parametrize("case", CASES)
 def test_every_run_is_a_stream_that_clients_accept(case: str) -> None:
     assert isinstance(played(case)[-1], TurnEnded | TurnFailed)
-    [stream] = seen(played(case))
+    [stream] = client_runs(played(case))
     assert [event for event in stream if event["type"] == "RAW"] == []
     assert not any(isinstance(event, Raw) for event in played(case))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_words_are_all_there_and_the_users_own_are_not(case: str) -> None:
+def test_all_text_of_the_agent_is_sent_and_the_prompt_is_not(case: str) -> None:
     lines = [orjson.loads(line) for line in recording(case)[1]]
-    said = "".join(line["content"] for line in lines if line.get("role") == "assistant")
-    assert "".join(event.text for event in played(case) if isinstance(event, TextMessageContent)) == said
+    expected = "".join(line["content"] for line in lines if line.get("role") == "assistant")
+    assert "".join(event.text for event in played(case) if isinstance(event, TextMessageContent)) == expected
 
 
 @pytest.mark.parametrize("case", SHOWN)
-def test_a_client_sees_what_the_file_says(case: str) -> None:
-    assert shown(seen(played(case))) == (GOLDEN / f"gemini-{case}.json").read_text("utf-8")
+def test_a_client_sees_the_golden_stream(case: str) -> None:
+    assert shown(client_runs(played(case))) == (GOLDEN / f"gemini-{case}.json").read_text("utf-8")
 
 
 @settings(steady, max_examples=20)
@@ -106,27 +106,27 @@ def test_the_prompt_goes_to_stdin_as_it_is() -> None:
     assert begun().outbox == [b"hello"]
 
 
-def test_what_is_no_text_is_left_out_and_told() -> None:
+def test_content_that_is_no_text_is_dropped_with_a_warning() -> None:
     dialect = begun({"type": "text", "text": "look"}, {"type": "image", "data": "QQ==", "mimeType": "image/png"})
     assert dialect.outbox == [b"look"]
-    [warned] = told(dialect, {"type": "init", "session_id": "u"})
+    [warned] = read_lines(dialect, {"type": "init", "session_id": "u"})
     assert isinstance(warned, Warning) and "image" in warned.message
-    assert told(dialect, {"type": "init", "session_id": "u"}) == []
+    assert read_lines(dialect, {"type": "init", "session_id": "u"}) == []
 
 
-def test_the_session_is_the_one_that_it_says_it_is() -> None:
+def test_the_session_id_is_the_reported_one() -> None:
     dialect = begun()
-    told(dialect, {"type": "init", "session_id": "11111111-2222-4333-8444-555555555555", "model": "auto"})
+    read_lines(dialect, {"type": "init", "session_id": "11111111-2222-4333-8444-555555555555", "model": "auto"})
     assert dialect.session_id == "11111111-2222-4333-8444-555555555555"
     assert dialect.session_layer["custom.session.models.current"] == "auto"
 
 
 def test_a_new_message_begins_after_every_tool() -> None:
-    said = [event.message_id for event in played("tool-shell") if isinstance(event, TextMessageContent)]
-    assert list(dict.fromkeys(said)) == ["k:m1", "k:m2"]
+    ids = [event.message_id for event in played("tool-shell") if isinstance(event, TextMessageContent)]
+    assert [message_id for message_id in ids if message_id] == ["k:m1", "k:m2"]
 
 
-def test_a_call_that_failed_says_so() -> None:
+def test_a_call_that_failed_is_marked() -> None:
     [result] = [event for event in played("permission-denied") if isinstance(event, ToolCallResult)]
     assert result.metadata == {"gemini": {"status": "error", "errorType": "tool_not_registered"}}
     assert isinstance(result.content, str) and result.content.startswith('Tool "run_shell_command" not found')
@@ -134,7 +134,7 @@ def test_a_call_that_failed_says_so() -> None:
 
 def test_a_result_counts_and_the_exit_code_does_not() -> None:
     dialect = begun()
-    assert told(dialect, {"type": "result", "status": "success", "stats": {}}) == [TurnEnded("end_turn")]
+    assert read_lines(dialect, {"type": "result", "status": "success", "stats": {}}) == [TurnEnded("end_turn")]
     assert dialect.on_process_exit(144, "") == []
 
 
@@ -154,34 +154,34 @@ def test_a_result_counts_and_the_exit_code_does_not() -> None:
         ({}, "gemini gave no reason", "MODEL_ERROR"),
     ],
 )
-def test_an_error_ends_the_turn_with_the_words_of_its_cause(error: Json, message: str, code: str) -> None:
-    assert told(begun(), {"type": "result", "status": "error", "error": error}) == [TurnFailed(message, code)]
+def test_an_error_ends_the_turn_with_the_message_of_its_cause(error: Json, message: str, code: str) -> None:
+    assert read_lines(begun(), {"type": "result", "status": "error", "error": error}) == [TurnFailed(message, code)]
 
 
-def test_a_result_without_a_reason_has_the_one_that_was_told_before() -> None:
+def test_a_result_without_a_reason_has_the_one_of_the_error_before() -> None:
     complaint = {"type": "error", "severity": "error", "message": "The response was blocked."}
-    found = told(begun(), complaint, {"type": "result", "status": "error", "stats": {}})
+    found = read_lines(begun(), complaint, {"type": "result", "status": "error", "stats": {}})
     assert found == [TurnFailed("The response was blocked.", "MODEL_ERROR")]
 
 
 def test_a_turn_limit_that_is_called_a_success_is_a_turn_limit() -> None:
     complaint = {"type": "error", "severity": "error", "message": "Maximum session turns exceeded"}
-    found = told(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
+    found = read_lines(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
     assert found == [TurnFailed("Maximum session turns exceeded", "TURN_LIMIT")]
 
 
 @pytest.mark.parametrize("severity", ["warning", "error"])
 def test_a_complaint_that_was_not_the_end_is_a_warning(severity: str) -> None:
     complaint = {"type": "error", "severity": severity, "message": "Loop detected"}
-    warned, ended = told(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
+    warned, ended = read_lines(begun(), complaint, {"type": "result", "status": "success", "stats": {}})
     assert isinstance(warned, Warning) and warned.message == "Loop detected"
     assert ended == TurnEnded("end_turn")
 
 
-def test_usage_is_told_by_model_and_output_includes_what_was_thought() -> None:
+def test_usage_is_reported_by_model_and_output_includes_reasoning() -> None:
     counts = {"total_tokens": 150, "input_tokens": 100, "output_tokens": 30, "cached": 40, "input": 60}
     stats = {"models": {"gemini-x": counts, "gemini-idle": {"total_tokens": 0, "input_tokens": 0}}}
-    [used, _] = told(begun(), {"type": "result", "status": "success", "stats": stats})
+    [used, _] = read_lines(begun(), {"type": "result", "status": "success", "stats": stats})
     assert used == TokenUsage("google", "gemini-x", 100, 50, 150, reasoning_tokens=20, cached_input_tokens=40)
 
 
@@ -198,26 +198,26 @@ def test_usage_is_told_by_model_and_output_includes_what_was_thought() -> None:
         (None, "", "AGENT_DIED"),
     ],
 )
-def test_without_a_result_the_exit_code_says_what_happened(exit_code: int | None, stderr: str, code: str) -> None:
+def test_without_a_result_the_exit_code_decides(exit_code: int | None, stderr: str, code: str) -> None:
     dialect = begun()
     [broke] = dialect.on_process_exit(exit_code, stderr)
     assert isinstance(broke, TurnFailed) and broke.code == code and stderr.strip() in broke.message
     assert not dialect.is_busy
 
 
-def test_a_signal_that_was_asked_for_is_a_cancelled_turn() -> None:
+def test_a_requested_signal_is_a_cancelled_turn() -> None:
     assert played("cancel-sigint")[-1] == played("cancel-sigterm")[-1] == TurnEnded("cancelled")
     assert begun().on_process_exit(130, "") == [TurnEnded("cancelled")]
 
 
 def test_a_line_of_no_known_kind_is_handed_on() -> None:
-    assert told(begun(), {"type": "news"}) == [Raw({"type": "news"}, "gemini")]
+    assert read_lines(begun(), {"type": "news"}) == [Raw({"type": "news"}, "gemini")]
     assert begun().read([b"Loaded cached credentials."]) == [Raw("Loaded cached credentials.", "gemini")]
 
 
 def write() -> None:
     for case in SHOWN:
-        (GOLDEN / f"gemini-{case}.json").write_text(shown(seen(played(case))), "utf-8")
+        (GOLDEN / f"gemini-{case}.json").write_text(shown(client_runs(played(case))), "utf-8")
 
 
 if __name__ == "__main__":

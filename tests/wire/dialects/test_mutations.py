@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import tests.wire.dialects
 from gateway.wire.dialects import DIALECTS
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 
 def _recordings() -> dict[str, Recording]:
-    found: dict[str, Recording] = {}
+    all_recordings: dict[str, Recording] = {}
     for module in pkgutil.iter_modules(tests.wire.dialects.__path__):
         if module.name.startswith("test_") and module.name != "test_mutations":
-            told = getattr(importlib.import_module(f"tests.wire.dialects.{module.name}"), "RECORDINGS", {})
-            found |= {f"{module.name[5:]}/{case}": recording for case, recording in told.items()}
-    return found
+            recordings = getattr(importlib.import_module(f"tests.wire.dialects.{module.name}"), "RECORDINGS", {})
+            all_recordings |= {f"{module.name[5:]}/{case}": recording for case, recording in recordings.items()}
+    return all_recordings
 
 
 RECORDINGS = _recordings()
@@ -68,13 +68,13 @@ def _retyped(draw: st.DrawFn, line: bytes) -> bytes:
 
 
 def _nodes(tree: Any) -> list[Any]:
-    found, waiting = [], [tree]
+    all_recordings, waiting = [], [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict | list):
-            found.append(node)
+            all_recordings.append(node)
             waiting += node.values() if isinstance(node, dict) else node
-    return found
+    return all_recordings
 
 
 @pytest.mark.parametrize("case", RECORDINGS)
@@ -85,7 +85,7 @@ def test_a_mutilated_recording_is_still_a_well_ordered_stream(case: str, data: s
     lines = data.draw(mutated(messages))
     size = data.draw(st.sampled_from((1, 2, 7, 1000)))
     batches = [lines[at : at + size] for at in range(0, len(lines), size)]
-    seen(heard(dialect, batches, data.draw(st.sampled_from((0, 1, -9, None)))))
+    client_runs(read_turn(dialect, batches, data.draw(st.sampled_from((0, 1, -9, None)))))
 
 
 def test_every_dialect_has_recordings() -> None:

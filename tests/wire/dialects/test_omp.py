@@ -24,20 +24,20 @@ from gateway.events import (
 from gateway.turn import Answer
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import OmpJson, OmpRpc
-from gateway.wire.dialects.pi.omp import remote_proxy
+from gateway.wire.dialects.pi.omp import is_of_other_directory
 from tests.wire.dialects.pi_replay import READY, STATE, Json, line, opened, reply, sent
-from tests.wire.dialects.test_pi_turns import WORDS, answer, read
+from tests.wire.dialects.test_pi_turns import PROMPT, answer, read
 
 
-def new_omp(begin: SessionStart | None = None, **state: Any) -> OmpRpc:
-    omp = opened(OmpRpc(), begin, **state)
+def new_omp(start: SessionStart | None = None, **state: Any) -> OmpRpc:
+    omp = opened(OmpRpc(), start, **state)
     assert isinstance(omp, OmpRpc)
     return omp
 
 
 def started(**prompt: Any) -> OmpRpc:
     omp = new_omp()
-    omp.prompt(Prompt(WORDS, "t1", **prompt))
+    omp.prompt(Prompt(PROMPT, "t1", **prompt))
     [command] = sent(omp)
     omp.read([reply(command), line({"type": "agent_start"})])
     assert sent(omp) == [], "its ends say whether they are the last: there is nothing to ask"
@@ -60,7 +60,7 @@ def approval(number: int, command: str, tool: str = "bash") -> Json:
 # -- the session
 
 
-def test_nothing_is_said_before_it_has_greeted() -> None:
+def test_no_command_is_sent_before_the_greeting() -> None:
     omp = OmpRpc()
     omp.start_session(SessionStart("/workspace"))
     assert sent(omp) == [] and not omp.is_ready
@@ -76,7 +76,7 @@ def test_nothing_is_said_before_it_has_greeted() -> None:
     assert omp.is_ready, "an older one that knows less is good enough"
 
 
-def test_an_older_protocol_is_not_asked_for_chunks() -> None:
+def test_chunks_are_not_requested_from_an_older_protocol() -> None:
     omp = OmpRpc()
     omp.start_session(SessionStart("/workspace"))
     omp.read([line({"type": "ready", "protocolVersion": 1})])
@@ -97,8 +97,8 @@ def test_an_older_protocol_is_not_asked_for_chunks() -> None:
         ("", "/home/user", False),
     ],
 )
-def test_a_sessions_folder_says_whose_it_is(file: str, cwd: str, other: bool) -> None:
-    assert remote_proxy(file, cwd) is other
+def test_a_sessions_folder_names_its_directory(file: str, cwd: str, other: bool) -> None:
+    assert is_of_other_directory(file, cwd) is other
 
 
 def test_a_session_of_another_directory_does_not_come_back() -> None:
@@ -125,8 +125,8 @@ def chunks(message: Json, size: int = 40) -> list[Json]:
 
 
 def test_a_message_in_chunks_is_read_whole() -> None:
-    words = {"type": "command_output", "text": "otters " * 20}
-    assert read(started(), *chunks(words)) == [TextMessageContent(("otters " * 20).strip(), "t1:c1")]
+    message = {"type": "command_output", "text": "otters " * 20}
+    assert read(started(), *chunks(message)) == [TextMessageContent(("otters " * 20).strip(), "t1:c1")]
 
 
 def test_chunks_out_of_order_are_handed_on() -> None:
@@ -156,11 +156,11 @@ def test_an_end_that_is_not_the_last_is_none() -> None:
 
 def test_an_end_before_the_prompt_was_taken_is_that_of_a_job_of_its_own() -> None:
     omp = new_omp()
-    omp.prompt(Prompt(WORDS, "t1"))
+    omp.prompt(Prompt(PROMPT, "t1"))
     assert read(omp, {"type": "agent_end", "messages": [], "isTerminal": True}) == [] and omp.is_busy
 
 
-def test_an_end_that_was_too_long_to_be_told_whole_is_asked_about() -> None:
+def test_an_end_that_was_cut_short_is_checked() -> None:
     omp = started()
     assert read(omp, {"type": "agent_end", "messages": [], "messageCount": 900}) == []
     [command] = sent(omp)
@@ -176,16 +176,16 @@ def test_a_retry_has_no_end_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{"type": "response", "command": "prompt", "success": True, "data": {"agentInvoked": False}}, None]
+    "response", [{"type": "response", "command": "prompt", "success": True, "data": {"agentInvoked": False}}, None]
 )
-def test_a_command_of_its_own_ends_without_a_model(told: Json | None) -> None:
+def test_a_command_of_its_own_ends_without_a_model(response: Json | None) -> None:
     omp = new_omp()
     omp.prompt(Prompt([{"type": "text", "text": "/model"}], "t1"))
     [command] = sent(omp)
-    [words] = read(omp, {"type": "command_output", "text": "Current model: lab/otter-2\n"})
-    assert words == TextMessageContent("Current model: lab/otter-2", "t1:c1")
-    if told is not None:
-        assert omp.read([line({**told, "id": command["id"]})]) == [TurnEnded("end_turn")]
+    [message] = read(omp, {"type": "command_output", "text": "Current model: lab/otter-2\n"})
+    assert message == TextMessageContent("Current model: lab/otter-2", "t1:c1")
+    if response is not None:
+        assert omp.read([line({**response, "id": command["id"]})]) == [TurnEnded("end_turn")]
     else:
         omp.read([reply(command)])
         assert read(omp, {"type": "prompt_result", "id": command["id"], "agentInvoked": False}) == [
@@ -217,16 +217,16 @@ def test_a_tool_of_the_hosts_that_there_is_not_is_not_waited_for() -> None:
 # -- approvals
 
 
-def test_an_approval_is_tied_to_the_call_whose_arguments_it_tells() -> None:
+def test_an_approval_belongs_to_the_call_whose_arguments_it_shows() -> None:
     omp = started()
     omp.read(calls("echo one", "echo two"))
     events = read(omp, approval(2, "echo two"), approval(1, "echo one"))
-    asked = [event.interrupts[0] for event in events if isinstance(event, InterruptRequested)]
-    assert [question.tool_call_id for question in asked] == ["t1:c1", "t1:c0"]
-    assert all(question.reason == "tool_call" for question in asked)
+    interrupts = [event.interrupts[0] for event in events if isinstance(event, InterruptRequested)]
+    assert [question.tool_call_id for question in interrupts] == ["t1:c1", "t1:c0"]
+    assert all(question.reason == "tool_call" for question in interrupts)
 
 
-def test_two_calls_that_look_the_same_are_asked_about_in_order() -> None:
+def test_approvals_of_two_equal_calls_follow_their_order() -> None:
     omp = started()
     omp.read(calls("echo", "echo"))
     events = read(omp, approval(1, "echo"), approval(2, "echo"))
@@ -255,16 +255,16 @@ def test_a_question_of_a_tools_is_about_no_call() -> None:
 # -- arguments
 
 
-def test_the_intent_is_told_beside_the_arguments() -> None:
+def test_the_intent_is_in_the_metadata() -> None:
     events = started().read(calls("echo"))
     ends = [event for event in events if isinstance(event, ToolCallEnd)]
     assert ends == [ToolCallEnd("t1:c0", {"omp": {"intent": "why"}})]
 
 
-def test_in_json_a_call_is_told_when_its_name_is_known() -> None:
+def test_in_json_mode_a_call_starts_when_its_name_is_known() -> None:
     omp = OmpJson()
     omp.start_session(SessionStart("/workspace"))
-    omp.prompt(Prompt(WORDS, "t1"))
+    omp.prompt(Prompt(PROMPT, "t1"))
 
     def update(kind: str, **fields: Any) -> bytes:
         event = {"type": kind, "contentIndex": 0, **fields}
@@ -290,16 +290,16 @@ def inside(event: Json, agents_id: str = "Sub") -> Json:
     return {"type": "subagent_event", "payload": {"id": agents_id, "event": event}}
 
 
-def test_a_subagent_is_a_lane_of_its_own() -> None:
+def test_a_subagent_has_messages_of_its_own() -> None:
     omp = started()
     omp.read(calls("x"))
     [start] = read(omp, lifecycle("started", parentToolCallId="c0", description="Looks for otters"))
     assert start == SubagentStarted("t1:sub:Sub", "task", "Looks for otters", None, "t1:c0")
-    said = {"role": "assistant", "content": [{"type": "text", "text": "hi"}], "usage": {"input": 1, "output": 1}}
-    words, used = read(
-        omp, inside({"type": "message_start", "message": said}), inside({"type": "message_end", "message": said})
+    message = {"role": "assistant", "content": [{"type": "text", "text": "hi"}], "usage": {"input": 1, "output": 1}}
+    content, used = read(
+        omp, inside({"type": "message_start", "message": message}), inside({"type": "message_end", "message": message})
     )
-    assert words == TextMessageContent("hi", "t1:sub:Sub:m1.0", "t1:sub:Sub")
+    assert content == TextMessageContent("hi", "t1:sub:Sub:m1.0", "t1:sub:Sub")
     assert isinstance(used, TokenUsage)
     assert read(omp, inside({"type": "agent_end", "isTerminal": True})) == [] and omp.is_busy
     assert read(omp, lifecycle("completed")) == [SubagentFinished("t1:sub:Sub")]
@@ -315,7 +315,7 @@ def test_a_subagent_of_a_subagent_knows_its_parent() -> None:
 
 
 @pytest.mark.parametrize("status", ["failed", "aborted"])
-def test_a_subagent_that_breaks_leaves_nothing_open(status: str) -> None:
+def test_a_subagent_that_fails_leaves_nothing_open(status: str) -> None:
     omp = started()
     read(omp, lifecycle("started"))
     read(omp, inside({"type": "tool_execution_start", "toolCallId": "c7", "toolName": "bash", "args": {}}))
@@ -324,7 +324,7 @@ def test_a_subagent_that_breaks_leaves_nothing_open(status: str) -> None:
     assert broke == SubagentError("t1:sub:Sub", f"The subagent {status}.")
 
 
-def test_what_nobody_knows_of_subagents_is_handed_on() -> None:
+def test_unknown_events_of_subagents_become_raw() -> None:
     odd: list[Event] = read(
         started(), inside({"type": "turn_start"}, "Who"), lifecycle("dancing"), {"type": "subagent_lifecycle"}
     )
@@ -332,9 +332,25 @@ def test_what_nobody_knows_of_subagents_is_handed_on() -> None:
     assert read(started(), lifecycle("completed")) == [], "it began before anybody listened"
 
 
+@pytest.mark.parametrize("name", [[], {}, None, 7, ["look"]])
+def test_a_host_tool_whose_name_is_no_text_is_refused(name: Any) -> None:
+    omp = started()
+    assert read(omp, {"type": "host_tool_call", "id": "h1", "toolCallId": "c1", "toolName": name}) == []
+    [result] = sent(omp)
+    assert (result["id"], result["isError"]) == ("h1", True)
+
+
+@pytest.mark.parametrize("levels", [1, 140, 300])
+@pytest.mark.parametrize("kind", ["host_tool_call", "host_uri_request"])
+def test_a_request_whose_id_is_nested_is_not_answered(kind: str, levels: int) -> None:
+    omp = started()
+    [raw] = omp.read([b'{"type":"%b","id":%b}' % (kind.encode(), b"[" * levels + b"]" * levels)])
+    assert isinstance(raw, Raw) and sent(omp) == []
+
+
 def test_a_subagent_may_outlive_the_turn() -> None:
     omp = started()
     read(omp, lifecycle("started"))
     assert read(omp, {"type": "agent_end", "isTerminal": True})[-1] == TurnEnded("end_turn")
-    omp.prompt(Prompt(WORDS, "t2"))
+    omp.prompt(Prompt(PROMPT, "t2"))
     assert read(omp, lifecycle("completed")) == [SubagentFinished("t1:sub:Sub")]

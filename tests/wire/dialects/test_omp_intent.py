@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.wire.dialects.pi.omp_intent import WithoutIntent
+from gateway.wire.dialects.pi.omp_intent import IntentFilter
 from tests.agui.streams import VALUES, steady
 
 
 def stripped(text: str, sizes: list[int]) -> str:
-    strip, found, start, number = WithoutIntent(), "", 0, 0
+    strip, found, start, number = IntentFilter(), "", 0, 0
     while start < len(text):
         size = sizes[number % len(sizes)]
         found += strip.feed(text[start : start + size])
@@ -46,8 +46,8 @@ def test_only_the_outermost_is_looked_at() -> None:
     assert stripped('{"a": {"i": 1}, "b": [{"i": 2}]}', [3]) == '{"a": {"i": 1}, "b": [{"i": 2}]}'
 
 
-def test_what_can_be_told_is_told_at_once() -> None:
-    strip = WithoutIntent()
+def test_arguments_pass_as_early_as_possible() -> None:
+    strip = IntentFilter()
     assert strip.feed('{"i":"why","comm') == "{"
     assert strip.feed('and":"ec') == '"command":"ec'
     assert strip.feed('ho"') == 'ho"'

@@ -7,13 +7,13 @@ import pytest
 from gateway.events import Raw
 from gateway.wire.dialects import Dialect
 from tests.wire.dialects.golden import GOLDEN, shown
-from tests.wire.dialects.openclaw_replay import FOLDER, Talk
-from tests.wire.dialects.replay import Recording, seen
+from tests.wire.dialects.openclaw_replay import FOLDER, Conversation
+from tests.wire.dialects.replay import Recording, client_runs
 
 CASES = sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem != "ws-connect")
 
-SHOWN = {
-    "ws-text": "words",
+GOLDEN_CASES = {
+    "ws-text": "text",
     "ws-thinking": "thoughts",
     "ws-tool": "words before a call, which come as an item",
     "ws-parallel": "two calls",
@@ -31,34 +31,34 @@ SHOWN = {
 
 
 def _recording(case: str) -> Recording:
-    def made() -> tuple[Dialect, list[bytes]]:
-        talk = Talk(case)
-        messages = talk.prompted()
-        return talk.dialect, messages
+    def start() -> tuple[Dialect, list[bytes]]:
+        conversation = Conversation(case)
+        messages = conversation.play_to_prompt()
+        return conversation.dialect, messages
 
-    return made
+    return start
 
 
 RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 
 def _runs(case: str) -> str:
-    return shown(run for turn in Talk(case).play().turns for run in seen(turn))
+    return shown(run for turn in Conversation(case).play().turns for run in client_runs(turn))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
-    talk = Talk(case).play()
-    assert talk.turns
-    assert [seen(turn) for turn in talk.turns]
+    conversation = Conversation(case).play()
+    assert conversation.turns
+    assert [client_runs(turn) for turn in conversation.turns]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_in_a_recording_is_beyond_the_dialect(case: str) -> None:
-    talk = Talk(case).play()
-    events = [event for turn in [*talk.turns, talk.late] for event in turn]
+    conversation = Conversation(case).play()
+    events = [event for turn in [*conversation.turns, conversation.late] for event in turn]
     assert [event for event in events if isinstance(event, Raw)] == []
-    raw = [event for turn in talk.turns for run in seen(turn) for event in run if event["type"] == "RAW"]
+    raw = [event for turn in conversation.turns for run in client_runs(turn) for event in run if event["type"] == "RAW"]
     assert raw == []
 
 
@@ -72,19 +72,19 @@ def test_the_events_are_the_same_however_many_messages_come_together(case: str, 
 
 
 def test_the_connection_is_accepted() -> None:
-    talk = Talk("ws-connect").play()
-    assert talk.dialect.failure is None
-    assert talk.dialect.handshake_layer == {"identity.version": "2026.9.6"}
+    conversation = Conversation("ws-connect").play()
+    assert conversation.dialect.failure is None
+    assert conversation.dialect.handshake_layer == {"identity.version": "2026.9.6"}
 
 
-@pytest.mark.parametrize("case", SHOWN)
-def test_a_client_sees_what_the_file_says(case: str) -> None:
+@pytest.mark.parametrize("case", GOLDEN_CASES)
+def test_a_client_sees_the_golden_stream(case: str) -> None:
     assert _runs(case) == (GOLDEN / f"openclaw-{case}.json").read_text("utf-8")
 
 
 def write() -> None:
-    """`python -m tests.wire.dialects.test_openclaw` writes the files anew; the difference is then to be looked at."""
-    for case in SHOWN:
+    """`python -m tests.wire.dialects.test_openclaw` writes the files again; review the difference."""
+    for case in GOLDEN_CASES:
         (GOLDEN / f"openclaw-{case}.json").write_text(_runs(case), "utf-8")
 
 

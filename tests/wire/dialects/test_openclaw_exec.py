@@ -10,7 +10,7 @@ from gateway.wire.dialects import Dialect, Prompt, SessionStart
 from gateway.wire.dialects.openclaw import OpenClawExec
 from gateway.wire.dialects.openclaw.exec import REFUSED
 from tests.wire.dialects.golden import TRANSCRIPTS
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 CASES = sorted(path.stem for path in (TRANSCRIPTS / "openclaw").glob("exec-*.json"))
 
@@ -38,7 +38,7 @@ RECORDINGS: dict[str, Recording] = {case: _recording(case) for case in CASES}
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_recording_is_a_stream_that_clients_accept(case: str) -> None:
-    [stream] = seen(heard(begun(), [[document(case)]]))
+    [stream] = client_runs(read_turn(begun(), [[document(case)]]))
     assert not [event for event in stream if event["type"] == "RAW"]
 
 
@@ -62,7 +62,7 @@ def test_a_failure_has_a_code(case: str, code: str) -> None:
     assert isinstance(broke, TurnFailed) and broke.code == code
 
 
-def test_a_run_that_took_too_long_says_so_by_its_exit() -> None:
+def test_a_run_that_took_too_long_is_known_by_its_exit_code() -> None:
     [broke] = begun().on_process_exit(2, "")
     assert isinstance(broke, TurnFailed) and broke.code == "TURN_LIMIT"
 
@@ -74,7 +74,7 @@ def test_a_run_that_was_stopped_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "deny"])
-def test_nothing_is_run_where_somebody_wants_to_be_asked(approvals: Approvals) -> None:
+def test_a_run_that_needs_approvals_is_refused(approvals: Approvals) -> None:
     dialect = begun(approvals)
     assert dialect.outbox == []
     assert dialect.on_process_exit(1, "no message") == [TurnFailed(REFUSED, "CAPABILITY_ERROR")]

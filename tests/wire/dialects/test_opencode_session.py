@@ -1,4 +1,4 @@
-"""Sessions of `opencode serve`: begun, brought back, copied, prompted, and what is asked of them between turns."""
+"""Sessions of `opencode serve`: created, resumed, forked, prompted, and actions between turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import pytest
 
 from gateway.events import TurnFailed, Warning
 from gateway.wire.dialects import Prompt, SessionStart
-from tests.wire.dialects.opencode_server import SESSION, Json, Server, begun, heard, idle, last, working
+from tests.wire.dialects.opencode_server import (
+    SESSION,
+    Json,
+    Server,
+    answer_last_call,
+    idle_dialect,
+    last_call,
+    start_dialect,
+    working_server,
+)
 
 ASK: Json = {"permission": "bash", "pattern": "*", "action": "ask"}
 
@@ -15,93 +24,95 @@ ASK: Json = {"permission": "bash", "pattern": "*", "action": "ask"}
 # -- sessions
 
 
-def test_a_new_session_is_made_with_the_rules_of_the_definition() -> None:
-    dialect = begun(SessionStart("/work space", directories=("/data/",), params={"permission": [ASK, {"nonsense": 1}]}))
-    entered = {"permission": "external_directory", "pattern": "/data/*", "action": "allow"}
+def test_a_new_session_has_the_rules_of_the_definition() -> None:
+    dialect = start_dialect(
+        SessionStart("/work space", directories=("/data/",), params={"permission": [ASK, {"nonsense": 1}]})
+    )
+    directory_rule = {"permission": "external_directory", "pattern": "/data/*", "action": "allow"}
     path = "/session?directory=%2Fwork%20space"
-    assert last(dialect) == {"method": "POST", "path": path, "body": {"permission": [ASK, entered]}}
+    assert last_call(dialect) == {"method": "POST", "path": path, "body": {"permission": [ASK, directory_rule]}}
     before = dialect.is_ready
-    heard(dialect, {"id": SESSION, "version": "1.18.33", "permission": [ASK, entered]})
+    answer_last_call(dialect, {"id": SESSION, "version": "1.18.33", "permission": [ASK, directory_rule]})
     assert (before, dialect.is_ready, dialect.session_id) == (False, True, SESSION)
     assert dialect.handshake_layer == {"identity.version": "1.18.33"}
 
 
-def test_a_session_comes_back() -> None:
-    dialect = begun(SessionStart("/w", SESSION))
-    assert last(dialect)["method"] == "GET"
-    heard(dialect, {"id": SESSION})
+def test_a_session_is_resumed() -> None:
+    dialect = start_dialect(SessionStart("/w", SESSION))
+    assert last_call(dialect)["method"] == "GET"
+    answer_last_call(dialect, {"id": SESSION})
     assert dialect.is_ready and not dialect.has_lost_history and dialect.session_id == SESSION
 
 
-def test_a_session_from_elsewhere_is_given_the_rules_it_lacks() -> None:
-    dialect = begun(SessionStart("/w", SESSION, params={"permission": [ASK]}))
-    heard(dialect, {"id": SESSION})
+def test_a_session_of_another_client_gets_the_rules_it_lacks() -> None:
+    dialect = start_dialect(SessionStart("/w", SESSION, params={"permission": [ASK]}))
+    answer_last_call(dialect, {"id": SESSION})
     assert not dialect.is_ready
     path = f"/session/{SESSION}?directory=%2Fw"
-    assert last(dialect) == {"method": "PATCH", "path": path, "body": {"permission": [ASK]}}
-    heard(dialect, {"id": SESSION, "permission": [ASK]})
+    assert last_call(dialect) == {"method": "PATCH", "path": path, "body": {"permission": [ASK]}}
+    answer_last_call(dialect, {"id": SESSION, "permission": [ASK]})
     assert dialect.is_ready
 
 
-def test_a_session_that_does_not_take_its_rules_is_not_worked_in() -> None:
-    dialect = begun(SessionStart("/w", SESSION, params={"permission": [ASK]}))
-    heard(dialect, {"id": SESSION})
-    heard(dialect, {"name": "BadRequest", "data": {"message": "no such action"}}, 400)
+def test_a_session_that_does_not_take_its_rules_is_not_used() -> None:
+    dialect = start_dialect(SessionStart("/w", SESSION, params={"permission": [ASK]}))
+    answer_last_call(dialect, {"id": SESSION})
+    answer_last_call(dialect, {"name": "BadRequest", "data": {"message": "no such action"}}, 400)
     assert not dialect.is_ready
     assert dialect.failure is not None and "no such action" in dialect.failure.detail
 
 
 @pytest.mark.parametrize("session_id", ["ses_gone", "never-opencodes"])
-def test_a_session_that_is_gone_is_replaced_by_a_new_one(session_id: str) -> None:
-    dialect = begun(SessionStart("/w", session_id))
-    if last(dialect)["method"] == "GET":
-        heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
-    assert last(dialect)["method"] == "POST"
-    heard(dialect, {"id": "ses_new"})
+def test_a_deleted_session_is_replaced_by_a_new_one(session_id: str) -> None:
+    dialect = start_dialect(SessionStart("/w", session_id))
+    if last_call(dialect)["method"] == "GET":
+        answer_last_call(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
+    assert last_call(dialect)["method"] == "POST"
+    answer_last_call(dialect, {"id": "ses_new"})
     assert dialect.is_ready and dialect.has_lost_history and dialect.session_id == "ses_new"
 
 
 @pytest.mark.parametrize("session_id", ["ses_gone", "never-opencodes"])
-def test_a_copy_of_a_session_that_is_gone_cannot_be_had(session_id: str) -> None:
-    dialect = begun(SessionStart("/w", session_id, fork=True))
+def test_a_deleted_session_cannot_be_forked(session_id: str) -> None:
+    dialect = start_dialect(SessionStart("/w", session_id, fork=True))
     if dialect.outbox:
-        assert last(dialect)["path"] == f"/session/{session_id}/fork?directory=%2Fw"
-        heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
+        assert last_call(dialect)["path"] == f"/session/{session_id}/fork?directory=%2Fw"
+        answer_last_call(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
     assert dialect.failure is not None and dialect.failure.code == "SESSION_NOT_FOUND"
 
 
-def test_a_copy_has_an_id_of_its_own() -> None:
-    dialect = begun(SessionStart("/w", SESSION, fork=True))
-    heard(dialect, {"id": "ses_copy"})
+def test_a_fork_has_its_own_id() -> None:
+    dialect = start_dialect(SessionStart("/w", SESSION, fork=True))
+    answer_last_call(dialect, {"id": "ses_copy"})
     assert dialect.is_ready and dialect.session_id == "ses_copy" and not dialect.has_lost_history
 
 
 def test_no_connection_is_a_failure_with_its_reason() -> None:
-    dialect = begun(SessionStart("/w"))
+    dialect = start_dialect(SessionStart("/w"))
     call = orjson.loads(dialect.outbox[-1])
     dialect.read([orjson.dumps({"id": call["id"], "status": 0, "error": "ConnectError: refused"})])
     assert dialect.failure is not None and "ConnectError: refused" in dialect.failure.detail
 
 
-def test_mcp_servers_are_added_one_after_the_other_and_a_bad_one_is_told() -> None:
+def test_mcp_servers_are_added_one_after_the_other_and_a_bad_one_is_a_warning() -> None:
     local = {"name": "a", "command": "prog", "args": ["-x"], "env": [{"name": "K", "value": "v"}]}
     remote = {"name": "b", "type": "http", "url": "http://h", "headers": []}
-    dialect = begun(SessionStart("/w", mcp_servers=(local, remote)))
+    dialect = start_dialect(SessionStart("/w", mcp_servers=(local, remote)))
     config: Json = {"type": "local", "command": ["prog", "-x"], "environment": {"K": "v"}}
-    assert last(dialect)["body"] == {"name": "a", "config": config}
-    assert heard(dialect, {"a": {"status": "connected"}}) == []
-    assert last(dialect)["body"] == {"name": "b", "config": {"type": "remote", "url": "http://h"}}
-    [warned] = heard(dialect, {"b": {"status": "failed", "error": "cannot connect"}})
-    assert isinstance(warned, Warning) and "'b'" in warned.message and "cannot connect" in warned.message
-    assert last(dialect)["path"] == "/session?directory=%2Fw"
+    assert last_call(dialect)["body"] == {"name": "a", "config": config}
+    assert answer_last_call(dialect, {"a": {"status": "connected"}}) == []
+    assert last_call(dialect)["body"] == {"name": "b", "config": {"type": "remote", "url": "http://h"}}
+    [warning] = answer_last_call(dialect, {"b": {"status": "failed", "error": "cannot connect"}})
+    assert isinstance(warning, Warning) and "'b'" in warning.message and "cannot connect" in warning.message
+    assert last_call(dialect)["path"] == "/session?directory=%2Fw"
 
 
 # -- prompts
 
 
-def test_a_prompt_carries_what_the_run_wishes_for() -> None:
-    dialect = begun(SessionStart("/w", params={"system": "Be brief."}))
-    heard(dialect, {"id": SESSION})
+def test_a_prompt_carries_the_options_of_the_run() -> None:
+    dialect = start_dialect(SessionStart("/w", params={"system": "Be brief."}))
+    answer_last_call(dialect, {"id": SESSION})
     blocks = (
         {"type": "text", "text": "look"},
         {"type": "image", "data": "QQ==", "mimeType": "image/png"},
@@ -112,7 +123,7 @@ def test_a_prompt_carries_what_the_run_wishes_for() -> None:
     image = {"type": "file", "mime": "image/png", "filename": "image-2", "url": "data:image/png;base64,QQ=="}
     pdf_url = "data:application/pdf;base64,Qg=="
     pdf = {"type": "file", "mime": "application/pdf", "filename": "plan.pdf", "url": pdf_url}
-    assert last(dialect) == {
+    assert last_call(dialect) == {
         "method": "POST",
         "path": f"/session/{SESSION}/prompt_async?directory=%2Fw",
         "body": {
@@ -129,17 +140,17 @@ def test_a_prompt_carries_what_the_run_wishes_for() -> None:
 @pytest.mark.parametrize(("status", "code"), [(404, "SESSION_NOT_FOUND"), (400, "AGENT_ERROR"), (500, "AGENT_ERROR")])
 def test_a_prompt_that_is_not_taken_fails_the_turn(status: int, code: str) -> None:
     server = Server()
-    [broke] = server.answer({"name": "BadRequest", "data": {"message": "not so"}}, status)
-    assert isinstance(broke, TurnFailed) and broke.code == code and "not so" in broke.message
+    [failure] = server.answer_last_call({"name": "BadRequest", "data": {"message": "not so"}}, status)
+    assert isinstance(failure, TurnFailed) and failure.code == code and "not so" in failure.message
     assert not server.dialect.is_busy
 
 
 # -- between turns
 
 
-def test_models_are_listed_without_their_keys() -> None:
-    dialect = idle()
-    ticket = dialect.start_action("models")
+def test_models_are_listed_without_api_keys() -> None:
+    dialect = idle_dialect()
+    action_id = dialect.start_action("models")
     model = {
         "name": "Scripted",
         "capabilities": {"reasoning": True, "toolcall": True, "input": {"image": True, "pdf": False}},
@@ -151,10 +162,10 @@ def test_models_are_listed_without_their_keys() -> None:
     }
     free = {"name": "Free", "cost": {"input": 0, "output": 0}, "status": "deprecated"}
     provider = {"id": "p", "options": {"apiKey": "sk-secret"}, "models": {"m": model, "free": free}}
-    heard(dialect, {"providers": [provider], "default": {"p": "m"}})
-    listed = dialect.action_results[ticket].value
-    assert "sk-secret" not in str(listed)
-    assert listed == [
+    answer_last_call(dialect, {"providers": [provider], "default": {"p": "m"}})
+    models = dialect.action_results[action_id].value
+    assert "sk-secret" not in str(models)
+    assert models == [
         {
             "id": "p/m",
             "name": "Scripted",
@@ -173,50 +184,50 @@ def test_models_are_listed_without_their_keys() -> None:
     ]
 
 
-def test_a_session_is_copied_and_deleted() -> None:
-    dialect = idle()
-    ticket = dialect.start_action("fork")
-    heard(dialect, {"id": "ses_copy"})
-    assert dialect.action_results[ticket].value == "ses_copy"
-    ticket = dialect.start_action("delete", {"sessionId": "ses_copy"})
-    assert last(dialect)["method"] == "DELETE" and "/ses_copy?" in last(dialect)["path"]
-    heard(dialect, True)
-    assert dialect.action_results[ticket].error is None
+def test_a_session_is_forked_and_deleted() -> None:
+    dialect = idle_dialect()
+    action_id = dialect.start_action("fork")
+    answer_last_call(dialect, {"id": "ses_copy"})
+    assert dialect.action_results[action_id].value == "ses_copy"
+    action_id = dialect.start_action("delete", {"sessionId": "ses_copy"})
+    assert last_call(dialect)["method"] == "DELETE" and "/ses_copy?" in last_call(dialect)["path"]
+    answer_last_call(dialect, True)
+    assert dialect.action_results[action_id].error is None
 
 
-def test_what_cannot_be_done_is_told_with_its_reason() -> None:
-    dialect = idle()
-    ticket = dialect.start_action("delete")
-    heard(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
-    error = dialect.action_results[ticket].error
+def test_an_action_that_fails_has_the_servers_reason() -> None:
+    dialect = idle_dialect()
+    action_id = dialect.start_action("delete")
+    answer_last_call(dialect, {"name": "NotFoundError", "data": {"message": "Session not found"}}, 404)
+    error = dialect.action_results[action_id].error
     assert error is not None and error.code == "SESSION_NOT_FOUND"
 
 
 @pytest.mark.parametrize("action", ["set_model", "set_mode"])
 def test_the_model_and_the_mode_go_with_the_next_prompt(action: str) -> None:
-    dialect = idle()
-    ticket = dialect.start_action(action, {"model": "p/m", "mode": "plan"})
-    assert dialect.action_results[ticket].error is None and dialect.outbox == []
+    dialect = idle_dialect()
+    action_id = dialect.start_action(action, {"model": "p/m", "mode": "plan"})
+    assert dialect.action_results[action_id].error is None and dialect.outbox == []
 
 
-def test_a_new_process_is_begun_with_nothing_of_the_one_before() -> None:
-    server = working()
+def test_a_new_process_starts_without_the_state_of_the_previous_one() -> None:
+    server = working_server()
     stale = server.dialect.start_action("models")
     server.dialect.on_process_exit(1, "")
     server.dialect.start_session(SessionStart("/workspace", SESSION, tag="s"))
-    assert server.read({"id": stale, "status": 200, "body": []}) == []
+    assert server.send_messages({"id": stale, "status": 200, "body": []}) == []
     assert stale not in server.dialect.action_results
     assert not server.dialect.is_busy and not server.dialect.is_ready
 
 
-def test_the_session_knows_its_title_and_its_model_between_turns() -> None:
-    dialect = idle()
-    info = {"id": SESSION, "title": "A talk", "agent": "plan", "model": {"id": "m", "providerID": "p"}}
-    told = {"id": "evt_1", "type": "session.updated", "properties": {"sessionID": SESSION, "info": info}}
-    assert dialect.read([orjson.dumps(told)]) == []
+def test_title_and_model_are_updated_between_turns() -> None:
+    dialect = idle_dialect()
+    info = {"id": SESSION, "title": "A chat", "agent": "plan", "model": {"id": "m", "providerID": "p"}}
+    event = {"id": "evt_1", "type": "session.updated", "properties": {"sessionID": SESSION, "info": info}}
+    assert dialect.read([orjson.dumps(event)]) == []
     assert dialect.session_layer == {
         "custom.session.cwd": "/w",
-        "custom.session.info.title": "A talk",
+        "custom.session.info.title": "A chat",
         "custom.session.modes.current": "plan",
         "custom.session.models.current": "p/m",
     }

@@ -25,20 +25,20 @@ DIED = ("pi/json-cancel-tool", "omp/json-cancel-tool", "omp/json-error-retry")
 """Where the process was gone in the middle, and the driver says so."""
 
 
-def said(name: str) -> list[dict[str, Any]]:
+def agent_lines(name: str) -> list[dict[str, Any]]:
     """The agent's own messages, as they were recorded, to the end of the turn."""
-    told = [orjson.loads(raw) for raw in lines(name)]
-    return [entry.get("line", entry) for entry in told if entry.get("dir") != "in"]
+    line_message = [orjson.loads(raw) for raw in lines(name)]
+    return [entry.get("line", entry) for entry in line_message if entry.get("dir") != "in"]
 
 
 def finals(name: str, kind: str) -> str:
     """All that the model said, by the messages that are complete; a subagent's are not the agent's own."""
-    ends = [told["message"] for told in said(name) if told["type"] == "message_end"]
+    ends = [line_message["message"] for line_message in agent_lines(name) if line_message["type"] == "message_end"]
     blocks = [block for message in ends if message["role"] == "assistant" for block in message["content"]]
     return "".join(block[kind] for block in blocks if block["type"] == kind)
 
 
-def told_by(name: str, kind: str) -> str:
+def deltas_of(name: str, kind: str) -> str:
     stream = (event for run in runs_of(played(name).events) for event in run if event["type"] == f"{kind}_CONTENT")
     return "".join(event["delta"] for event in stream if "subagentRunId" not in event)
 
@@ -54,7 +54,7 @@ def test_every_run_is_a_stream_that_the_official_client_takes(name: str) -> None
 
 
 @every
-def test_the_turn_ends_by_the_agents_own_word(name: str) -> None:
+def test_the_turn_ends_when_the_agent_reports_it(name: str) -> None:
     assert played(name).dialect.is_busy is (name in DIED)
 
 
@@ -64,15 +64,19 @@ def test_nothing_is_left_unread(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "omp/rpc-command"])  # no model speaks there
-def test_every_word_is_told_once(name: str) -> None:
-    assert told_by(name, "TEXT_MESSAGE") == finals(name, "text")
-    assert told_by(name, "REASONING_MESSAGE") == finals(name, "thinking")
+def test_all_text_is_sent_once(name: str) -> None:
+    assert deltas_of(name, "TEXT_MESSAGE") == finals(name, "text")
+    assert deltas_of(name, "REASONING_MESSAGE") == finals(name, "thinking")
 
 
 @every
 def test_every_tool_that_ran_has_one_call_and_one_result(name: str) -> None:
     events = [event for run in runs_of(played(name).events) for event in run if "subagentRunId" not in event]
-    ran = [told["toolCallId"] for told in said(name) if told["type"] == "tool_execution_start"]
+    ran = [
+        line_message["toolCallId"]
+        for line_message in agent_lines(name)
+        if line_message["type"] == "tool_execution_start"
+    ]
     starts = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_START"]
     results = [event["toolCallId"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert starts == [f"t1:{agents_id}" for agents_id in ran]
@@ -80,29 +84,29 @@ def test_every_tool_that_ran_has_one_call_and_one_result(name: str) -> None:
 
 
 @every
-def test_the_arguments_are_those_that_the_tool_was_given(name: str) -> None:
+def test_the_arguments_are_those_of_the_tool(name: str) -> None:
     runs = runs_of(played(name).events)
-    for told in said(name):
-        if told["type"] == "tool_execution_start":
+    for line_message in agent_lines(name):
+        if line_message["type"] == "tool_execution_start":
             parts = [event for run in runs for event in run if event["type"] == "TOOL_CALL_ARGS"]
-            mine = [part["delta"] for part in parts if part["toolCallId"] == f"t1:{told['toolCallId']}"]
-            assert orjson.loads("".join(mine)) == told["args"]
+            deltas = [part["delta"] for part in parts if part["toolCallId"] == f"t1:{line_message['toolCallId']}"]
+            assert orjson.loads("".join(deltas)) == line_message["args"]
 
 
 @every
 def test_the_tokens_are_those_of_all_answers(name: str) -> None:
     used = [event for event in played(name).events if isinstance(event, TokenUsage)]
-    told = [message["usage"] for message in answers(name)]
+    line_message = [message["usage"] for message in answers(name)]
     assert sum(one.input_tokens or 0 for one in used) == sum(
-        one["input"] + one["cacheRead"] + one["cacheWrite"] for one in told
+        one["input"] + one["cacheRead"] + one["cacheWrite"] for one in line_message
     )
-    assert sum(one.output_tokens or 0 for one in used) == sum(one["output"] for one in told)
-    assert sum(one.total_tokens or 0 for one in used) == sum(one["totalTokens"] for one in told)
+    assert sum(one.output_tokens or 0 for one in used) == sum(one["output"] for one in line_message)
+    assert sum(one.total_tokens or 0 for one in used) == sum(one["totalTokens"] for one in line_message)
 
 
 def answers(name: str) -> list[dict[str, Any]]:
-    """Subagents' too: somebody pays for them."""
-    events = [told.get("payload", {}).get("event", told) for told in said(name)]
+    """Subagents' too: they cost money, too."""
+    events = [line_message.get("payload", {}).get("event", line_message) for line_message in agent_lines(name)]
     ends = [event["message"] for event in events if event["type"] == "message_end"]
     return [message for message in ends if message["role"] == "assistant"]
 
@@ -133,8 +137,8 @@ def test_a_session_is_known_by_the_agents_own_id() -> None:
     assert played("pi/json-fork").dialect.session_id != first.session_id
 
 
-def test_no_path_of_this_machine_is_told() -> None:
-    told: list[Wire] = [event for name in NAMES for run in runs_of(played(name).events) for event in run]
-    words = orjson.dumps(told).decode()
-    assert "raw-http-request" not in words
-    assert "/home/user" not in words
+def test_no_path_of_the_machine_is_sent() -> None:
+    line_message: list[Wire] = [event for name in NAMES for run in runs_of(played(name).events) for event in run]
+    text = orjson.dumps(line_message).decode()
+    assert "raw-http-request" not in text
+    assert "/home/user" not in text

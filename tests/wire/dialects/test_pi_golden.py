@@ -1,6 +1,6 @@
 """Representative recordings of pi and omp and what a client sees of them, as files to be read by eye.
 
-`python -m tests.wire.dialects.test_pi_golden` writes them anew; the difference is then to be looked at.
+`python -m tests.wire.dialects.test_pi_golden` writes them again; review the difference.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CASES = {
     "omp/rpc-permission-deny": "omp asks, before the tool's start",
     "omp/rpc-permission-abort": "cancelled while omp asks",
     "omp/rpc-permission-parallel": "two calls, two questions",
-    "omp/rpc-subagent": "a lane of its own; the result comes back by itself",
+    "omp/rpc-subagent": "messages of its own; the result comes back by itself",
     "omp/rpc-command": "a command of omp's own",
     "omp/rpc-error": "without the path of a file",
     "omp/rpc-cancel": "cancelled in mid-sentence",
     "omp/json-tool": "a call that has no name until it is complete; its intent",
-    "omp/json-permission-no-ui": "nobody to ask",
+    "omp/json-permission-no-ui": "no user to ask",
 }
 
 
@@ -43,7 +43,7 @@ def file_of(case: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_client_sees_what_the_file_says(case: str) -> None:
+def test_a_client_sees_the_golden_stream(case: str) -> None:
     assert shown(runs_of(played(case).events)) == (GOLDEN / file_of(case)).read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What a model says and does, token by token, in every form that pi and omp have told it in."""
+"""Messages and tool calls token by token, in every form of pi and omp."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gateway.events import (
     ActivityDelta,
     ActivitySnapshot,
     Event,
+    Raw,
     ReasoningMessageContent,
     TextMessageContent,
     TextMessageEnd,
@@ -37,45 +38,59 @@ def begun() -> PiRpc:
     return pi
 
 
-def words(kind: str, index: int, text: str) -> Json:
+def delta_line(kind: str, index: int, text: str) -> Json:
     return update(f"{kind}_delta", index, delta=text)
 
 
 # -- text
 
 
+def test_a_token_that_is_not_utf_8_is_passed_on_unread() -> None:
+    event = b'"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\xed\xa0\x80","partial":{}}'
+    [raw] = begun().read([b'{"type":"message_update",%b}' % event])
+    assert isinstance(raw, Raw)
+
+
+def test_half_a_surrogate_pair_is_text() -> None:
+    event = rb'"assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"\ud83d"}'
+    [content] = begun().read([b'{"type":"message_update",%b}' % event])
+    assert isinstance(content, TextMessageContent) and content.text == "\ud83d"
+
+
 def test_tokens_that_go_on_need_no_id() -> None:
-    events = read(begun(), update("text_start"), words("text", 0, "a"), words("text", 0, "b"))
+    events = read(begun(), update("text_start"), delta_line("text", 0, "a"), delta_line("text", 0, "b"))
     assert events == [TextMessageContent("a", "t1:m1.0"), TextMessageContent("b")]
 
 
-def test_a_block_ends_when_it_is_told_to_unless_the_next_has_begun() -> None:
+def test_a_block_ends_with_its_event_unless_the_next_has_begun() -> None:
     pi = begun()
-    assert read(pi, words("thinking", 0, "hm"), words("text", 1, "a")) == [
+    assert read(pi, delta_line("thinking", 0, "hm"), delta_line("text", 1, "a")) == [
         ReasoningMessageContent("hm", "t1:m1.0"),
         TextMessageContent("a", "t1:m1.1"),
     ]
     assert read(pi, update("thinking_end", 0, content="hm")) == [], "the text is open by now"
-    assert read(pi, update("text_end", 1, content="a")) == [TextMessageEnd()]
+    assert read(pi, update("text_end", 1, content="a")) == [TextMessageEnd("t1:m1.1")]
 
 
 def test_a_block_that_goes_on_after_a_call_is_a_second_message() -> None:
     pi = begun()
-    events = read(pi, words("text", 0, "a"), update("toolcall_start", 1, id="c1", toolName="ls"), words("text", 0, "b"))
+    events = read(
+        pi, delta_line("text", 0, "a"), update("toolcall_start", 1, id="c1", toolName="ls"), delta_line("text", 0, "b")
+    )
     assert [event.message_id for event in events if isinstance(event, TextMessageContent)] == ["t1:m1.0", "t1:m1.0.2"]
 
 
-def test_what_no_token_told_is_told_when_the_message_is_complete() -> None:
+def test_text_without_deltas_is_sent_when_the_message_is_complete() -> None:
     pi = begun()
-    read(pi, words("text", 0, "You "))
+    read(pi, delta_line("text", 0, "You "))
     content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "You said"}]
     events = pi.read(answer(content=content)[1:])
     assert events == [ReasoningMessageContent("hm", "t1:m1.0.2"), TextMessageContent("said", "t1:m1.0.3")]
 
 
-def test_what_was_said_otherwise_cannot_be_taken_back() -> None:
+def test_text_that_streamed_differently_cannot_be_taken_back() -> None:
     pi = begun()
-    read(pi, words("text", 0, "No"))
+    read(pi, delta_line("text", 0, "No"))
     assert pi.read(answer(content=[{"type": "text", "text": "Yes!"}])[1:]) == []
 
 
@@ -89,7 +104,7 @@ def test_an_image_is_shown_beside_the_message() -> None:
 @given(st.text(), st.sampled_from(["text", "thinking"]), st.integers(0, 9))
 def test_a_token_with_copies_of_the_message_is_read_like_one_without(text: str, kind: str, index: int) -> None:
     copies = {"partial": {"content": [{"type": "text", "text": text * 3}]}}
-    plain, copied = words(kind, index, text), update(f"{kind}_delta", index, delta=text, **copies)
+    plain, copied = delta_line(kind, index, text), update(f"{kind}_delta", index, delta=text, **copies)
     copied["message"] = copies["partial"]
     assert read(begun(), plain) == read(begun(), copied)
 
@@ -99,14 +114,14 @@ def test_a_token_with_copies_of_the_message_is_read_like_one_without(text: str, 
 
 def test_a_call_streams_its_arguments() -> None:
     pi = begun()
-    told = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    expected = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
     events = read(
         pi,
         update("toolcall_start", 0, id="c1", toolName="bash"),
         update("toolcall_delta", 0, delta=""),
         update("toolcall_delta", 0, delta='{"command"'),
         update("toolcall_delta", 0, delta=':"ls"}'),
-        update("toolcall_end", 0, toolCall=told),
+        update("toolcall_end", 0, toolCall=expected),
     )
     assert events == [
         ToolCallStart("t1:c1", "bash"),
@@ -126,7 +141,7 @@ def test_an_older_agent_names_the_call_in_the_copy_of_the_message() -> None:
     assert read(pi, late) == [ToolCallStart("t1:c1", "bash"), ToolCallArgs("t1:c1", "{")]
 
 
-def test_a_call_whose_start_was_missed_is_told_from_where_it_is_known() -> None:
+def test_a_call_whose_start_was_missed_starts_where_it_is_known() -> None:
     pi = begun()
     assert read(pi, update("toolcall_delta", 0, delta="{", id="c1", toolName="ls")) == [
         ToolCallStart("t1:c1", "ls"),
@@ -135,13 +150,13 @@ def test_a_call_whose_start_was_missed_is_told_from_where_it_is_known() -> None:
     assert read(pi, update("toolcall_end", 1, toolCall={"name": "ls"})) == [], "without an id there is nothing to say"
 
 
-def test_a_result_of_a_call_that_nobody_saw_brings_the_call_along() -> None:
+def test_a_result_of_an_unknown_call_starts_the_call() -> None:
     end = {"type": "tool_execution_end", "toolCallId": "c9", "toolName": "ls", "result": {"content": []}}
     kinds = [type(event) for event in read(begun(), end)]
     assert kinds == [ToolCallStart, ToolCallArgs, ToolCallEnd, ToolCallResult]
 
 
-def test_a_call_that_was_never_streamed_is_told_whole() -> None:
+def test_a_call_that_was_never_streamed_is_sent_whole() -> None:
     pi = begun()
     call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
     expected = [ToolCallStart("t1:c1", "bash"), ToolCallArgs("t1:c1", '{"command":"ls"}'), ToolCallEnd("t1:c1")]
@@ -158,7 +173,7 @@ def test_a_tool_that_another_tool_calls_is_first_seen_when_it_runs() -> None:
     assert start == ToolCallStart("t1:c1/1", "read", metadata={"pi": {"parentToolCallId": "t1:c1"}})
 
 
-def test_arguments_that_turn_out_otherwise_are_told_in_the_end() -> None:
+def test_final_arguments_that_differ_are_in_the_metadata_of_the_end() -> None:
     pi = begun()
     read(pi, update("toolcall_start", 0, id="c1", toolName="bash"), update("toolcall_delta", 0, delta='{"command":"l'))
     [end] = read(pi, update("toolcall_end", 0, toolCall={"id": "c1", "arguments": {"command": "ls"}}))
@@ -203,16 +218,16 @@ def test_output_grows_while_the_tool_runs() -> None:
     assert third == ActivityDelta("t1:c1:output", "tool_output", replaced), "its beginning was cut off"
 
 
-def test_a_result_comes_once_although_it_is_told_twice() -> None:
+def test_a_repeated_result_is_sent_once() -> None:
     message = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "a"}]}
     events = ran(gave({"type": "text", "text": "a"}), {"type": "message_end", "message": message})
     assert events == [ToolCallResult("t1:c1", "a")]
 
 
-def test_a_result_that_only_the_message_tells_is_told() -> None:
+def test_a_result_that_comes_as_a_message_only_is_sent() -> None:
     message = {"role": "toolResult", "toolCallId": "c1", "content": [{"type": "text", "text": "a"}], "isError": True}
     assert ran({"type": "message_end", "message": message}) == [
-        ToolCallResult("t1:c1", "a", metadata={"pi": {"isError": True}})
+        ToolCallResult("t1:c1", "a", metadata={"pi": {"isError": True}}, is_error=True)
     ]
 
 
@@ -228,14 +243,14 @@ def test_images_in_a_result_are_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("details", "told"), [({"diff": "+a"}, {"diff": "+a"}), ({"diff": "+" * 5000}, None), ({}, None)]
+    ("details", "expected"), [({"diff": "+a"}, {"diff": "+a"}), ({"diff": "+" * 5000}, None), ({}, None)]
 )
-def test_small_details_are_told_with_the_result(details: Json, told: Json | None) -> None:
+def test_small_details_are_in_the_metadata_of_the_result(details: Json, expected: Json | None) -> None:
     message = gave({"type": "text", "text": "a"}, durationMs=7)
     message["result"]["details"] = details
     [event] = ran(message)
     assert isinstance(event, ToolCallResult)
-    assert event.metadata == {"pi": {"durationMs": 7} | ({"details": told} if told else {})}
+    assert event.metadata == {"pi": {"durationMs": 7} | ({"details": expected} if expected else {})}
 
 
 def test_what_a_tool_paid_for_counts() -> None:

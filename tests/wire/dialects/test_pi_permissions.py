@@ -1,4 +1,4 @@
-"""What extensions, the gate and omp ask, and what is answered: nothing is a yes that nobody gave."""
+"""What extensions, the gate and omp ask, and what is answered: only a clear yes is a yes."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ APPROVAL = {
 DIALOGS = (GATE, CONFIRM, SELECT, INPUT, EDITOR, APPROVAL)
 
 
-def asked(*requests: Json, **prompt: Any) -> tuple[Any, list[Event]]:
+def requested(*requests: Json, **prompt: Any) -> tuple[Any, list[Event]]:
     pi = started(**prompt)
     events = pi.read([*answer(content=[CALL]), line({"type": "tool_execution_start", "toolCallId": "c1"})])
     return pi, [*events, *read(pi, *requests)]
 
 
-def question(events: list[Event]) -> Interrupt:
+def interrupt_of(events: list[Event]) -> Interrupt:
     [found] = [one for event in events if isinstance(event, InterruptRequested) for one in event.interrupts]
     return found
 
 
-def replied(request: Json, payload: Any, status: Any = "resolved") -> Json:
-    pi, events = asked(request)
-    pi.answer(question(events).id, Answer("x", status, payload))
+def response_to(request: Json, payload: Any, status: Any = "resolved") -> Json:
+    pi, events = requested(request)
+    pi.answer(interrupt_of(events).id, Answer("x", status, payload))
     [response] = sent(pi)
     assert response.pop("type") == "extension_ui_response" and response.pop("id") == request["id"]
     return response
 
 
 def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
-    _, events = asked(GATE)
-    found = question(events)
+    _, events = requested(GATE)
+    found = interrupt_of(events)
     [start] = [event for event in events if isinstance(event, ToolCallStart)]
     assert (found.reason, found.tool_call_id) == ("tool_call", start.id)
     assert found.message == "Allow bash? rm -rf victim"
@@ -67,7 +67,7 @@ def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "expected"),
     [
         ({"approved": True}, '{"approved":true}'),
         ({"approved": True, "editedArgs": {"command": "ls"}}, '{"approved":true,"editedArgs":{"command":"ls"}}'),
@@ -77,24 +77,24 @@ def test_the_gate_asks_about_the_call_that_the_client_has_seen() -> None:
         (None, '{"approved":false,"reason":"The user refused this tool call."}'),
     ],
 )
-def test_the_gate_is_given_a_verdict(payload: Any, told: str) -> None:
-    assert replied(GATE, payload) == {"value": told}
+def test_the_gate_gets_a_verdict(payload: Any, expected: str) -> None:
+    assert response_to(GATE, payload) == {"value": expected}
 
 
 def test_a_gate_that_is_dismissed_approves_of_nothing() -> None:
-    assert replied(GATE, {"approved": True}, "cancelled") == {"cancelled": True}
+    assert response_to(GATE, {"approved": True}, "cancelled") == {"cancelled": True}
 
 
-def test_what_ran_instead_of_the_models_arguments_is_told_with_the_result() -> None:
-    pi, events = asked(GATE)
-    pi.answer(question(events).id, Answer("x", "resolved", {"approved": True, "editedArgs": {"command": "ls"}}))
+def test_edited_arguments_are_in_the_metadata_of_the_result() -> None:
+    pi, events = requested(GATE)
+    pi.answer(interrupt_of(events).id, Answer("x", "resolved", {"approved": True, "editedArgs": {"command": "ls"}}))
     result = {"content": [{"type": "text", "text": "victim"}]}
     [event] = read(pi, {"type": "tool_execution_end", "toolCallId": "c1", "result": result, "isError": False})
     assert isinstance(event, ToolCallResult) and event.metadata == {"pi": {"editedArgs": {"command": "ls"}}}
 
 
 @pytest.mark.parametrize(
-    ("request_", "payload", "told"),
+    ("request_", "payload", "expected"),
     [
         (CONFIRM, {"approved": True}, {"confirmed": True}),
         (CONFIRM, {"approved": False}, {"confirmed": False}),
@@ -116,44 +116,50 @@ def test_what_ran_instead_of_the_models_arguments_is_told_with_the_result() -> N
         (APPROVAL, {}, {"cancelled": True}),
     ],
 )
-def test_every_dialog_is_answered_in_its_own_words(request_: Json, payload: Any, told: Json) -> None:
-    assert replied(request_, payload) == told
+def test_every_dialog_gets_a_response_of_its_kind(request_: Json, payload: Any, expected: Json) -> None:
+    assert response_to(request_, payload) == expected
 
 
 def test_the_forms_of_dialogs_that_are_about_no_call() -> None:
-    reasons = {request["id"]: question(asked(request)[1]).reason for request in (CONFIRM, SELECT, INPUT, EDITOR)}
+    reasons = {
+        request["id"]: interrupt_of(requested(request)[1]).reason for request in (CONFIRM, SELECT, INPUT, EDITOR)
+    }
     assert reasons == {"u2": "confirmation", "u3": "input_required", "u4": "input_required", "u5": "input_required"}
-    found = question(asked(CONFIRM)[1])
+    found = interrupt_of(requested(CONFIRM)[1])
     assert found.message == "Sure?\nIt is wet." and found.tool_call_id is None
-    assert question(asked(EDITOR)[1]).metadata == {"pi": {"method": "editor", "prefill": "Dear"}}
-    schema = question(asked(SELECT)[1]).response_schema
+    assert interrupt_of(requested(EDITOR)[1]).metadata == {"pi": {"method": "editor", "prefill": "Dear"}}
+    schema = interrupt_of(requested(SELECT)[1]).response_schema
     assert schema is not None and schema["properties"]["optionId"]["enum"] == ["a", "b"]
 
 
-def test_a_dialog_that_closes_by_itself_says_when() -> None:
-    assert question(asked({**CONFIRM, "timeout": 5000})[1]).expires_in == 5.0
-    assert question(asked({**CONFIRM, "timeout": "soon"})[1]).expires_in is None
+def test_a_dialog_with_a_timeout_expires() -> None:
+    assert interrupt_of(requested({**CONFIRM, "timeout": 5000})[1]).expires_in == 5.0
+    assert interrupt_of(requested({**CONFIRM, "timeout": "soon"})[1]).expires_in is None
 
 
 @pytest.mark.parametrize(
     ("request_", "auto", "deny"),
     [
-        (GATE, {"value": '{"approved":true}'}, {"value": f'{{"approved":false,"reason":"{permissions.FORBIDDEN}"}}'}),
+        (
+            GATE,
+            {"value": '{"approved":true}'},
+            {"value": f'{{"approved":false,"reason":"{permissions.REFUSED_BY_POLICY}"}}'},
+        ),
         (APPROVAL, {"value": "Approve"}, {"value": "Deny"}),
         (CONFIRM, {"confirmed": True}, {"confirmed": False}),
         (SELECT, {"cancelled": True}, {"cancelled": True}),
         (INPUT, {"cancelled": True}, {"cancelled": True}),
     ],
 )
-def test_a_policy_answers_at_once_and_nobody_is_asked(request_: Json, auto: Json, deny: Json) -> None:
-    for policy, told in (("auto", auto), ("deny", deny)):
-        pi, events = asked(request_, approvals=policy)
+def test_a_policy_answers_at_once_and_no_user_is_asked(request_: Json, auto: Json, deny: Json) -> None:
+    for policy, expected in (("auto", auto), ("deny", deny)):
+        pi, events = requested(request_, approvals=policy)
         assert not any(isinstance(event, InterruptRequested) for event in events)
-        assert sent(pi) == [{"type": "extension_ui_response", "id": request_["id"], **told}]
+        assert sent(pi) == [{"type": "extension_ui_response", "id": request_["id"], **expected}]
 
 
-def test_whoever_cancels_dismisses_what_is_asked_first() -> None:
-    pi, _ = asked(GATE, CONFIRM)
+def test_cancelling_dismisses_open_dialogs_first() -> None:
+    pi, _ = requested(GATE, CONFIRM)
     pi.cancel()
     first, second, abort = sent(pi)
     assert first == {"type": "extension_ui_response", "id": "u1", "cancelled": True}
@@ -164,30 +170,30 @@ def test_whoever_cancels_dismisses_what_is_asked_first() -> None:
 
 
 def test_a_question_is_answered_once() -> None:
-    pi, events = asked(CONFIRM)
+    pi, events = requested(CONFIRM)
     for _ in range(2):
-        pi.answer(question(events).id, Answer("x", "resolved", {"approved": True}))
+        pi.answer(interrupt_of(events).id, Answer("x", "resolved", {"approved": True}))
     assert len(sent(pi)) == 1
 
 
 def test_a_question_that_the_agent_takes_back_is_not_answered() -> None:
-    pi, events = asked(CONFIRM)
+    pi, events = requested(CONFIRM)
     assert read(pi, {"type": "extension_ui_request", "id": "9", "method": "cancel", "targetId": "u2"}) == []
-    pi.answer(question(events).id, Answer("x", "resolved", {"approved": True}))
+    pi.answer(interrupt_of(events).id, Answer("x", "resolved", {"approved": True}))
     assert sent(pi) == []
 
 
 def test_the_questions_of_a_turn_are_gone_with_it() -> None:
-    pi, events = asked(CONFIRM)
+    pi, events = requested(CONFIRM)
     assert read(pi, {"type": "agent_settled", "aborted": False})[-1] == TurnEnded("end_turn")
-    pi.answer(question(events).id, Answer("x", "resolved", {"approved": True}))
+    pi.answer(interrupt_of(events).id, Answer("x", "resolved", {"approved": True}))
     assert sent(pi) == []
 
 
 def test_a_gate_that_names_no_known_call_asks_all_the_same() -> None:
-    found = question(asked({**GATE, "placeholder": '{"toolCallId":"c9","toolName":"write"}'})[1])
+    found = interrupt_of(requested({**GATE, "placeholder": '{"toolCallId":"c9","toolName":"write"}'})[1])
     assert (found.reason, found.tool_call_id, found.message) == ("confirmation", None, "Allow write?")
-    assert question(asked({**GATE, "placeholder": "{"})[1]).message == "Allow this tool?"
+    assert interrupt_of(requested({**GATE, "placeholder": "{"})[1]).message == "Allow this tool?"
 
 
 def test_what_is_done_to_a_screen_is_left_alone() -> None:
@@ -203,6 +209,6 @@ YES: tuple[Json, ...] = ({"confirmed": True}, {"value": "Approve"})
 @given(st.sampled_from(DIALOGS), VALUES)
 def test_no_answer_but_a_plain_yes_is_sent_as_one(request_: Json, payload: Any) -> None:
     plain = isinstance(payload, dict) and payload.get("approved") is True or payload == "Approve"
-    told = permissions.response(request_, Answer("x", "resolved", payload))
-    said = {key: value for key, value in told.items() if key not in ("type", "id")}
-    assert plain or (said not in YES and '"approved":true' not in str(said.get("value")))
+    expected = permissions.Dialog(request_).to_response(Answer("x", "resolved", payload))
+    fields = {key: value for key, value in expected.items() if key not in ("type", "id")}
+    assert plain or (fields not in YES and '"approved":true' not in str(fields.get("value")))

@@ -11,7 +11,7 @@ from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.pi import PiJson, PiRpc
 from tests.wire.dialects.pi_replay import STATE, Json, line, opened, reply, sent
 
-WORDS = [{"type": "text", "text": "hello"}]
+PROMPT = [{"type": "text", "text": "hello"}]
 GATE = {"type": "extension_ui_request", "id": "1", "method": "setStatus", "statusKey": "agui-gateway"}
 MODELS = {
     "models": [
@@ -24,7 +24,7 @@ MODELS = {
 def started(dialect: PiRpc | None = None, *, new: bool = True, **prompt: Any) -> PiRpc:
     """A turn under way, the prompt accepted."""
     pi = dialect or new_pi()
-    pi.prompt(Prompt(WORDS, prompt.pop("key", "t1"), **prompt))
+    pi.prompt(Prompt(PROMPT, prompt.pop("key", "t1"), **prompt))
     [command] = sent(pi)
     assert command["type"] == "prompt"
     assert pi.read([reply(command, {"disposition": "started"} if new else None), line({"type": "agent_start"})]) == []
@@ -38,8 +38,8 @@ def new_pi(**state: Any) -> PiRpc:
 
 
 def answer(**message: Any) -> list[bytes]:
-    told = {"role": "assistant", "content": [], "stopReason": "stop", **message}
-    return [line({"type": "message_start", "message": told}), line({"type": "message_end", "message": told})]
+    expected = {"role": "assistant", "content": [], "stopReason": "stop", **message}
+    return [line({"type": "message_start", "message": expected}), line({"type": "message_end", "message": expected})]
 
 
 def read(pi: PiRpc, *messages: Json) -> list[Event]:
@@ -65,12 +65,12 @@ def test_a_session_is_open_when_its_state_is_known() -> None:
     }
 
 
-def test_nobody_signed_in_is_no_model() -> None:
+def test_without_a_sign_in_there_is_no_model() -> None:
     pi = new_pi(model={"id": "unknown", "provider": "unknown"})
     assert "custom.session.models.current" not in pi.session_layer
 
 
-def test_an_agent_that_does_not_tell_its_state_is_never_ready() -> None:
+def test_an_agent_that_does_not_report_its_state_is_never_ready() -> None:
     pi = PiRpc()
     pi.start_session(SessionStart("/workspace"))
     [command] = sent(pi)
@@ -85,7 +85,7 @@ def test_another_session_than_the_one_that_was_to_come_back_knows_nothing() -> N
 
 
 @pytest.mark.parametrize(
-    ("code", "stderr", "told"),
+    ("code", "stderr", "expected"),
     [
         (1, "\x1b[31mNo session found matching 'x'\x1b[39m", "SESSION_NOT_FOUND"),
         (0, "Session found in different project: /home/user/w\nFork this session? [y/N] Aborted.", "SESSION_NOT_FOUND"),
@@ -93,16 +93,16 @@ def test_another_session_than_the_one_that_was_to_come_back_knows_nothing() -> N
         (1, "No models available. Use /login.\n\nOr create /home/user/.omp/agent/models.yml", "AUTH_REQUIRED"),
     ],
 )
-def test_an_agent_that_does_not_start_says_why_on_stderr(code: int, stderr: str, told: str) -> None:
+def test_the_reason_of_a_failed_start_is_read_from_stderr(code: int, stderr: str, expected: str) -> None:
     pi = PiRpc()
     pi.start_session(SessionStart("/workspace", "x"))
     assert pi.on_process_exit(code, stderr) == []
-    assert pi.failure is not None and pi.failure.code == told
+    assert pi.failure is not None and pi.failure.code == expected
     assert "\x1b" not in pi.failure.detail and "/home/user" not in pi.failure.detail
     assert not pi.failure.detail.startswith(("error", " "))
 
 
-def test_other_last_words_are_the_drivers_to_tell() -> None:
+def test_an_unknown_reason_on_stderr_is_left_to_the_driver() -> None:
     pi = PiRpc()
     pi.start_session(SessionStart("/workspace"))
     assert pi.on_process_exit(1, "Segmentation fault") == [] and pi.failure is None
@@ -114,7 +114,7 @@ def test_other_last_words_are_the_drivers_to_tell() -> None:
 def test_a_prompt_has_its_text_and_its_images() -> None:
     pi = new_pi()
     image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
-    pi.prompt(Prompt([*WORDS, image, {"type": "text", "text": "look"}], "t1"))
+    pi.prompt(Prompt([*PROMPT, image, {"type": "text", "text": "look"}], "t1"))
     [command] = sent(pi)
     assert command["message"] == "hello\n\nlook"
     assert command["images"] == [image]
@@ -123,7 +123,7 @@ def test_a_prompt_has_its_text_and_its_images() -> None:
 
 def test_model_and_level_are_set_one_after_the_other_before_the_prompt() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", model="lab/otter-2", thinking={"thinking": "max"}))
+    pi.prompt(Prompt(PROMPT, "t1", model="lab/otter-2", thinking={"thinking": "max"}))
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
     [command] = sent(pi)
@@ -142,13 +142,13 @@ def test_model_and_level_are_set_one_after_the_other_before_the_prompt() -> None
 
 def test_a_model_that_is_set_already_is_not_set_again() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", model="lab/fake-model"))
+    pi.prompt(Prompt(PROMPT, "t1", model="lab/fake-model"))
     assert [command["type"] for command in sent(pi)] == ["prompt"]
 
 
 def test_a_model_may_be_named_by_its_id_alone() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", model="a/b"))
+    pi.prompt(Prompt(PROMPT, "t1", model="a/b"))
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
     [command] = sent(pi)
@@ -158,7 +158,7 @@ def test_a_model_may_be_named_by_its_id_alone() -> None:
 @pytest.mark.parametrize(("listed", "code"), [(MODELS, "MODEL_NOT_FOUND"), ({"models": []}, "AUTH_REQUIRED")])
 def test_a_model_that_is_not_offered_fails_the_turn(listed: Json, code: str) -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", model="lab/seal"))
+    pi.prompt(Prompt(PROMPT, "t1", model="lab/seal"))
     [command] = sent(pi)
     [event] = pi.read([reply(command, listed)])
     assert isinstance(event, TurnFailed) and event.code == code
@@ -167,25 +167,27 @@ def test_a_model_that_is_not_offered_fails_the_turn(listed: Json, code: str) -> 
 
 def test_a_level_that_is_not_taken_fails_the_turn() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
+    pi.prompt(Prompt(PROMPT, "t1", thinking={"thinking": "low"}))
     [command] = sent(pi)
     assert pi.read([reply(command, success=False, error="no")]) == [TurnFailed("no", "AGENT_ERROR")]
     assert not pi.is_busy and sent(pi) == []
 
 
-def test_a_prompt_that_is_not_taken_fails_the_turn_with_the_agents_words() -> None:
+def test_a_refused_prompt_fails_the_turn_with_the_agents_message() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1"))
+    pi.prompt(Prompt(PROMPT, "t1"))
     [command] = sent(pi)
-    words = "No API key found for the selected model.\n\nUse /login. See:\n  /opt/pi/docs/providers.md\n  /opt/pi/x.md"
-    [event] = pi.read([reply(command, success=False, error=words)])
+    message = (
+        "No API key found for the selected model.\n\nUse /login. See:\n  /opt/pi/docs/providers.md\n  /opt/pi/x.md"
+    )
+    [event] = pi.read([reply(command, success=False, error=message)])
     assert event == TurnFailed("No API key found for the selected model.\n\nUse /login.", "AUTH_REQUIRED")
     assert not pi.is_busy
 
 
-def test_without_its_gate_an_agent_is_given_no_prompt() -> None:
+def test_without_its_gate_an_agent_gets_no_prompt() -> None:
     pi = opened(PiRpc(), SessionStart("/workspace", params={"gate": True}))
-    pi.prompt(Prompt(WORDS, "t1"))
+    pi.prompt(Prompt(PROMPT, "t1"))
     [command] = sent(pi)
     assert command["type"] == "get_state", "any question will do: its answer is the moment to say so"
     [event] = pi.read([reply(command, STATE)])
@@ -200,7 +202,7 @@ def test_with_its_gate_or_with_no_need_for_it_it_is(approvals: Any) -> None:
         assert pi.read([line(GATE)]) == []
     [command] = sent(pi)
     pi.read([reply(command, STATE)])
-    pi.prompt(Prompt(WORDS, "t1", approvals=approvals))
+    pi.prompt(Prompt(PROMPT, "t1", approvals=approvals))
     assert [command["type"] for command in sent(pi)] == ["prompt"]
 
 
@@ -215,11 +217,11 @@ def test_what_settles_is_over() -> None:
     assert not pi.is_busy
 
 
-def test_before_that_word_was_known_the_agent_is_asked_whether_it_is_idle() -> None:
+def test_older_versions_are_asked_whether_they_are_idle() -> None:
     pi = started(new=False)
     [command] = sent(pi)
     pi.read([reply(command, {**STATE, "isStreaming": True})])
-    assert sent(pi) == [], "it runs: its end will be told"
+    assert sent(pi) == [], "it runs: its end will be reported"
     read(pi, {"type": "agent_end", "messages": []})
     [command] = sent(pi)
     assert command["type"] == "get_state" and pi.is_busy
@@ -252,8 +254,8 @@ def test_an_end_that_is_followed_by_a_compaction_is_over_after_it() -> None:
     [command] = sent(pi)
     assert pi.read([reply(command, STATE)]) == []
     result = {"summary": "It was about otters.", "usage": {"input": 5, "output": 2}}
-    told, used = read(pi, {"type": "compaction_end", "reason": "threshold", "result": result, "willRetry": False})
-    assert isinstance(told, Custom) and told.value["summary"] == "It was about otters."
+    expected, used = read(pi, {"type": "compaction_end", "reason": "threshold", "result": result, "willRetry": False})
+    assert isinstance(expected, Custom) and expected.value["summary"] == "It was about otters."
     assert getattr(used, "total_tokens", None) == 7
     [command] = sent(pi)
     assert pi.read([reply(command, STATE)]) == [TurnEnded("end_turn")]
@@ -275,7 +277,7 @@ def test_a_prompt_that_a_command_has_dealt_with_is_over() -> None:
     assert pi.read([reply(command, {"disposition": "handled"})]) == [TurnEnded("end_turn")]
 
 
-def test_before_that_was_said_the_agent_is_found_idle() -> None:
+def test_older_versions_are_found_idle() -> None:
     pi = new_pi()
     pi.prompt(Prompt([{"type": "text", "text": "/stats"}], "t1"))
     [command] = sent(pi)
@@ -290,7 +292,7 @@ def test_an_answer_of_the_turn_before_does_not_end_this_one() -> None:
     read(pi, {"type": "agent_end", "messages": []})
     [command] = sent(pi)
     pi.read([reply(command, STATE)])
-    pi.prompt(Prompt(WORDS, "t2"))
+    pi.prompt(Prompt(PROMPT, "t2"))
     [command] = sent(pi)
     assert pi.read([reply(late, STATE)]) == [] and pi.is_busy
     pi.read([reply(command, {"disposition": "started"})])
@@ -299,11 +301,11 @@ def test_an_answer_of_the_turn_before_does_not_end_this_one() -> None:
 
 def test_what_settles_before_the_prompt_was_taken_is_something_else() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1"))
+    pi.prompt(Prompt(PROMPT, "t1"))
     assert read(pi, {"type": "agent_settled", "aborted": False}) == [] and pi.is_busy
 
 
-def test_a_job_between_turns_is_told_and_ends_nothing() -> None:
+def test_a_job_between_turns_is_reported_and_ends_no_turn() -> None:
     pi = started()
     read(pi, {"type": "agent_settled", "aborted": False})
     late: list[Json] = [{"type": "agent_start"}, {"type": "agent_end", "messages": []}, {"type": "agent_settled"}]
@@ -330,13 +332,13 @@ def test_a_job_between_turns_is_told_and_ends_nothing() -> None:
         ({"stopReason": "error"}, TurnFailed("the model failed, and the agent does not say how", "MODEL_ERROR")),
     ],
 )
-def test_the_last_answer_says_how_it_ended(message: Json, end: Event) -> None:
+def test_the_last_answer_has_the_stop_reason(message: Json, end: Event) -> None:
     pi = started()
     pi.read(answer(**message))
     assert read(pi, {"type": "agent_settled", "aborted": False}) == [end]
 
 
-def test_a_call_without_a_result_gets_one_that_says_so() -> None:
+def test_a_call_without_a_result_is_closed() -> None:
     pi = started()
     pi.read(answer(content=[{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}]))
     *events, end = read(pi, {"type": "agent_settled", "aborted": False})
@@ -386,7 +388,7 @@ def test_an_abort_that_is_answered_when_all_is_at_rest_ends_the_turn() -> None:
 
 def test_a_turn_that_is_stopped_while_it_is_prepared_never_prompts() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1", thinking={"thinking": "low"}))
+    pi.prompt(Prompt(PROMPT, "t1", thinking={"thinking": "low"}))
     [command] = sent(pi)
     assert pi.cancel() and sent(pi) == []
     assert pi.read([reply(command)]) == [TurnEnded("cancelled")]
@@ -395,7 +397,7 @@ def test_a_turn_that_is_stopped_while_it_is_prepared_never_prompts() -> None:
 
 def test_a_prompt_that_is_stopped_before_it_was_taken_is_stopped_then() -> None:
     pi = new_pi()
-    pi.prompt(Prompt(WORDS, "t1"))
+    pi.prompt(Prompt(PROMPT, "t1"))
     [command] = sent(pi)
     pi.cancel()
     assert sent(pi) == [], "it would be too early: there is nothing to stop"
@@ -403,23 +405,23 @@ def test_a_prompt_that_is_stopped_before_it_was_taken_is_stopped_then() -> None:
     assert [command["type"] for command in sent(pi)] == ["abort"]
 
 
-def test_a_process_that_dies_of_a_signal_was_cancelled_if_it_was_told_to_stop() -> None:
+def test_a_process_that_dies_of_a_requested_signal_was_cancelled() -> None:
     pi = PiJson()
     pi.start_session(SessionStart("/workspace"))
-    pi.prompt(Prompt(WORDS, "t1"))
-    assert pi.cancel() is False, "it has no word for it: the driver sends a signal"
+    pi.prompt(Prompt(PROMPT, "t1"))
+    assert pi.cancel() is False, "the mode has no command for it: the driver sends a signal"
     assert pi.on_process_exit(143, "") == [TurnEnded("cancelled")]
 
 
-def test_a_process_that_just_dies_is_the_drivers_to_tell() -> None:
+def test_a_process_that_just_dies_is_left_to_the_driver() -> None:
     pi = started()
     assert pi.on_process_exit(-9, "") == [] and pi.is_busy
 
 
-def test_a_lost_session_is_told_when_the_turn_begins() -> None:
+def test_a_lost_session_fails_the_turn() -> None:
     pi = PiJson()
     pi.start_session(SessionStart("/workspace", "x"))
-    pi.prompt(Prompt(WORDS, "t1"))
+    pi.prompt(Prompt(PROMPT, "t1"))
     [event] = pi.on_process_exit(1, "No session found matching 'x'")
     assert isinstance(event, TurnFailed) and event.code == "SESSION_NOT_FOUND" and not pi.is_busy
 
@@ -427,12 +429,12 @@ def test_a_lost_session_is_told_when_the_turn_begins() -> None:
 # -- beside it
 
 
-def test_models_are_listed_by_the_names_that_are_wished_for() -> None:
+def test_models_are_listed_by_the_names_that_a_run_takes() -> None:
     pi = new_pi()
-    ticket = pi.start_action("models")
+    action_id = pi.start_action("models")
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
-    assert pi.action_results[ticket].value == [
+    assert pi.action_results[action_id].value == [
         {"id": "lab/otter-2", "name": "Otter", "provider": "lab", "thinking": True, "image_input": True},
         {"id": "router/a/b", "provider": "router", "context": 9, "price": {"input": 1, "output": 2.5}},
     ]
@@ -440,30 +442,30 @@ def test_models_are_listed_by_the_names_that_are_wished_for() -> None:
 
 def test_a_model_is_set_between_turns() -> None:
     pi = new_pi()
-    ticket = pi.start_action("set_model", {"model": "router/a/b"})
+    action_id = pi.start_action("set_model", {"model": "router/a/b"})
     [command] = sent(pi)
     pi.read([reply(command, MODELS)])
     [command] = sent(pi)
     pi.read([reply(command, MODELS["models"][1])])
-    assert pi.action_results[ticket].value == "router/a/b"
+    assert pi.action_results[action_id].value == "router/a/b"
 
 
 def test_a_model_that_is_not_there_cannot_be_set() -> None:
     pi = new_pi()
-    tickets = [
+    action_ids = [
         pi.start_action("set_model", {"model": "seal"}),
         pi.start_action("models"),
         pi.start_action("set_model", {"model": "lab/otter-2"}),
     ]
-    for command in sent(pi):
-        good = command["id"].endswith("2")
+    for number, command in enumerate(sent(pi)):
+        good = number == 0
         pi.read([reply(command, MODELS) if good else reply(command, success=False, error="busy")])
-    told = [pi.action_results[ticket].error for ticket in tickets]
-    assert [error.code for error in told if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR", "AGENT_ERROR"]
+    expected = [pi.action_results[action_id].error for action_id in action_ids]
+    assert [error.code for error in expected if error is not None] == ["MODEL_NOT_FOUND", "AGENT_ERROR", "AGENT_ERROR"]
 
 
 @pytest.mark.parametrize(
-    ("told", "event"),
+    ("expected", "event"),
     [
         ({"type": "notice", "level": "warning", "message": "hm", "source": "x"}, ("pi.notice", "hm")),
         ({"type": "extension_error", "extensionPath": "/home/user/x.ts", "error": "oh"}, ("pi.notice", "oh")),
@@ -473,8 +475,8 @@ def test_a_model_that_is_not_there_cannot_be_set() -> None:
         ({"type": "extension_ui_request", "id": "1", "method": "notify", "message": "psst"}, ("pi.notice", "psst")),
     ],
 )
-def test_what_is_said_beside_the_conversation_is_told_without_paths(told: Json, event: tuple[str, str]) -> None:
-    [found] = read(started(), told)
+def test_notices_are_sent_without_paths(expected: Json, event: tuple[str, str]) -> None:
+    [found] = read(started(), expected)
     assert isinstance(found, Custom) and found.name == event[0]
     assert event[1] in found.value.values() and "/home/user" not in str(found.value)
 

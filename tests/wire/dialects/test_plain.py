@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.events import AguiEvent, Raw, TextMessageContent, TurnEnded, TurnFailed
 from gateway.wire.dialects import DIALECTS, Dialect, Prompt, SessionStart
-from tests.wire.dialects.replay import Recording, heard, seen
+from tests.wire.dialects.replay import Recording, client_runs, read_turn
 
 STORY: list[dict[str, Any]] = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
@@ -54,26 +54,28 @@ def test_text_comes_out_as_it_was_printed_however_it_is_cut(text: str, cuts: lis
     data = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     pieces = [[data[start:end]] for start, end in zip(places, places[1:], strict=False)]
-    events = heard(begun("text"), pieces)
+    events = read_turn(begun("text"), pieces)
     assert "".join(event.text for event in events if isinstance(event, TextMessageContent)) == data.decode()
     assert events[-1] == TurnEnded()
 
 
 def test_events_pass_as_they_are_and_the_run_ends_with_its_result() -> None:
     dialect, lines = RECORDINGS["ag-ui"]()
-    events = heard(dialect, [lines])
+    events = read_turn(dialect, [lines])
     assert [event.event for event in events[:-1] if isinstance(event, AguiEvent)] == STORY[1:-1]
     assert events[-1] == TurnEnded(result={"cats": 1})
-    assert [event["type"] for event in seen(events)[0]] == [event["type"] for event in STORY]
+    assert [event["type"] for event in client_runs(events)[0]] == [event["type"] for event in STORY]
 
 
 @pytest.mark.parametrize("name", ["text", "ag-ui"])
-def test_the_exit_code_says_how_it_went(name: str) -> None:
-    assert heard(begun(name), [], 0) == [TurnEnded()]
-    assert heard(begun(name), [], 3) == [TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")]
+def test_the_exit_code_decides_how_the_turn_ends(name: str) -> None:
+    assert read_turn(begun(name), [], 0) == [TurnEnded()]
+    assert read_turn(begun(name), [], 3) == [
+        TurnFailed("the program ended with exit code 3: its last words", "AGENT_DIED")
+    ]
     stopped = begun(name)
-    assert stopped.cancel() is False, "it has no word for it, and is sent a signal"
-    assert heard(stopped, [], -2) == [TurnEnded("cancelled")]
+    assert stopped.cancel() is False, "the format has no message for it: the driver sends a signal"
+    assert read_turn(stopped, [], -2) == [TurnEnded("cancelled")]
 
 
 def test_a_line_that_is_no_event_is_text_or_raw_and_an_error_ends_the_turn() -> None:

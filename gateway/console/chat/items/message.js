@@ -1,32 +1,32 @@
-// What somebody said: the reader's words as they were typed, the agent's as Markdown.
+// A message: the user's text as typed, the agent's text as Markdown.
 
 import { fill, h } from "../../lib/dom.js";
 import { Markdown } from "../../render/markdown.js";
 import { contentParts } from "../../render/content.js";
 
-const WHO = { user: "You", system: "System", developer: "Developer" };
+const ROLE_NAMES = { user: "You", system: "System", developer: "Developer" };
 
 export function messageView(item, { session }) {
-  const who = item.role === "assistant" ? item.name ?? session.capabilities.value.identity?.name ?? session.agent : WHO[item.role] ?? item.role;
-  const node = h("article", { class: `message ${item.role}`, "aria-label": who, dataset: { testid: `message-${item.role}` } });
-  return item.role === "assistant" ? spoken(node) : typed(node);
+  const author = item.role === "assistant" ? item.name ?? session.capabilities.value.identity?.name ?? session.agent : ROLE_NAMES[item.role] ?? item.role;
+  const node = h("article", { class: `message ${item.role}`, "aria-label": author, dataset: { testid: `message-${item.role}` } });
+  return item.role === "assistant" ? markdownView(node) : plainView(node);
 }
 
-function spoken(node) {
+function markdownView(node) {
   const markdown = new Markdown();
   node.append(markdown.node);
   return {
     node,
     update(item, hasTime) {
-      const more = markdown.update(item.text, item.open, hasTime);
-      node.classList.toggle("streaming", item.open || more);
+      const hasMore = markdown.update(item.text, item.open, hasTime);
+      node.classList.toggle("streaming", item.open || hasMore);
       node.classList.toggle("retracted", Boolean(item.retracted));
-      return more;
+      return hasMore;
     },
   };
 }
 
-function typed(node) {
+function plainView(node) {
   return {
     node,
     update(item) {

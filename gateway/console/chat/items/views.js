@@ -1,5 +1,5 @@
-// Kind of item → how it is drawn: `(item, context) => {node, update(item, hasTime)}`; a subagent also has a `lane` for what it does.
-// An update that is true has more to show, once there is time again.
+// Maps each kind of item to its view: `(item, context) => {node, update(item, hasTime)}`. A subagent view also has
+// `subagentItems`, the parent of its items. `update` returns true if it has more to show when there is time again.
 
 import { activityView } from "./activity.js";
 import { customView, noticeView, runView, stateView, stepView } from "./notices.js";

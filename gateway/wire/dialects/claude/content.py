@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.fields import json_text, non_empty, obj, text
 
 Parts = list[dict[str, Any]]
@@ -32,8 +32,8 @@ def to_content(blocks: Sequence[dict[str, Any]]) -> tuple[Parts, list[str]]:
 
 
 def _to_content_block(block: dict[str, Any]) -> dict[str, Any] | None:
-    if (inline_text := inline(block)) is not None:
-        return {"type": "text", "text": inline_text}
+    if (content := inline_text(block)) is not None:
+        return {"type": "text", "text": content}
     match block:
         case {"type": "image", "data": str(data), "mimeType": str(mime)} | {
             "type": "resource",

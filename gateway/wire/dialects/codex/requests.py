@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.wire.acp.content import inline
+from gateway.wire.acp.content import inline_text
 from gateway.wire.dialects.base import Block, Prompt, SessionStart
 from gateway.wire.dialects.codex.notifications import IGNORED
 from gateway.wire.fields import non_empty, obj, text
@@ -119,7 +119,7 @@ def _with_files(prompt: Prompt) -> list[tuple[Block, str | None]]:
 
 
 def _block_text(block: Block, file: str | None) -> str:
-    if (inline_text := inline(block)) is not None:
-        return inline_text
+    if (content := inline_text(block)) is not None:
+        return content
     kind = non_empty(block.get("type")) or "file"
     return f"The user attached a file: {file}" if file else f"The user attached a {kind} that cannot be shown here."

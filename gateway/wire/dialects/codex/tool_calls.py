@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.events import Event
-from gateway.wire.acp.results import outcome
+from gateway.wire.acp.results import read_result as read_acp_result
 from gateway.wire.acp.terminals import Terminals
 from gateway.wire.activities import LiveOutput
 from gateway.wire.fields import count, items, json_text, non_empty, obj, present, strings, text, without_meta
@@ -214,7 +214,7 @@ def _patch_result(item: Item) -> Content:
 def _mcp_result(item: Item) -> Content:
     result = obj(item.get("result"))
     blocks = [{"type": "content", "content": without_meta(block)} for block in items(result.get("content"))]
-    content = outcome(blocks, without_meta(result.get("structuredContent")), _NO_TERMINALS).content
+    content = read_acp_result(blocks, without_meta(result.get("structuredContent")), _NO_TERMINALS).content
     return content or text(obj(item.get("error")).get("message")) or ""
 
 

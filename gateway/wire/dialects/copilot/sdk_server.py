@@ -1,403 +1,307 @@
 """Copilot's SDK server (`copilot --headless --stdio`): JSON-RPC both ways, many sessions in one process.
 
 In: messages of the server. Out: events; requests in `outbox`, whose ids begin with the session's tag. The server works
-on requests side by side, so what must come one after the other waits for the answer: the model before the prompt, an
-abort until the prompt was taken (one that comes before is lost).
+on requests concurrently, so the dialect sends some only after the answer to another: the prompt after the model was
+set, an abort after the prompt was accepted (the server ignores an earlier one).
 
-A turn ends with `session.idle`, which waits for what runs in the background; an idle from before the turn, which such
-work leaves behind, is known by coming before our message did.
+A turn ends with `session.idle`, which waits for work in the background. A `session.idle` that such work of an earlier
+turn leaves behind comes before the server has reported the prompt as a message, and is ignored.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gateway.capability_paths import EFFORT, MODE, MODEL
 from gateway.errors import AgentFault
-from gateway.events import ClientToolCall, ClientToolsCalled, Event, InterruptRequested, TurnFailed
+from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.turn import Answer
 from gateway.wire.activities import Plans
-from gateway.wire.client_tools import by_safe_name, result_text
-from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Prompt, SessionStart, parse_message
-from gateway.wire.dialects.copilot.errors import answer_fault
-from gateway.wire.dialects.copilot.ignored_events import NOISY_METHODS
-from gateway.wire.dialects.copilot.model_list import models
-from gateway.wire.dialects.copilot.permissions import KINDS, UNASKED
-from gateway.wire.dialects.copilot.session_events import Story
-from gateway.wire.dialects.copilot.session_params import attachments, overlooked, session_params
-from gateway.wire.dialects.copilot.session_state import model_state, opened
-from gateway.wire.dialects.copilot.steering import Data, Steering, Then
+from gateway.wire.client_tools import by_safe_name
+from gateway.wire.dialects.base import NO_PARAMS, ActionResult, Dialect, Prompt, SessionStart, parse_message
+from gateway.wire.dialects.copilot.permissions import REQUEST_EVENTS, PendingRequests
+from gateway.wire.dialects.copilot.requests import (
+    Data,
+    ReadResult,
+    Requests,
+    action_request,
+    option_requests,
+    read_owner,
+)
+from gateway.wire.dialects.copilot.session_events import IGNORED_METHODS, SessionEvents
+from gateway.wire.dialects.copilot.session_params import is_ignored_attachment, session_params, to_attachments
+from gateway.wire.dialects.copilot.session_state import read_model_state, read_opened_session
+from gateway.wire.dialects.copilot.steering import SteeringQueue
 from gateway.wire.fields import items, non_empty, obj, present, text
+from gateway.wire.jsonrpc import METHOD_NOT_FOUND
 
-METHOD_NOT_FOUND = -32601
-CALL = "external_tool.requested"
-DONE = {"done": "completed"}
-"""Copilot's word for the state of a todo → ACP's, where it differs."""
-UNSEEN = "Copilot shows its model images, PDF documents and text; another kind of file it leaves out"
-BEGINNINGS = frozenset(("user.message", "session.error", "session.warning"))
-"""What comes of a prompt first: the message itself, or why it was not taken."""
+TODO_STATUSES = {"done": "completed"}
+"""Copilot's status of a todo → ACP's, where they differ."""
+ATTACHMENT_IGNORED = "Copilot shows its model images, PDF documents and text; another kind of file it leaves out"
+FIRST_EVENTS = frozenset(("user.message", "session.error", "session.warning"))
+"""The first event after a prompt: the prompt as a message, or why the server did not take it."""
+PROGRESS_EVENTS = FIRST_EVENTS | {"assistant.turn_start", "assistant.idle", "session.idle", "session.todos_changed"}
 
 
-class CopilotDialect(Steering):
+@dataclass(slots=True)
+class TurnProgress:
+    """How far the turn is."""
+
+    is_accepted: bool = False
+    """The server has answered `session.send`."""
+    has_started: bool = False
+    """The server has reported the prompt as a message, or an error in its place."""
+    is_assistant_idle: bool = False
+    is_session_idle: bool = False
+    """The turn is over, unless the server continues with steering messages."""
+    is_abort_due: bool = False
+    """The client cancelled the turn before the server accepted the prompt."""
+
+
+class CopilotDialect(Dialect):
     name = "copilot"
     can_call_client_tools: ClassVar[bool] = True
+    can_steer: ClassVar[bool] = True
     actions: ClassVar[frozenset[str]] = frozenset(("models", "fork", "set_model", "set_mode", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
-        self._story = Story(self.qualify_id, self.session_layer, self.handshake_layer)
-        self._count = 0
-        self._waiting: dict[str, tuple[str, Then]] = {}
-        self._next: deque[tuple[str, Data, Then]] = deque()
-        """Requests of this turn that wait for the one before."""
-        self._questions: dict[str, tuple[str, Data]] = {}
-        """Ours → the event that asked, and its data."""
-        self._called: dict[str, Any] = {}
-        """Calls of the client's tools that wait, by AG-UI's ids → Copilot's requests."""
-        self._taken = self._abort_due = self._quiet = False
+        self._events = SessionEvents(self.qualify_id, self.session_layer, self.handshake_layer)
+        self._requests = Requests(self)
+        self._pending = PendingRequests(self, self._requests, self._events)
+        self._steering = SteeringQueue(self._requests, self._read_steering_answer)
+        self._progress = TurnProgress()
         self._plans = Plans("", None)
-        self._first: list[Event] = []
-        """To be told with what is heard next."""
-
-    # -- driven by the gateway
-
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self.is_ready = False
-        self._waiting.clear()
-        self._next.clear()
-        self._questions.clear()
-        self._called.clear()
-        self._story.calls.names = {name: tool["name"] for name, tool in by_safe_name(begin.tools).items()}
-        if begin.params.get("connected") is not True:
-            self._ask("connect", {}, self._connected)
-        if begin.session_id is None:
-            self._ask("session.create", session_params(begin), self._opened)
-        elif begin.fork:
-            self._ask("sessions.fork", {"sessionId": begin.session_id}, self._forked)
-        else:
-            self._resume(begin.session_id)
-
-    def prompt(self, prompt: Prompt) -> None:
-        self.start_turn(prompt)
-        self._story.begin()
-        self._plans = Plans(prompt.id_prefix, None)
-        self._taken = self._abort_due = self._quiet = False
-        self._forget_words()
-        self._next.extend(self._wishes(prompt))
-        attached = attachments(prompt)
-        self._first = [
-            self.make_warning("CONTENT_DROPPED", UNSEEN, mimeType=one["mimeType"])
-            for one in attached
-            if overlooked(one)
-        ]
-        told = present({"prompt": prompt.text, "attachments": attached})
-        self._next.append(("session.send", {"prompt": "", **told}, self._sent))
-        self._go_on()
-
-    def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found, self._first = self._first, []
-        for message in messages:
-            told = parse_message(message)
-            if type(told) is not dict:
-                found.append(self.to_raw(message.decode("utf-8", "replace")))
-                continue
-            params = told.get("params")
-            if told.get("method") == "session.event" and type(params) is dict:
-                event = params.get("event")
-                if params.get("sessionId") != self.session_id:
-                    continue  # of a session that was here before
-                if type(event) is dict and type(kind := event.get("type")) is str:
-                    found += self._event(kind, event, told)
-                    continue
-            found += self._other(told)
-        return found
-
-    def answer(self, question_id: str, answer: Answer) -> None:
-        asked = self._questions.pop(question_id, None)
-        if asked is not None:
-            kind, data = asked
-            self._reply(kind, data, KINDS[kind].answered(data, answer))
-        elif question_id in self._called:
-            given, failed = result_text(answer)
-            self._give(self._called.pop(question_id), {"error": given} if failed else {"result": given})
-
-    def cancel(self) -> bool:
-        self.is_cancelled = True
-        if self._taken:
-            self._stop()
-        else:
-            self._abort_due = True
-        return True
-
-    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
-        ticket = f"{self.session_start.tag}:{self._count}:{action}"
-        method, told, value = self._action(action, params)
-        self._ask(method, told, self._done(ticket, value))
-        return ticket
-
-    def release_session(self) -> None:
-        if self.session_id is not None:  # what it wrote to its disk stays: it can be resumed
-            self._ask_session("session.destroy", {}, lambda result, fault: [])
-
-    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
-        self._waiting.clear()
-        return super().on_process_exit(exit_code, stderr)
+        self._next_requests: deque[tuple[str, Data, ReadResult]] = deque()
+        """Requests of this turn, each sent after the answer to the one before."""
+        self._warnings: list[Event] = []
+        """Warnings about the prompt, returned by the next `read`."""
 
     @classmethod
     def read_owner(cls, message: bytes) -> str | None:
-        told = obj(parse_message(message))
-        if "method" not in told:
-            return (non_empty(told.get("id")) or "").partition(".")[0] or None
-        params = obj(told.get("params"))
-        return non_empty(params.get("sessionId")) or non_empty(obj(params.get("scope")).get("sessionId"))
+        return read_owner(obj(parse_message(message)))
 
-    # -- requests
+    def read(self, messages: Sequence[bytes]) -> list[Event]:
+        events = self._warnings
+        self._warnings = []
+        for message in messages:
+            value = parse_message(message)
+            if type(value) is not dict:
+                events.append(self.to_raw(message.decode("utf-8", "replace")))
+                continue
+            params = value.get("params")
+            if value.get("method") == "session.event" and type(params) is dict:
+                if params.get("sessionId") != self.session_id:
+                    continue  # of an earlier session
+                event = params.get("event")
+                if type(event) is dict and type(kind := event.get("type")) is str:
+                    read = self._read_event(kind, event)
+                    events += [self.to_raw(value)] if read is None else read
+                    continue
+            events += self._read_message(value)
+        return events
 
-    def _ask(self, method: str, params: Data, then: Then) -> None:
-        self._count += 1
-        request_id = f"{self.session_start.tag}.{self._count}"
-        self._waiting[request_id] = (method, then)
-        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-
-    def _ask_session(self, method: str, params: Data, then: Then) -> None:
-        self._ask(method, {"sessionId": self.session_id, **params}, then)
-
-    def _go_on(self) -> None:
-        if self._next:
-            self._ask_session(*self._next.popleft())
-
-    def _answered(self, told: Data) -> list[Event]:
-        method, then = self._waiting.pop(non_empty(told.get("id")) or "", ("", None))
-        if then is None:
-            return []  # to a process that was here before
-        if "error" in told:
-            return then({}, answer_fault(told["error"], method))
-        return then(obj(told.get("result")), None)
-
-    def _other(self, told: Data) -> list[Event]:
-        """Whatever is no session event."""
-        method = told.get("method")
-        if method is None and "id" in told:
-            return self._answered(told)
-        if isinstance(method, str) and method in NOISY_METHODS:
+    def _read_message(self, message: Data) -> list[Event]:
+        """Every message that is no session event."""
+        method = message.get("method")
+        if method is None and "id" in message:
+            return self._requests.read_answer(message)
+        if isinstance(method, str) and method in IGNORED_METHODS:
             return []
-        if "id" in told:
+        if isinstance(request_id := message.get("id"), str | int):
             error = {"code": METHOD_NOT_FOUND, "message": "this client serves no such method"}
-            self.send({"jsonrpc": "2.0", "id": told["id"], "error": error})
-        return [self.to_raw(told)]
+            self.send({"jsonrpc": "2.0", "id": request_id, "error": error})
+        return [self.to_raw(message)]
 
-    # -- opening
+    # -- the session
 
-    def _connected(self, result: Data, fault: AgentFault | None) -> list[Event]:
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self.is_ready = False
+        self._requests.start_session()
+        self._next_requests.clear()
+        self._pending.clear()
+        self._events.tool_calls.offer({name: tool["name"] for name, tool in by_safe_name(start.tools).items()})
+        if start.params.get("connected") is not True:
+            self._requests.send("connect", {}, self._read_connected)
+        if start.session_id is None:
+            self._requests.send("session.create", session_params(start), self._read_opened)
+        elif start.fork:
+            self._requests.send("sessions.fork", {"sessionId": start.session_id}, self._read_forked)
+        else:
+            self._resume_session(start.session_id)
+
+    def _read_connected(self, result: Data, fault: AgentFault | None) -> list[Event]:
         self.handshake_layer |= present({"identity.version": non_empty(result.get("version"))})
         return []
 
-    def _forked(self, result: Data, fault: AgentFault | None) -> list[Event]:
-        copy = non_empty(result.get("sessionId"))
-        if copy is None:
-            self.failure = fault or AgentFault(
-                "the agent forked the session without an id", code="AGENT_PROTOCOL_ERROR"
-            )
-        else:
-            self._resume(copy)
-        return []
-
-    def _resume(self, session_id: str) -> None:
-        self.session_id = session_id
-        self._ask("session.resume", {**session_params(self.session_start), "sessionId": session_id}, self._opened)
-
-    def _opened(self, result: Data, fault: AgentFault | None) -> list[Event]:
+    def _read_forked(self, result: Data, fault: AgentFault | None) -> list[Event]:
         session_id = non_empty(result.get("sessionId"))
         if session_id is None:
-            self.failure = fault or AgentFault("the agent opened a session without an id", code="AGENT_PROTOCOL_ERROR")
+            self.failure = fault or _no_session_id("forked the session")
+        else:
+            self._resume_session(session_id)
+        return []
+
+    def _resume_session(self, session_id: str) -> None:
+        self.session_id = session_id
+        params = {**session_params(self.session_start), "sessionId": session_id}
+        self._requests.send("session.resume", params, self._read_opened)
+
+    def _read_opened(self, result: Data, fault: AgentFault | None) -> list[Event]:
+        session_id = non_empty(result.get("sessionId"))
+        if session_id is None:
+            self.failure = fault or _no_session_id("opened a session")
             return []
         self.session_id = session_id
-        opened(self.session_layer, result)
+        read_opened_session(self.session_layer, result)
         self.is_ready = True
         return []
 
-    # -- a turn
+    def release_session(self) -> None:
+        if self.session_id is not None:  # the files of the session stay on disk: it can be resumed
+            self._requests.send_to_session("session.destroy", {})
 
-    def _wishes(self, prompt: Prompt) -> list[tuple[str, Data, Then]]:
-        """What the prompt wants otherwise than the session is set."""
-        found: list[tuple[str, Data, Then]] = []
-        model, effort = prompt.model, non_empty(prompt.thinking.get("reasoningEffort"))
-        if model is not None and model != self.session_layer.get(MODEL):
-            told = present({"modelId": model, "reasoningEffort": effort})
-            found.append(("session.model.switchTo", told, self._wished))
-        elif effort is not None and effort != self.session_layer.get(EFFORT):
-            found.append(("session.model.setReasoningEffort", {"reasoningEffort": effort}, self._wished))
-        if prompt.mode is not None and prompt.mode != self.session_layer.get(MODE):
-            found.append(("session.mode.set", {"mode": prompt.mode}, self._wished))
-        return found
+    # -- the turn
 
-    def _wished(self, result: Data, fault: AgentFault | None) -> list[Event]:
+    def prompt(self, prompt: Prompt) -> None:
+        self.start_turn(prompt)
+        self._events.start_turn()
+        self._plans = Plans(prompt.id_prefix, None)
+        self._progress = TurnProgress()
+        self._steering = SteeringQueue(self._requests, self._read_steering_answer)
+        attachments = to_attachments(prompt)
+        self._warnings = [
+            self.make_warning("CONTENT_DROPPED", ATTACHMENT_IGNORED, mimeType=attachment["mimeType"])
+            for attachment in attachments
+            if is_ignored_attachment(attachment)
+        ]
+        params = {"prompt": prompt.text} | ({"attachments": attachments} if attachments else {})
+        for method, option in option_requests(prompt, self.session_layer):
+            self._next_requests.append((method, option, self._read_option))
+        self._next_requests.append(("session.send", params, self._read_sent))
+        self._send_next()
+
+    def _send_next(self) -> None:
+        if self._next_requests:
+            self._requests.send_to_session(*self._next_requests.popleft())
+
+    def _read_option(self, result: Data, fault: AgentFault | None) -> list[Event]:
         if fault is not None:
-            return self._fails(fault)
-        model_state(self.session_layer, result.get("modelState"))
-        if self._abort_due:
-            self._next.clear()
-            return self.end_turn()
-        self._go_on()
+            return self._end_turn(TurnFailed(fault.detail, fault.code))
+        read_model_state(self.session_layer, result)
+        if self._progress.is_abort_due:
+            return self._end_turn()
+        self._send_next()
         return []
 
-    def _sent(self, result: Data, fault: AgentFault | None) -> list[Event]:
+    def _read_sent(self, result: Data, fault: AgentFault | None) -> list[Event]:
         if fault is not None:
-            return self._fails(fault)
-        self._taken = True
-        if self._abort_due:
+            return self._end_turn(TurnFailed(fault.detail, fault.code))
+        self._progress.is_accepted = True
+        if self._progress.is_abort_due:
             self._abort()
         return []
 
-    def _fails(self, fault: AgentFault) -> list[Event]:
-        self._next.clear()
-        if self.is_cancelled:
-            return self.end_turn()
-        self.is_busy = False
-        return [TurnFailed(fault.detail, fault.code)]
+    def _read_event(self, kind: str, event: Data) -> list[Event] | None:
+        if kind in REQUEST_EVENTS:
+            return self._pending.read(kind, event)
+        events = self._events.read(kind, event)
+        if events is None or "agentId" in event:
+            return events
+        if kind in PROGRESS_EVENTS:
+            events = events + self._read_progress(kind)
+        return events + self._read_user_message(obj(event.get("data"))) if kind == "user.message" else events
 
-    def _abort(self) -> None:
-        self._abort_due = False
-        self._ask_session("session.abort", {}, self._aborted)
-
-    def _aborted(self, result: Data, fault: AgentFault | None) -> list[Event]:
-        """What runs in the background is not stopped by it, and would keep `session.idle` back."""
-        return self.end_turn() if self.is_busy and self._quiet else []
-
-    def _event(self, kind: str, event: Data, told: Data) -> list[Event]:
-        if kind in KINDS:
-            return self._asked(kind, event)
-        if kind == CALL and self.is_busy and not self.is_cancelled and self._offered(obj(event.get("data"))):
-            return self._client_call(event)
-        if kind in UNASKED:
-            return self._declined(kind, obj(event.get("data")))
-        found = self._story.read(kind, event)
-        if found is None:
-            return [self.to_raw(told)]
-        if kind in TURNING and "agentId" not in event:
-            found = found + self._turned(kind)
-        if kind == "user.message" and "agentId" not in event:
-            found = found + self._message_came(event)
-        return found
-
-    def _turned(self, kind: str) -> list[Event]:
-        """An event that says where in its turn the agent is."""
+    def _read_progress(self, kind: str) -> list[Event]:
         if kind == "session.todos_changed":
-            self._ask_session("session.plan.readSqlTodos", {}, self._todos)
+            self._requests.send_to_session("session.plan.readSqlTodos", {}, self._read_todos)
             return []
-        self._begun = self._begun or kind in BEGINNINGS
-        self._quiet = kind == "assistant.idle" and self._begun
-        over = kind == "session.idle" or (self._quiet and self.is_cancelled)
-        if not over or not self.is_busy or not self._begun or not self._taken:
+        progress = self._progress
+        progress.has_started = progress.has_started or kind in FIRST_EVENTS
+        progress.is_assistant_idle = kind == "assistant.idle" and progress.has_started
+        is_over = kind == "session.idle" or (progress.is_assistant_idle and self.is_cancelled)
+        if not is_over or not self.is_busy or not progress.has_started or not progress.is_accepted:
             return []
-        self._rested = True
-        return [] if self._waits else self._conclude()
+        progress.is_session_idle = True
+        return self._end_turn(self._events.take_error()) if self._steering.is_empty else []
 
-    def _conclude(self) -> list[Event]:
-        error, self._story.error = self._story.error, None
-        if error is None or self.is_cancelled:
-            return self.end_turn()
-        self.is_busy = False
-        return [error]
-
-    def _todos(self, result: Data, fault: AgentFault | None) -> list[Event]:
+    def _read_todos(self, result: Data, fault: AgentFault | None) -> list[Event]:
         entries = []
         for row in items(result.get("rows")):
             status = text(row.get("status")) or "pending"
-            entries.append({"content": text(row.get("title")) or "", "status": DONE.get(status, status)})
+            entries.append({"content": text(row.get("title")) or "", "status": TODO_STATUSES.get(status, status)})
         return [] if fault is not None else self._plans.show_entries(entries)
 
-    # -- questions
+    def _end_turn(self, failure: TurnFailed | None = None) -> list[Event]:
+        """A turn that the client cancelled ends as cancelled, whatever the failure."""
+        self._next_requests.clear()
+        self._steering.close()
+        if failure is None or self.is_cancelled:
+            return self.end_turn()
+        return self.fail_turn(failure)
 
-    def _asked(self, kind: str, event: Data) -> list[Event]:
-        data = obj(event.get("data"))
-        request_id = non_empty(data.get("requestId"))
-        if request_id is None:
-            return [self.to_raw(event)]
-        if data.get("resolvedByHook") is True:
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        self._pending.answer(interrupt_id, answer)
+
+    # -- steering and cancellation
+
+    def steer(self, message_id: str, text: str) -> bool:
+        if self._progress.has_started:
+            self._steering.send(UserMessageAccepted(message_id, text))
+        return self._progress.has_started
+
+    def _read_user_message(self, data: Data) -> list[Event]:
+        message = self._steering.take_arrived(non_empty(data.get("messageId")))
+        if message is None:
             return []
-        if (policy := self.turn.approvals) != "prompt":
-            self._reply(kind, data, KINDS[kind].by_policy(data, policy))
-            return []
-        call = self._story.calls.known(_call_of(data))
-        lane, found = self._story.lanes.find(event.get("agentId"))
-        self._story.lanes.broken_off()
-        question_id = self.qualify_id(request_id)
-        self._questions[question_id] = (kind, data)
-        question = KINDS[kind].question(question_id, data, call.id if call else None, lane.subagent)
-        return [*found, InterruptRequested((question,))]
+        self._progress.is_session_idle = False
+        if self.is_cancelled:
+            self._abort()  # the first abort came before this message
+        return [message]
 
-    def _offered(self, data: Data) -> bool:
-        return data.get("toolName") in self._story.calls.names and non_empty(data.get("toolCallId")) is not None
+    def _read_steering_answer(self) -> list[Event]:
+        if self._progress.is_session_idle and self._steering.is_empty:
+            return self._end_turn(self._events.take_error())
+        if self.is_cancelled:
+            self._stop()
+        return []
 
-    def _client_call(self, event: Data) -> list[Event]:
-        """Of a tool of the client's own."""
-        data = obj(event.get("data"))
-        lane, found = self._story.lanes.find(event.get("agentId"))
-        self._story.lanes.broken_off()
-        found += self._story.calls.settled(data, lane.subagent) or []
-        call = self._story.calls.known(data.get("toolCallId"))
-        assert call is not None
-        self._called[call.id] = data.get("requestId")
-        return [*found, ClientToolsCalled((ClientToolCall(call.id, call.name, call.subagent),))]
+    def cancel(self) -> bool:
+        self.is_cancelled = True
+        if self._progress.is_accepted:
+            self._stop()
+        else:
+            self._progress.is_abort_due = True
+        return True
 
-    def _give(self, request_id: Any, told: Data) -> None:
-        self._ask_session(UNASKED[CALL][0], {"requestId": request_id, **told}, _nothing)
+    def _stop(self) -> None:
+        if self._steering.withdraw():
+            self._abort()
 
-    def _declined(self, kind: str, data: Data) -> list[Event]:
-        method, told = UNASKED[kind]
-        self._ask_session(method, {"requestId": data.get("requestId"), **told}, _nothing)
-        return [self.make_warning("QUESTION_DECLINED", f"Copilot's {kind} was declined: nobody can be asked that here")]
+    def _abort(self) -> None:
+        self._progress.is_abort_due = False
+        self._requests.send_to_session("session.abort", {}, self._read_aborted)
 
-    def _reply(self, kind: str, data: Data, value: Any) -> None:
-        asked = KINDS[kind]
-        self._ask_session(asked.method, {"requestId": data.get("requestId"), asked.field: value}, _nothing)
+    def _read_aborted(self, result: Data, fault: AgentFault | None) -> list[Event]:
+        """An abort does not stop work in the background, which keeps `session.idle` back."""
+        return self._end_turn() if self.is_busy and self._progress.is_assistant_idle else []
 
     # -- actions
 
-    def _action(self, action: str, params: Mapping[str, Any]) -> tuple[str, Data, Callable[[Data], Any]]:
-        session = {"sessionId": self.session_id}
-        match action:
-            case "models":
-                return "models.list", {}, models
-            case "fork":
-                return "sessions.fork", session, lambda result: non_empty(result.get("sessionId"))
-            case "delete":
-                return "sessions.delete", session, lambda result: None
-            case "set_model":
-                return "session.model.switchTo", session | {"modelId": params.get("model")}, self._set_model
-            case "set_mode":
-                mode = params.get("mode")
-                return (
-                    "session.mode.set",
-                    session | {"mode": mode},
-                    lambda result: self.session_layer.update({MODE: mode}),
-                )
-            case _:
-                raise NotImplementedError(action)
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
+        method, request_params, read_result = action_request(action, params, self.session_id, self.session_layer)
 
-    def _set_model(self, result: Data) -> None:
-        model_state(self.session_layer, result.get("modelState"))
-
-    def _done(self, ticket: str, value: Callable[[Data], Any]) -> Then:
-        def then(result: Data, fault: AgentFault | None) -> list[Event]:
-            self.action_results[ticket] = (
-                ActionResult(error=fault) if fault is not None else ActionResult(value(result))
-            )
+        def read_answer(result: Data, fault: AgentFault | None) -> list[Event]:
+            has_failed = fault is not None
+            self.action_results[action_id] = ActionResult(None if has_failed else read_result(result), fault)
             return []
 
-        return then
+        action_id = self._requests.send(method, request_params, read_answer)
+        return action_id
 
 
-TURNING = BEGINNINGS | {"assistant.turn_start", "assistant.idle", "session.idle", "session.todos_changed"}
-
-
-def _call_of(data: Data) -> Any:
-    return data.get("toolCallId") or obj(data.get("permissionRequest")).get("toolCallId")
-
-
-def _nothing(result: Data, fault: AgentFault | None) -> list[Event]:
-    return []
+def _no_session_id(action: str) -> AgentFault:
+    return AgentFault(f"the agent {action} without an id", code="AGENT_PROTOCOL_ERROR")

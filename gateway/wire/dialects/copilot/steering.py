@@ -1,126 +1,84 @@
-"""Words for a turn under way: `session.send` with `mode: immediate`.
+"""User messages for the turn in progress: `session.send` with `mode: immediate`.
 
-In: what Copilot says of them. Out: the requests, `UserMessageAccepted` when the message comes back as one of the
-conversation, and what keeps the turn from its end. Copilot names a message in its answer, and begins another round with
-one that came too late for the last, so a turn with words that wait goes on. When it is cancelled they are taken back
-first: an abort would leave them, and Copilot go on with them.
+In: answers to the queue's requests, and `user.message` events. Out: requests, and `UserMessageAccepted` when a message
+comes back as one of the conversation. Copilot assigns a message its id in the answer, and starts another round with a
+message that came too late for the last one, so a turn with waiting messages continues. When the client cancels the
+turn, the queue withdraws the messages first: an abort would leave them, and Copilot would continue with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from functools import partial
 
 from gateway.errors import AgentFault
 from gateway.events import Event, UserMessageAccepted
-from gateway.wire.dialects.base import Dialect
-from gateway.wire.fields import non_empty, obj
-
-Data = dict[str, Any]
-Then = Callable[[Data, AgentFault | None], list[Event]]
-"""What follows an answer: its result, or the fault it is."""
+from gateway.wire.dialects.copilot.requests import Data, Requests
+from gateway.wire.fields import non_empty
 
 
-class Steering(Dialect):
-    can_steer: ClassVar[bool] = True
+class SteeringQueue:
+    """The steering messages of one turn. `on_answer` is called after each answer to a request of the queue."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._begun = False
-        """The prompt has come back as a message."""
-        self._rested = False
-        """The turn would be over but for words that wait."""
-        self._words: dict[str, UserMessageAccepted] = {}
-        """In Copilot's queue, by its names of them."""
+    def __init__(self, requests: Requests, on_answer: Callable[[], list[Event]]) -> None:
+        self._requests = requests
+        self._on_answer = on_answer
+        self._is_closed = False
+        self._queued: dict[str, UserMessageAccepted] = {}
+        """In Copilot's queue, by message id."""
         self._claimed: dict[str, UserMessageAccepted] = {}
-        """…and about to be a message, too late to be taken back."""
+        """About to become messages: too late to be withdrawn."""
         self._unnamed = 0
-        """Sent, and not answered with a name."""
-        self._asked_back: set[str] = set()
-        self._came: set[str] = set()
-        """Messages of this turn."""
-
-    # -- for the rest of the dialect
-
-    def _ask_session(self, method: str, params: Data, then: Then) -> None:
-        raise NotImplementedError
-
-    def _abort(self) -> None:
-        raise NotImplementedError
-
-    def _conclude(self) -> list[Event]:
-        raise NotImplementedError
-
-    def _forget_words(self) -> None:
-        self._words, self._claimed, self._came, self._asked_back = {}, {}, set(), set()
-        self._unnamed, self._rested, self._begun = 0, False, False
+        """Messages that Copilot has not yet assigned an id."""
+        self._withdrawing: set[str] = set()
+        self._arrived: set[str] = set()
+        """Ids of all user messages of this turn."""
 
     @property
-    def _waits(self) -> bool:
-        """Copilot has words, or may have, that it would go on with."""
-        return bool(self._unnamed or self._words or self._claimed)
+    def is_empty(self) -> bool:
+        """False: Copilot has messages, or may have, that it would continue with."""
+        return not (self._unnamed or self._queued or self._claimed)
 
-    # -- words
+    def close(self) -> None:
+        """The turn is over: later answers are ignored."""
+        self._is_closed = True
 
-    def steer(self, message_id: str, text: str) -> bool:
-        if not self._begun:
-            return False
-        words, key = UserMessageAccepted(message_id, text), self.turn.id_prefix
+    def send(self, message: UserMessageAccepted) -> None:
         self._unnamed += 1
-        told = {"prompt": text, "mode": "immediate"}
-        self._ask_session("session.send", told, lambda result, fault: self._named(words, key, result))
-        return True
+        params = {"prompt": message.text, "mode": "immediate"}
+        self._requests.send_to_session("session.send", params, partial(self._read_sent, message))
 
-    def _named(self, words: UserMessageAccepted, key: str, result: Data) -> list[Event]:
-        if key != self.turn.id_prefix or not self.is_busy:
+    def _read_sent(self, message: UserMessageAccepted, result: Data, fault: AgentFault | None) -> list[Event]:
+        if self._is_closed:
             return []
         self._unnamed -= 1
-        name = non_empty(result.get("messageId"))
-        if name in self._came:
-            return [words, *self._settle()]
-        if name is not None:
-            self._words[name] = words
-        return self._settle()
+        message_id = non_empty(result.get("messageId"))
+        if message_id in self._arrived:
+            return [message, *self._on_answer()]
+        if message_id is not None:
+            self._queued[message_id] = message
+        return self._on_answer()
 
-    def _message_came(self, event: Data) -> list[Event]:
-        name = non_empty(obj(event.get("data")).get("messageId")) or ""
-        self._came.add(name)
-        words = self._words.pop(name, None) or self._claimed.pop(name, None)
-        if words is None:
+    def take_arrived(self, message_id: str | None) -> UserMessageAccepted | None:
+        """The steering message that became this message of the conversation. None: it was none."""
+        self._arrived.add(message_id or "")
+        return self._queued.pop(message_id or "", None) or self._claimed.pop(message_id or "", None)
+
+    def withdraw(self) -> bool:
+        """Take back all queued messages. True: no answer is due, so the turn can be aborted."""
+        for message_id in self._queued.keys() - self._withdrawing:
+            self._withdrawing.add(message_id)
+            params = {"messageId": message_id, "expectedPrompt": self._queued[message_id].text}
+            self._requests.send_to_session(
+                "session.queue.withdrawMessage", params, partial(self._read_withdrawn, message_id)
+            )
+        return not self._unnamed and not self._withdrawing
+
+    def _read_withdrawn(self, message_id: str, result: Data, fault: AgentFault | None) -> list[Event]:
+        if self._is_closed:
             return []
-        self._rested = False
-        if self.is_cancelled:
-            self._abort()  # the first one came before there was this to stop
-        return [words]
-
-    # -- the end
-
-    def _stop(self) -> None:
-        """Words are taken back before the turn is stopped."""
-        for name in self._words.keys() - self._asked_back:
-            self._take_back(name, self._words[name])
-        if not self._unnamed and not self._asked_back:
-            self._abort()
-
-    def _take_back(self, name: str, words: UserMessageAccepted) -> None:
-        key = self.turn.id_prefix
-        self._asked_back.add(name)
-        told = {"messageId": name, "expectedPrompt": words.text}
-        self._ask_session("session.queue.withdrawMessage", told, lambda result, fault: self._back(name, key, result))
-
-    def _back(self, name: str, key: str, result: Data) -> list[Event]:
-        if key != self.turn.id_prefix or not self.is_busy:
-            return []
-        self._asked_back.discard(name)
-        words = self._words.pop(name, None)
-        if words is not None and result.get("removed") is not True:
-            self._claimed[name] = words
-        return self._settle()
-
-    def _settle(self) -> list[Event]:
-        """Some request about words was answered."""
-        if self._rested and not self._waits:
-            return self._conclude()
-        if self.is_cancelled:
-            self._stop()
-        return []
+        self._withdrawing.discard(message_id)
+        message = self._queued.pop(message_id, None)
+        if message is not None and result.get("removed") is not True:
+            self._claimed[message_id] = message
+        return self._on_answer()

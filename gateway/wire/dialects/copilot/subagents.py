@@ -1,7 +1,8 @@
-"""Who speaks: the agent itself, or one of its subagents, each with the message that is under way.
+"""Which agent an event comes from, the main agent or a subagent, and which of its texts is in progress.
 
-In: the `agentId` of an event, and the ids of messages and thoughts. Out: ids that are unique in the thread. A text that
-goes on after something came between is told under a new id: a client shows it where it goes on.
+In: the `agentId` of an event, and the agent's ids of messages and thoughts. Out: ids that are unique in the thread, and
+the starts and ends of subagents. A text that continues after another event gets a new id: the client shows the rest
+where it continues.
 """
 
 from __future__ import annotations
@@ -9,82 +10,74 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
+from gateway.wire.ids import UniqueIds
+from gateway.wire.text_parts import Part, TextParts
 
 
-class Lane:
-    __slots__ = ("_own", "_streamed", "_times", "key", "shown", "subagent")
+class AgentStream:
+    """The text and reasoning of the main agent (`subagent` is None) or of one subagent. `streamed` collects the
+    agent's ids of what came."""
 
-    def __init__(self, own: Callable[[str], str], subagent: str | None, streamed: set[str]) -> None:
-        self._own, self.subagent, self._streamed = own, subagent, streamed
-        self.key: str | None = None
-        """The agent's id of what is being told."""
-        self.shown = ""
-        """Ours."""
-        self._times: dict[str, int] = {}
+    def __init__(self, qualify_id: Callable[[str], str], subagent: str | None, streamed: set[str]) -> None:
+        self.subagent = subagent
+        self._ids = UniqueIds(qualify_id)
+        self._streamed = streamed
+        self.parts = TextParts(self._make_id, subagent, sends_ends=False)
 
-    def goes_on(self, agents_id: str) -> str:
-        """Our id for the message or thought."""
-        if self.key != agents_id:
-            times = self._times[agents_id] = self._times.get(agents_id, 0) + 1
-            self.key = agents_id
-            self.shown = self._own(agents_id if times == 1 else f"{agents_id}.{times}")
-            self._streamed.add(agents_id)
-        return self.shown
-
-    def broken_off(self) -> None:
-        self.key = None
+    def _make_id(self, part: Part) -> str:
+        self._streamed.add(str(part.key))
+        return self._ids.new(str(part.key))
 
 
-class Lanes:
-    def __init__(self, own: Callable[[str], str]) -> None:
-        self._own = own
+class AgentStreams:
+    """The agents of one turn."""
+
+    def __init__(self, qualify_id: Callable[[str], str]) -> None:
+        self._qualify_id = qualify_id
+        self._subagent_names: dict[str, str] = {}
+        self.start_turn()
+
+    def start_turn(self) -> None:
+        """A subagent that continues in the new turn starts again in it: each run reports only its own subagents."""
         self.streamed: set[str] = set()
-        """Messages and thoughts that came in deltas, and need not be told when they come whole."""
-        self.main = Lane(own, None, self.streamed)
-        self._of: dict[str, Lane] = {}
-        self._names: dict[str, str] = {}
-        self._times: dict[str, int] = {}
+        """Messages and thoughts that came in deltas; their whole text, which follows, is not sent again."""
+        self.main = AgentStream(self._qualify_id, None, self.streamed)
+        self._subagents: dict[str, AgentStream] = {}
+        self._subagent_ids = UniqueIds(self._qualify_id)
 
-    def begin(self) -> None:
-        """A new turn. A subagent that goes on in it is one that starts in it: runs know no others."""
-        self.streamed = set()
-        self.main = Lane(self._own, None, self.streamed)
-        self._of, self._times = {}, {}
+    def break_off(self) -> None:
+        """An interrupt ends the run: no text in progress continues under its id."""
+        for stream in (self.main, *self._subagents.values()):
+            stream.parts.break_off()
 
-    def broken_off(self) -> None:
-        for lane in (self.main, *self._of.values()):
-            lane.broken_off()
+    def is_known(self, agent_id: object) -> bool:
+        return not isinstance(agent_id, str) or agent_id in self._subagents
 
-    def knows(self, agent_id: object) -> bool:
-        return not isinstance(agent_id, str) or agent_id in self._of
-
-    def find(self, agent_id: object) -> tuple[Lane, list[Event]]:
-        """The lane, and the start of a subagent that nobody announced."""
+    def find(self, agent_id: object) -> tuple[AgentStream, list[Event]]:
+        """The stream of an agent, and the start of a subagent that no event announced."""
         if not isinstance(agent_id, str) or not agent_id:
             return self.main, []
-        lane = self._of.get(agent_id)
-        return (lane, []) if lane is not None else self.open(agent_id)
+        started = self.start_subagent(agent_id)
+        return self._subagents[agent_id], started
 
-    def open(
+    def start_subagent(
         self,
         agent_id: str,
         name: str | None = None,
-        about: str | None = None,
-        parent: str | None = None,
-        call: str | None = None,
-    ) -> tuple[Lane, list[Event]]:
-        if (known := self._of.get(agent_id)) is not None:
-            return known, []
-        times = self._times[agent_id] = self._times.get(agent_id, 0) + 1
-        subagent = self._own(agent_id if times == 1 else f"{agent_id}.{times}")
-        name = self._names[agent_id] = name or self._names.get(agent_id, "subagent")
-        lane = self._of[agent_id] = Lane(self._own, subagent, self.streamed)
-        above = self._of.get(parent or "")
-        start = SubagentStarted(subagent, name, about, above.subagent if above else None, call)
-        return lane, [start]
-
-    def close(self, agent_id: object, error: str | None = None) -> list[Event]:
-        lane = self._of.pop(agent_id, None) if isinstance(agent_id, str) else None
-        if lane is None or lane.subagent is None:
+        description: str | None = None,
+        parent_id: str | None = None,
+        tool_call_id: str | None = None,
+    ) -> list[Event]:
+        if agent_id in self._subagents:
             return []
-        return [SubagentFinished(lane.subagent) if error is None else SubagentError(lane.subagent, error)]
+        subagent = self._subagent_ids.new(agent_id)
+        name = self._subagent_names[agent_id] = name or self._subagent_names.get(agent_id, "subagent")
+        parent = self._subagents.get(parent_id or "")
+        self._subagents[agent_id] = AgentStream(self._qualify_id, subagent, self.streamed)
+        return [SubagentStarted(subagent, name, description, parent.subagent if parent else None, tool_call_id)]
+
+    def end_subagent(self, agent_id: object, error: str | None = None) -> list[Event]:
+        stream = self._subagents.pop(agent_id, None) if isinstance(agent_id, str) else None
+        if stream is None or stream.subagent is None:
+            return []
+        return [SubagentFinished(stream.subagent) if error is None else SubagentError(stream.subagent, error)]

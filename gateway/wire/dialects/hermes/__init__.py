@@ -1,7 +1,10 @@
-"""What Hermes Agent speaks: JSON-RPC over the WebSocket of `hermes serve`.
+"""Hermes Agent: JSON-RPC 2.0 over the WebSocket of `hermes serve`.
 
-`hermes -z` is no way in: it takes the prompt as an argument, where every user of the machine can read it, and approves
-of every command by itself.
+In: responses and `event` notifications of one connection that serves all sessions. Out: gateway events and requests.
+Names to know: `Hermes` (`server.py`), `SessionRequests`, `TurnSetup`, `PermissionRequests`, `TurnEvents`.
+
+`hermes -z`, the one-shot mode, is not offered: it takes the prompt as a command-line argument, which every user of the
+machine can read, and it approves every command without asking.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Images, PDFs and files of a prompt → calls that hand them to a session before the prompt is sent."""
+"""Images, PDFs and files of a prompt as requests that attach them to the session before the prompt is sent."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from gateway.events import Warning
 from gateway.wire.dialects.base import Block
 from gateway.wire.fields import non_empty, obj, text
 
-LARGEST = 11_000_000
-"""Characters of base64. A message of more than 16 MiB breaks the connection, and with it every session on it."""
+MAX_BASE64_CHARS = 11_000_000
+"""A message of more than 16 MiB breaks the connection, and with it every session on it."""
 
-Call = tuple[str, dict[str, str]]
+AttachRequest = tuple[str, dict[str, str]]
+"""The method and its params, without the session's id."""
 
 
-def attachments(blocks: Sequence[Block]) -> tuple[list[Call], list[Warning]]:
-    """In order, and what had to be left out."""
-    calls: list[Call] = []
-    left_out: list[Warning] = []
+def read_attachments(blocks: Sequence[Block]) -> tuple[list[AttachRequest], list[Warning]]:
+    """The requests in order, and warnings about blocks that were dropped."""
+    requests: list[AttachRequest] = []
+    dropped: list[Warning] = []
     for number, block in enumerate(blocks):
         if block.get("type") == "text":
             continue
-        call = _call(block)
-        if call is None or max(map(len, call[1].values())) > LARGEST:
-            why = "Hermes takes images, PDFs and files only" if call is None else "it is too large"
-            left_out.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {why}"))
+        request = _to_request(block)
+        if request is None or max(map(len, request[1].values())) > MAX_BASE64_CHARS:
+            reason = "Hermes takes images, PDFs and files only" if request is None else "it is too large"
+            dropped.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {reason}"))
         else:
-            calls.append(call)
-    return calls, left_out
+            requests.append(request)
+    return requests, dropped
 
 
-def _call(block: Block) -> Call | None:
+def _to_request(block: Block) -> AttachRequest | None:
     match block:
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return "image.attach_bytes", {"content_base64": data, "ext": mime.rpartition("/")[2]}
@@ -44,8 +45,9 @@ def _call(block: Block) -> Call | None:
             return None
 
 
-def as_file(method: str, params: dict[str, str]) -> Call | None:
-    """A PDF that cannot be shown page by page, for want of a program, is still a file that the agent may read."""
+def to_file_request(method: str, params: dict[str, str]) -> AttachRequest | None:
+    """A PDF as a plain file that the agent may read. Hermes renders PDFs page by page only where a program for it is
+    installed."""
     if method != "pdf.attach":
         return None
     url = f"data:application/pdf;base64,{params['content_base64']}"

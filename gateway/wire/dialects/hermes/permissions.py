@@ -1,151 +1,168 @@
-"""What Hermes asks of a human ↔ AG-UI's questions and answers.
+"""Hermes' requests to the user as AG-UI interrupts, and the answers as requests to Hermes.
 
-In: `approval.request`, `clarify.request`, `sudo.request`, `secret.request`, and the human's answer or a policy. Out: a
-`Interrupt`, and the call that answers it. An answer that is not clearly a yes is sent as a no. What a human types as a
-password or a secret stands in that one call and nowhere else.
+In: `approval.request`, `clarify.request`, `sudo.request`, `secret.request`, and the user's answer or the run's policy.
+Out: an `Interrupt`, and the request that answers it. Whether an answer approves is decided by `wire/approvals`. A
+password or a secret that the user types stands in that one request and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.events import Interrupt
 from gateway.turn import Answer, Approvals
-from gateway.wire.fields import non_empty, obj, present, text
+from gateway.wire.approvals import ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ONCE, Approval, Option
+from gateway.wire.fields import amount, non_empty, obj, present, strings, text, unique_strings
 
-CHOICES = {
-    "once": "Allow once",
-    "session": "Allow for this session",
-    "always": "Always allow",
-    "deny": "Deny",
+APPROVAL = "approval"
+DENY = "deny"
+OPTIONS = {
+    "once": ("Allow once", ALLOW_ONCE),
+    "session": ("Allow for this session", ALLOW_ALWAYS),
+    "always": ("Always allow", ALLOW_ALWAYS),
+    DENY: ("Deny", REJECT_ONCE),
 }
-"""Hermes' answers to an approval, as it shows them."""
+"""Hermes' choices → the label that Hermes shows, and the kind."""
 
-WAITS = {"approval": 60.0, "clarify": 300.0, "sudo": 120.0, "secret": 300.0}
-"""Seconds until Hermes goes on without an answer. For approvals it is `approvals.timeout` of the user's config.yaml;
-`[cli.params] approval_timeout` tells of one that is not 60."""
+TIMEOUT_SECONDS = {APPROVAL: 60.0, "clarify": 300.0, "sudo": 120.0, "secret": 300.0}
+"""After which Hermes goes on without an answer. For approvals it is `approvals.timeout` of the user's config.yaml;
+`[cli.params] approval_timeout` in the agent's TOML file states a value other than 60."""
+
+ANSWER_FIELDS = {"clarify": "answer", "sudo": "password", "secret": "value"}
+"""Kind → the field of the answer, in the response schema and in Hermes' request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """A question that waits."""
-
+class PermissionRequest:
     kind: str
     payload: dict[str, Any]
 
     @property
     def request_id(self) -> str | None:
-        """Approvals have none: the oldest is answered first."""
+        """None for approvals: Hermes takes an answer for the oldest one."""
         return non_empty(self.payload.get("request_id"))
 
+    @property
+    def approval(self) -> Approval:
+        """A request that names no choices takes a plain yes or no."""
+        choices = unique_strings(self.payload.get("choices")) or ["once", DENY]
+        options = [Option(choice, *OPTIONS.get(choice, (choice, None))) for choice in choices]
+        return Approval(options, plain_allow=("once",), plain_reject=(DENY,))
 
-def question(question_id: str, pending: Pending, call_id: str | None, params: Mapping[str, Any]) -> Interrupt:
-    payload = pending.payload
-    match pending.kind:
-        case "approval":
-            return _approval(question_id, payload, call_id, params.get("approval_timeout"))
-        case "clarify":
-            asked = non_empty(payload.get("question")) or "The agent asks a question."
-            options = [choice for choice in payload.get("choices") or () if isinstance(choice, str)]
-            schema = _form("answer", {"type": "string", "title": asked} | ({"examples": options} if options else {}))
-            return _input(question_id, "clarify", asked, schema, call_id, present({"choices": options}))
-        case "sudo":
-            schema = _form("password", {"type": "string", "format": "password", "writeOnly": True})
-            return _input(question_id, "sudo", "A command asks for the password of sudo.", schema, call_id, {})
-        case kind:
-            name = non_empty(payload.get("env_var"))
-            asked = non_empty(payload.get("prompt")) or f"The agent asks for the value of {name or 'a secret'}."
-            schema = _form("value", {"type": "string", "format": "password", "writeOnly": True})
-            return _input(question_id, kind, asked, schema, call_id, present({"envVar": name}))
+    def known_arguments(self) -> dict[str, Any]:
+        """The arguments of the tool call, as far as the request names them."""
+        return {key: self.payload[key] for key in ("question", "choices") if key in self.payload}
 
 
-def _approval(question_id: str, payload: dict[str, Any], call_id: str | None, waits: Any) -> Interrupt:
-    command, why = non_empty(payload.get("command")), non_empty(payload.get("description"))
-    shown = present({"command": command, "description": why, "choices": choices(payload)})
-    return Interrupt(
-        id=question_id,
-        reason="tool_call" if call_id is not None else "confirmation",
-        message="\n".join(line for line in (why, command) if line) or "The agent asks for permission.",
-        tool_call_id=call_id,
-        response_schema=_approval_schema(choices(payload)),
-        expires_in=float(waits) if isinstance(waits, int | float) and waits > 0 else WAITS["approval"],
-        metadata={"hermes": shown},
-    )
+class PermissionRequests:
+    """The requests of one session that wait for an answer. `respond` sends a request to Hermes: (method, params)."""
+
+    def __init__(self, respond: Callable[[str, dict[str, Any]], None]) -> None:
+        self._respond = respond
+        self._requests: dict[str, PermissionRequest] = {}
+        self._answers: dict[str, Answer] = {}
+        self._count = 0
+
+    def clear(self) -> None:
+        """The turn is over, and with it whatever waited."""
+        self._requests.clear()
+        self._answers.clear()
+
+    def next_id(self) -> str:
+        self._count += 1
+        return f"question:{self._count}"
+
+    def add(self, interrupt_id: str, request: PermissionRequest) -> None:
+        self._requests[interrupt_id] = request
+
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        """Approvals have no ids: Hermes takes an answer for the oldest, so each waits for the answers before it."""
+        request = self._requests.get(interrupt_id)
+        if request is None:
+            return
+        if request.kind != APPROVAL:
+            del self._requests[interrupt_id]
+            self._respond(*to_response(request, answer))
+            return
+        self._answers[interrupt_id] = answer
+        for known_id in [known_id for known_id, known in self._requests.items() if known.kind == APPROVAL]:
+            if known_id not in self._answers:
+                return
+            self._respond(*to_response(self._requests.pop(known_id), self._answers.pop(known_id)))
 
 
-def choices(payload: dict[str, Any]) -> list[str]:
-    """As it offers them, each once; a request that names none takes a plain yes or no."""
-    told = payload.get("choices")
-    found = [choice for choice in told if isinstance(choice, str) and choice] if isinstance(told, list) else []
-    return list(dict.fromkeys(found)) or ["once", "deny"]
-
-
-def _approval_schema(offered: list[str]) -> dict[str, Any]:
-    named = [{"const": choice, "title": CHOICES.get(choice, choice)} for choice in offered]
-    return {
-        "type": "object",
-        "properties": {
-            "optionId": {"type": "string", "enum": offered, "oneOf": named},
-            "approved": {"type": "boolean", "title": "Approve", "description": "A plain yes or no."},
-        },
-        "anyOf": [{"required": ["optionId"]}, {"required": ["approved"]}],
-        # Hermes runs the command that it asked about: to run the old one after an edit would be worse than to refuse.
-        "not": {"required": ["editedArgs"]},
-    }
-
-
-def _form(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": {name: field}, "required": [name]}
-
-
-def _input(
-    question_id: str, kind: str, message: str, schema: dict[str, Any], call_id: str | None, shown: dict[str, Any]
+def to_interrupt(
+    interrupt_id: str, request: PermissionRequest, tool_call_id: str | None, params: Mapping[str, Any]
 ) -> Interrupt:
+    if request.kind == APPROVAL:
+        timeout = amount(params.get("approval_timeout")) or TIMEOUT_SECONDS[APPROVAL]
+        return _approval_interrupt(interrupt_id, request, tool_call_id, float(timeout))
+    message, field, metadata = _read_input(request)
+    name = ANSWER_FIELDS.get(request.kind, "value")
     return Interrupt(
-        id=question_id,
+        id=interrupt_id,
         reason="input_required",
         message=message,
-        tool_call_id=call_id,
-        response_schema=schema,
-        expires_in=WAITS.get(kind),
-        metadata={"hermes": {"kind": kind, **shown}},
+        tool_call_id=tool_call_id,
+        response_schema={"type": "object", "properties": {name: field}, "required": [name]},
+        expires_in=TIMEOUT_SECONDS.get(request.kind),
+        metadata={"hermes": {"kind": request.kind, **metadata}},
     )
 
 
-def reply(pending: Pending, answer: Answer) -> tuple[str, dict[str, Any]]:
-    """The method and its parameters, but for the session."""
-    given = answer.payload if answer.status == "resolved" else None
-    match pending.kind:
-        case "approval":
-            return "approval.respond", {"choice": _chosen(pending.payload, obj(given))}
+def _approval_interrupt(
+    interrupt_id: str, request: PermissionRequest, tool_call_id: str | None, timeout_seconds: float
+) -> Interrupt:
+    command = non_empty(request.payload.get("command"))
+    description = non_empty(request.payload.get("description"))
+    approval = request.approval
+    choices = [option.id for option in approval.options]
+    return Interrupt(
+        id=interrupt_id,
+        reason="tool_call" if tool_call_id is not None else "confirmation",
+        message="\n".join(line for line in (description, command) if line) or "The agent asks for permission.",
+        tool_call_id=tool_call_id,
+        response_schema=approval.response_schema(approved_description="A plain yes or no."),
+        expires_in=timeout_seconds,
+        metadata={"hermes": present({"command": command, "description": description, "choices": choices})},
+    )
+
+
+def _read_input(request: PermissionRequest) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Of a request for input: the message, the schema of the answer's field, metadata."""
+    secret = {"type": "string", "format": "password", "writeOnly": True}
+    match request.kind:
         case "clarify":
-            return "clarify.respond", {"request_id": pending.request_id, "answer": _typed(given, "answer")}
+            message = non_empty(request.payload.get("question")) or "The agent asks a question."
+            choices = strings(request.payload.get("choices"))
+            field = {"type": "string", "title": message} | ({"examples": choices} if choices else {})
+            return message, field, present({"choices": choices})
         case "sudo":
-            return "sudo.respond", {"request_id": pending.request_id, "password": _typed(given, "password")}
+            return "A command asks for the password of sudo.", secret, {}
         case _:
-            return "secret.respond", {"request_id": pending.request_id, "value": _typed(given, "value")}
+            name = non_empty(request.payload.get("env_var"))
+            default = f"The agent asks for the value of {name or 'a secret'}."
+            return non_empty(request.payload.get("prompt")) or default, secret, present({"envVar": name})
 
 
-def _chosen(payload: dict[str, Any], given: dict[str, Any]) -> str:
-    if "editedArgs" in given:
-        return "deny"
-    if "optionId" in given:
-        wanted = text(given["optionId"])
-        return wanted if wanted in choices(payload) else "deny"
-    return "once" if given.get("approved") is True else "deny"
+def to_response(request: PermissionRequest, answer: Answer) -> tuple[str, dict[str, Any]]:
+    """The method and params that answer a request, without the session's id."""
+    if request.kind == APPROVAL:
+        option = request.approval.decide(answer).option
+        return "approval.respond", {"choice": option.id if option is not None else DENY}
+    name = ANSWER_FIELDS.get(request.kind, "value")
+    payload = answer.payload if answer.status == "resolved" else None
+    # Empty: Hermes goes on without it.
+    value = text(payload if isinstance(payload, str) else obj(payload).get(name)) or ""
+    return f"{request.kind}.respond", {"request_id": request.request_id, name: value}
 
 
-def _typed(given: Any, name: str) -> str:
-    """Empty: Hermes goes on without it."""
-    return text(given if isinstance(given, str) else obj(given).get(name)) or ""
-
-
-def by_policy(pending: Pending, policy: Approvals) -> Answer | None:
-    """The answer that needs no human; None: one is asked. No policy can make up an answer, a password or a secret."""
+def decide_by_policy(request: PermissionRequest, policy: Approvals) -> Answer | None:
+    """The answer that needs no user; None: the user is asked. A policy cannot answer a question, or type a secret."""
     if policy == "prompt":
         return None
-    if pending.kind == "approval" and policy == "auto":
+    if request.kind == APPROVAL and policy == "auto":
         return Answer("", "resolved", {"approved": True})
     return Answer("", "cancelled")

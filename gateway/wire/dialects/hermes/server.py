@@ -1,11 +1,7 @@
-"""`hermes serve`: JSON-RPC over one WebSocket that serves all sessions; over stdio the same, a line for a message.
+"""`hermes serve`: JSON-RPC over one WebSocket that serves all sessions; over stdio the same, one message a line.
 
-In: answers to our calls, and `{"method": "event", "params": {"type", "session_id", "payload"}}`. Out: events and calls.
-Messages about other sessions are passed over unread: everybody on the connection hears everything.
-
-Where Hermes is silent, its silence is read: a turn that is cancelled before its agent was built ends without a word,
-and one that failed inside Hermes ends with an `error` and the session at rest. It also begins turns by itself, for a
-process that ended or a goal: what it says in them is told with the next turn, and they never end one of ours.
+In: responses to the gateway's requests, and `{"method": "event", "params": {"type", "session_id", "payload"}}`. Out:
+events and requests. Every connection gets the messages of every session; those of other sessions are skipped unread.
 """
 
 from __future__ import annotations
@@ -14,30 +10,45 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.capability_paths import TITLE
-from gateway.events import Custom, Event, Warning
-from gateway.wire.dialects.base import NO_PARAMS, Prompt, SessionStart, parse_message
-from gateway.wire.dialects.hermes.errors import broke
-from gateway.wire.dialects.hermes.pending_permissions import Questions
-from gateway.wire.dialects.hermes.session_state import facts_of
-from gateway.wire.fields import non_empty, text
+from gateway.errors import AgentFault
+from gateway.events import Custom, Event, InterruptRequested
+from gateway.turn import Answer
+from gateway.wire.dialects.base import NO_PARAMS, Dialect, Prompt, SessionStart, parse_message
+from gateway.wire.dialects.hermes.errors import to_fault
+from gateway.wire.dialects.hermes.permissions import (
+    PermissionRequest,
+    PermissionRequests,
+    decide_by_policy,
+    to_interrupt,
+)
+from gateway.wire.dialects.hermes.session_state import read_session_info
+from gateway.wire.dialects.hermes.sessions import OpenSession, ResponseReader, SessionRequests
+from gateway.wire.dialects.hermes.turn_events import TurnEvents
+from gateway.wire.dialects.hermes.turn_lifecycle import TurnLifecycle
+from gateway.wire.dialects.hermes.turn_setup import SessionSettings, TurnSetup
+from gateway.wire.dialects.hermes.usage import UsageTotals
+from gateway.wire.fields import non_empty, obj, text
+from gateway.wire.requests import RequestTable
 
-NOISE = {
+Payload = dict[str, Any]
+
+IGNORED_EVENTS = {
     "gateway.ready": "the greeting, with colours for a terminal",
-    "thinking.delta": "a spinner's words, no thoughts",
-    "reasoning.available": "thoughts again, or the answer again where there were none",
+    "thinking.delta": "the text of a spinner, not reasoning",
+    "reasoning.available": "reasoning again, or the answer again where there was none",
     "tool.generating": "a call that has no id yet",
     "notification.clear": "a notice that is no longer shown",
     "reaction": "hearts",
-    "agent.terminal.output": "of processes in the background; the call that reads them has it",
+    "agent.terminal.output": "output of background processes; the call that reads them has it",
     "terminal.close": "likewise",
-    "subagent.thinking": "a spinner's words, or the answer that its end tells whole",
-    "subagent.progress": "names of calls that came one by one before",
+    "subagent.thinking": "the text of a spinner, or the answer that `subagent.complete` has whole",
+    "subagent.progress": "names of calls that were reported one by one before",
     "sudo.expire": "Hermes went on without the answer",
     "secret.expire": "likewise",
 }
 """Events without meaning for a client → why."""
 
-TOLD = {
+CUSTOM_EVENTS = {
     "status.update": "hermes.status",
     "notification.show": "hermes.notice",
     "tool.output_risk": "hermes.tool_output_risk",
@@ -46,227 +57,222 @@ TOLD = {
     "review.summary": "hermes.review",
     "background.complete": "hermes.background",
 }
-"""Events that AG-UI has no word for → the name of the CUSTOM event that hands them on."""
+"""Events that AG-UI has no event for → the name of the CUSTOM event."""
 
-SUBAGENT = ("subagent_id", "parent_id", "goal", "tool_name", "tool_preview", "text", "status", "summary")
-"""Of a subagent's doings: what is handed on."""
+SUBAGENT_FIELDS = ("subagent_id", "parent_id", "goal", "tool_name", "tool_preview", "text", "status", "summary")
+"""Fields of a subagent's event that go into its CUSTOM event."""
+
+NO_MESSAGE = b"\0"
+"""Occurs in no message."""
+
+EVENTS_OF_SKIPPED_TURN = ("message.start", "message.complete", "session.info")
 
 
-class Hermes(Questions):
+class Hermes(Dialect):
     name = "hermes"
     actions = frozenset(("models", "fork", "set_model", "delete"))
 
     def __init__(self) -> None:
         super().__init__()
-        self._tag = b""
-        self._resting = True
-        """It takes a prompt at once. It does not for a moment after a turn's last word."""
-        self._begun = self._started = False
-        """Of our turn: it was begun to be said; Hermes began it."""
-        self._foreign = False
-        """The turn that is under way is not ours."""
-        self._ghost = False
-        """A turn that was cancelled before it began; if it begins after all, it is stopped and passed over."""
-        self._error: str | None = None
+        self._requests: RequestTable[ResponseReader] = RequestTable()
+        self._sessions = SessionRequests(self._call, self._on_open, self._on_ready, self._on_failure)
+        self._settings = SessionSettings(self._call_session)
+        self._setup = TurnSetup(self, self._call_session, self._settings)
+        self._permissions = PermissionRequests(self._respond)
+        self._events = TurnEvents(self.qualify_id)
+        self._turns = TurnLifecycle(self, self._call_session, self._setup, self._events, self._permissions)
+        self._usage = UsageTotals()
+        self._live_id = ""
+        self._session_marker = NO_MESSAGE
+        """The live id as it stands in every message about this session."""
+        self._request_marker = NO_MESSAGE
+        """The start of this session's request ids."""
 
-    # -- driven by the gateway
+    # -- called by the driver
 
-    def start_session(self, begin: SessionStart) -> None:
-        self._tag = f'"{begin.tag}:'.encode()
-        self._resting, self._foreign, self._ghost, self._error = True, False, False, None
-        self.forget_questions()
-        super().start_session(begin)
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self._requests.begin(start.tag)
+        self._request_marker = f'"{start.tag}:'.encode()
+        self._session_marker = NO_MESSAGE
+        self._live_id = ""
+        self._setup.clear()
+        self._turns.reset(is_running=False)
+        self.is_ready = False
+        self._sessions.open_session(start)
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self.forget_questions()
-        self._started, self._ghost, self._error = False, False, None
-        self._foreign = self.open
-        self.plan(prompt)
-        self._begun = self._resting and not self._foreign
-        if self._foreign:
-            self._interrupt()  # the human's turn goes first
-        elif self._begun:
-            self.step()
+        self._turns.start(prompt)
+
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        self._permissions.answer(interrupt_id, answer)
 
     def cancel(self) -> bool:
         self.is_cancelled = True
-        self._interrupt()
+        self._turns.interrupt()
         return True
 
-    def _interrupt(self) -> None:
-        self.call("session.interrupt", {"session_id": self.live}, self._interrupted)
-
-    def _interrupted(self, result: Any, error: Any) -> list[Event]:
-        """What has not begun by now never will, or is a ghost."""
-        if not self.is_busy or not self.is_cancelled or self._started:
-            return []
-        self._ghost = self.submitted
-        return self.end_turn("cancelled")
-
     def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
-        ticket = self.ticket(action)
+        action_id = f"{action}-{self._requests.next_number()}"
         match action:
             case "models":
-                self.list_models(lambda listed: self.replied(ticket, listed))
+                self._settings.list_models(lambda models, fault: self.finish_action(action_id, models, fault))
             case "fork":
-                self.fork(ticket)
+                reader = self._finish(action_id, "session.branch", lambda result: obj(result).get("session_key"))
+                self._sessions.copy_session(self._live_id, reader)
             case "set_model":
-                self.set_model(ticket, str(params.get("model") or ""))
+                model = text(params.get("model")) or ""
+                self._settings.set_model(model, self._finish(action_id, "config.set", lambda result: result))
             case "delete":
-                self.delete(ticket)
-        return ticket
+                self.is_ready = False
+                reader = self._finish(action_id, "session.delete", lambda result: None)
+                self._sessions.delete_session(self._live_id, self.session_id, reader)
+        return action_id
 
-    # -- what comes
+    def _finish(self, action_id: str, method: str, read: Callable[[Any], Any]) -> ResponseReader:
+        """A reader that makes a response the result of an action."""
+
+        def read_response(result: Any, error: Any) -> list[Event]:
+            fault = to_fault(error, method) if error is not None else None
+            self.finish_action(action_id, read(result) if fault is None else None, fault)
+            return []
+
+        return read_response
+
+    # -- requests
+
+    def _call(self, method: str, params: dict[str, Any], reader: ResponseReader) -> None:
+        request_id = self._requests.add(reader)
+        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+
+    def _call_session(self, method: str, params: dict[str, Any], reader: ResponseReader) -> None:
+        self._call(method, {"session_id": self._live_id, **params}, reader)
+
+    def _respond(self, method: str, params: dict[str, Any]) -> None:
+        """Answer a request of Hermes'. An error means that the answer came too late."""
+        self._call_session(method, params, lambda result, error: [])
+
+    # -- the session
+
+    def _on_open(self, session: OpenSession) -> None:
+        self._live_id = session.live_id
+        self._session_marker = f'"{session.live_id}"'.encode("utf-8", "replace")
+        self.session_id = session.stored_id
+        self.has_lost_history = session.is_replacement
+        self.session_layer |= read_session_info(session.info)
+        self._usage.start(session.usage)
+        self._turns.reset(is_running=session.is_running)
+
+    def _on_ready(self) -> None:
+        self.is_ready = True
+
+    def _on_failure(self, fault: AgentFault) -> None:
+        self.failure = fault
+
+    # -- messages
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found: list[Event] = []
+        events: list[Event] = []
         for message in messages:
-            if self.mark not in message and self._tag not in message:
+            if self._session_marker not in message and self._request_marker not in message:
                 continue
-            told = parse_message(message)
-            if type(told) is not dict:
+            parsed = parse_message(message)
+            if not isinstance(parsed, dict):
                 continue
-            params = told.get("params")
-            if type(params) is not dict:
-                found += self.answered(told)
-            elif params.get("session_id") == self.live:
-                found += self._event(params.get("type"), params.get("payload"))
-        return found
+            params = parsed.get("params")
+            if not isinstance(params, dict):
+                events += self._read_response(parsed)
+            elif params.get("session_id") == self._live_id:
+                events += self._read_event(params.get("type"), params.get("payload"))
+        return events
 
-    def _event(self, kind: Any, told: Any) -> list[Event]:
-        payload: dict[str, Any] = told if type(told) is dict else {}
-        if type(kind) is not str:
-            return [self.to_raw({"type": kind, "payload": told})]
-        if self._ghost and kind not in ("message.start", "message.complete", "session.info"):
+    def _read_response(self, response: dict[str, Any]) -> list[Event]:
+        reader = self._requests.pop(response.get("id"))
+        return [] if reader is None else reader(response.get("result"), response.get("error"))
+
+    def _read_event(self, kind: Any, value: Any) -> list[Event]:
+        payload = obj(value)
+        if not isinstance(kind, str):
+            return [self.to_raw({"type": kind, "payload": value})]
+        if self._turns.is_skipping_turn and kind not in EVENTS_OF_SKIPPED_TURN:
             return []
-        if (read := READERS.get(kind)) is not None:
-            found = read(self, payload)
-            return [self.to_raw({"type": kind, "payload": told})] if found is None else found
-        if kind in NOISE:
+        if (reader := READERS.get(kind)) is not None:
+            events = reader(self, payload)
+            return [self.to_raw({"type": kind, "payload": value})] if events is None else events
+        if kind in IGNORED_EVENTS:
             return []
-        if kind in TOLD:
-            return [Custom(TOLD[kind], payload)]
+        if kind in CUSTOM_EVENTS:
+            return [Custom(CUSTOM_EVENTS[kind], payload)]
         if kind.startswith("subagent."):
-            return self._subagent(kind, payload)
-        return [self.to_raw({"type": kind, "payload": told})]
+            return self._read_subagent(kind, payload)
+        return [self.to_raw({"type": kind, "payload": value})]
 
-    def _subagent(self, kind: str, payload: dict[str, Any]) -> list[Event]:
-        """One that works on in the background may outlive the turn: its end is then just told."""
-        found = self.speech.subagent(kind.removeprefix("subagent."), payload) if self.is_busy else None
-        shown = {key: payload[key] for key in SUBAGENT if key in payload}
-        return [Custom("hermes.subagent", {"type": kind, **shown})] if found is None else found
+    def _read_subagent(self, kind: str, payload: Payload) -> list[Event]:
+        """A subagent in the background may outlive the turn: its end is then a CUSTOM event."""
+        events = self._events.read_subagent(kind.removeprefix("subagent."), payload) if self.is_busy else None
+        if events is not None:
+            return events
+        fields = {key: payload[key] for key in SUBAGENT_FIELDS if key in payload}
+        return [Custom("hermes.subagent", {"type": kind, **fields})]
 
-    def _title(self, payload: dict[str, Any]) -> list[Event] | None:
+    def _read_title(self, payload: Payload) -> list[Event] | None:
         title = non_empty(payload.get("title"))
         if title is None:
             return None
         self.session_layer[TITLE] = title
         return [Custom("session.info", {"title": title})]
 
-    # -- a turn's beginning and end
+    def _read_permission(self, kind: str, payload: Payload) -> list[Event]:
+        """Outside a turn of the user's there is no user to ask: everything is denied."""
+        request = PermissionRequest(kind, payload)
+        interrupt_id = self.qualify_id(self._permissions.next_id())
+        self._permissions.add(interrupt_id, request)
+        events, tool_call_id = self._events.show_call(request)
+        answer = decide_by_policy(request, self.turn.approvals if self._turns.can_ask_user else "deny")
+        if answer is not None:
+            self._permissions.answer(interrupt_id, answer)
+            return events
+        interrupt = to_interrupt(interrupt_id, request, tool_call_id, self.session_start.params)
+        return [*events, InterruptRequested((interrupt,))]
 
-    def _message_began(self, payload: dict[str, Any]) -> list[Event]:
-        self.open, self._resting = True, False
-        if self._ghost or (self.is_busy and self.is_cancelled):
-            self._interrupt()  # the first one came too early to be heard
-        if self.is_busy and not self._foreign:
-            self._started = True
-        closed = self.speech.end_text()
-        self.speech.begin_turn()
-        return closed
-
-    def _message_ended(self, payload: dict[str, Any]) -> list[Event]:
-        self.open = False
-        used = self.totals.difference(payload.get("usage"), self.provider)
-        spent: list[Event] = [] if used is None else [used]
-        if self._ghost:
-            self._ghost = False
-            return spent
-        if not self.is_busy or self._foreign:
-            self._foreign = False
-            return [*self.speech.last({} if payload.get("status") == "error" else payload), *spent]
-        return [*spent, *self._conclude(payload)]
-
-    def _conclude(self, payload: dict[str, Any]) -> list[Event]:
-        self.forget_questions()
-        match payload.get("status"):
-            case "error" if not self.is_cancelled:
-                self.is_busy = False
-                return [*self.speech.end_text(), broke(text(payload.get("text")) or "the model failed")]
-            case "interrupted" | "error":
-                return [*self.speech.end_text(), *self.end_turn("cancelled")]
-            case _:
-                warning = non_empty(payload.get("warning"))
-                notes: list[Event] = [Warning("HISTORY", warning)] if warning else []
-                return [*self.speech.last(payload), *notes, *self.end_turn()]
-
-    def _info(self, payload: dict[str, Any]) -> list[Event]:
-        self.session_layer |= facts_of(payload)
-        self.provider = non_empty(payload.get("provider")) or self.provider
-        if (version := non_empty(payload.get("version"))) is not None:
-            self.handshake_layer["identity.version"] = version
-        if (stored := non_empty(payload.get("stored_session_id"))) is not None:
-            self.session_id = stored  # after a compression it goes on under a new one
-        return self._at_rest() if payload.get("running") is False else []
-
-    def _at_rest(self) -> list[Event]:
-        silent, self.open, self._resting = self.open, False, True
-        if not self.is_busy:
-            return []
-        if silent and self._started:
-            return self._broke_inside()
-        self._foreign = False
-        if not self._begun:
-            self._begun = True
-            self.step()
+    def _read_terminal_request(self, payload: Payload) -> list[Event]:
+        """Hermes asks for the text of a desktop's terminal. There is none."""
+        params = {"request_id": non_empty(payload.get("request_id")), "text": ""}
+        self._call("terminal.read.respond", params, lambda result, error: [])
         return []
 
-    def _broke_inside(self) -> list[Event]:
-        """No `message.complete` came, and none will."""
-        if self.is_cancelled:
-            return [*self.speech.end_text(), *self.end_turn("cancelled")]
-        self.is_busy = False
-        words = self._error or "the turn ended without an answer"
-        return [*self.speech.end_text(), broke(words, fallback="AGENT_ERROR")]
+    def _read_complete(self, payload: Payload) -> list[Event]:
+        usage = self._usage.read_turn(payload.get("usage"), self._settings.provider)
+        return [*([] if usage is None else [usage]), *self._turns.read_complete(payload)]
 
-    def _errored(self, payload: dict[str, Any]) -> list[Event] | None:
-        """Inside a turn it may be the end or just a notice: the session at rest tells. Before one it is the end."""
-        words = non_empty(payload.get("message"))
-        if words is None:
-            return None
-        known, self._error = self._error, words
-        if not self.is_busy:
-            return [] if known is not None and words in known else [Warning("AGENT_ERROR", words)]
-        if self._started or self._foreign or not self.submitted:
-            return []
-        if self.is_cancelled:
-            return self.end_turn("cancelled")
-        self.is_busy = False
-        return [broke(words.removeprefix("agent init failed: "), fallback="AGENT_ERROR")]
-
-    def asked(self, kind: str, payload: dict[str, Any]) -> list[Event]:
-        heard = self.is_busy and not self._foreign and not self.is_cancelled
-        return self.ask(kind, payload, heard=heard)
+    def _read_info(self, payload: Payload) -> list[Event]:
+        self.session_layer |= read_session_info(payload)
+        self._settings.note_provider(payload.get("provider"))
+        if (version := non_empty(payload.get("version"))) is not None:
+            self.handshake_layer["identity.version"] = version
+        if (stored_id := non_empty(payload.get("stored_session_id"))) is not None:
+            self.session_id = stored_id  # after a compaction the session goes on under a new id
+        return self._turns.read_idle() if payload.get("running") is False else []
 
 
-Reader = Callable[[Hermes, dict[str, Any]], list[Event] | None]
+Reader = Callable[[Hermes, Payload], list[Event] | None]
 
 READERS: dict[str, Reader] = {
-    "message.delta": lambda hermes, payload: hermes.speech.delta(payload),
-    "reasoning.delta": lambda hermes, payload: hermes.speech.thought(payload),
-    "message.start": Hermes._message_began,
-    "message.interim": lambda hermes, payload: hermes.speech.interim(payload),
-    "message.complete": Hermes._message_ended,
-    "tool.start": lambda hermes, payload: hermes.speech.call_began(payload),
-    "tool.complete": lambda hermes, payload: hermes.speech.call_done(payload),
-    "approval.request": lambda hermes, payload: hermes.asked("approval", payload),
-    "clarify.request": lambda hermes, payload: hermes.asked("clarify", payload),
-    "sudo.request": lambda hermes, payload: hermes.asked("sudo", payload),
-    "secret.request": lambda hermes, payload: hermes.asked("secret", payload),
-    "terminal.read.request": lambda hermes, payload: hermes.read_terminal(payload),
-    "session.info": Hermes._info,
-    "session.title": Hermes._title,
-    "error": Hermes._errored,
+    "message.delta": lambda hermes, payload: hermes._events.read_text(payload),
+    "reasoning.delta": lambda hermes, payload: hermes._events.read_reasoning(payload),
+    "message.start": lambda hermes, payload: hermes._turns.read_start(payload),
+    "message.interim": lambda hermes, payload: hermes._events.read_interim(payload),
+    "message.complete": Hermes._read_complete,
+    "tool.start": lambda hermes, payload: hermes._events.read_call_start(payload),
+    "tool.complete": lambda hermes, payload: hermes._events.read_call_end(payload),
+    "approval.request": lambda hermes, payload: hermes._read_permission("approval", payload),
+    "clarify.request": lambda hermes, payload: hermes._read_permission("clarify", payload),
+    "sudo.request": lambda hermes, payload: hermes._read_permission("sudo", payload),
+    "secret.request": lambda hermes, payload: hermes._read_permission("secret", payload),
+    "terminal.read.request": Hermes._read_terminal_request,
+    "session.info": Hermes._read_info,
+    "session.title": Hermes._read_title,
+    "error": lambda hermes, payload: hermes._turns.read_error(payload),
 }
-"""Event → its reader; None from it: a payload that is not what it should be."""
+"""Event → its reader; None from it: a payload that cannot be read."""

@@ -1,146 +1,164 @@
-"""How a session of Hermes is opened, comes back, is copied and goes.
+"""Open, resume, copy and delete Hermes sessions.
 
-Hermes has two ids for a session: a live one, which stands in every event and dies with the process, and the stored one
-by which it comes back. A copy is named by its live id only; asking for its title tells the other.
+In: `SessionStart` and responses. Out: requests, and `OpenSession` for the dialect. Hermes has two ids for a session: a
+live id, which stands in every event and ends with the process, and a stored id, by which the session is resumed. The
+response to a copy has the live id only; the response to `session.title` has the stored one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.errors import AgentFault
 from gateway.events import Event, Warning
 from gateway.wire.dialects.base import SessionStart
-from gateway.wire.dialects.hermes.errors import is_lost, rpc_fault
-from gateway.wire.dialects.hermes.rpc_calls import Calls, Then
-from gateway.wire.dialects.hermes.session_state import facts_of
-from gateway.wire.dialects.hermes.usage import Totals
+from gateway.wire.dialects.hermes.errors import error_message, is_session_lost, to_fault
 from gateway.wire.fields import non_empty, obj
 
-COLUMNS = 100
+ResponseReader = Callable[[Any, Any], list[Event]]
+"""Reads a response: (result, error), one of them None."""
+Call = Callable[[str, dict[str, Any], ResponseReader], None]
+"""Sends a request: (method, params, reader of the response)."""
+
+TERMINAL_COLUMNS = 100
 NOTHING_TO_COPY = 4008
-NOBODY = b"\0"
-"""Stands in no message."""
+"""Error code of `session.branch` for a session without messages."""
 
 
-class Sessions(Calls):
-    def __init__(self) -> None:
-        super().__init__()
-        self.totals = Totals()
-        self.live = ""
-        self.mark = NOBODY
-        """The live id, as it stands in every message about this session."""
-        self.open = False
-        """Hermes is at work on a turn: ours, or one of its own."""
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that Hermes has opened."""
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self.is_ready = self.open = False
-        self.live, self.mark = "", NOBODY
-        if begin.session_id is None:
+    live_id: str
+    stored_id: str
+    info: dict[str, Any] = field(default_factory=dict)
+    """The fields of `session.info`."""
+    usage: Any = None
+    """The token totals that a resumed session starts with."""
+    is_running: bool = False
+    """Hermes is at work on a turn of its own in this session."""
+    is_replacement: bool = False
+    """A new session instead of the one to resume, which Hermes no longer has."""
+
+
+class SessionRequests:
+    """The requests that open a session.
+
+    `on_open` is called when the ids are known, `on_ready` when the session takes a prompt, `on_failure` when it never
+    will.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        on_open: Callable[[OpenSession], None],
+        on_ready: Callable[[], None],
+        on_failure: Callable[[AgentFault], None],
+    ) -> None:
+        self._call = call
+        self._on_open = on_open
+        self._on_ready = on_ready
+        self._on_failure = on_failure
+        self._start = SessionStart("")
+        self._is_replacement = False
+
+    def open_session(self, start: SessionStart) -> None:
+        self._start = start
+        self._is_replacement = False
+        if start.session_id is None:
             self._create()
         else:
-            self.call("session.resume", {"session_id": begin.session_id, "cols": COLUMNS}, self._resumed)
+            self._call("session.resume", {"session_id": start.session_id, "cols": TERMINAL_COLUMNS}, self._read_resumed)
+
+    def copy_session(self, live_id: str, reader: ResponseReader) -> None:
+        """`reader` gets both ids of the copy, as `live` and `session_key`."""
+
+        def read_branch(result: Any, error: Any) -> list[Event]:
+            copy_id = non_empty(obj(result).get("session_id"))
+            if copy_id is None:
+                return reader(None, error or {})
+
+            def read_title(result: Any, error: Any) -> list[Event]:
+                return reader({**obj(result), "live": copy_id}, error)
+
+            self._call("session.title", {"session_id": copy_id}, read_title)
+            return []
+
+        self._call("session.branch", {"session_id": live_id}, read_branch)
+
+    def delete_session(self, live_id: str, stored_id: str | None, reader: ResponseReader) -> None:
+        """A live session cannot be deleted, so it is closed first."""
+
+        def read_close(result: Any, error: Any) -> list[Event]:
+            self._call("session.delete", {"session_id": stored_id}, reader)
+            return []
+
+        self._call("session.close", {"session_id": live_id}, read_close)
 
     def _create(self) -> None:
-        self.call("session.create", {"cwd": self.session_start.cwd, "cols": COLUMNS}, self._created)
+        self._call("session.create", {"cwd": self._start.cwd, "cols": TERMINAL_COLUMNS}, self._read_created)
 
-    def _created(self, result: Any, error: Any) -> list[Event]:
-        told = obj(result)
-        live, stored = non_empty(told.get("session_id")), non_empty(told.get("stored_session_id"))
-        if live is None or stored is None:
+    def _read_created(self, result: Any, error: Any) -> list[Event]:
+        created = obj(result)
+        live_id = non_empty(created.get("session_id"))
+        stored_id = non_empty(created.get("stored_session_id"))
+        if live_id is None or stored_id is None:
             return self._fail("session.create", error)
-        self._goes_by(live, stored)
-        self.session_layer |= facts_of(obj(told.get("info")))
-        self.is_ready = True
+        info = obj(created.get("info"))
+        self._on_open(OpenSession(live_id, stored_id, info, is_replacement=self._is_replacement))
+        self._on_ready()
         return []
 
-    def _resumed(self, result: Any, error: Any) -> list[Event]:
-        told = obj(result)
-        live = non_empty(told.get("session_id"))
-        stored = non_empty(told.get("session_key")) or non_empty(told.get("resumed")) or self.session_start.session_id
-        if live is None or stored is None:
-            return self._not_there(error)
-        if self.session_start.fork:
-            self._copy(live, self._copied)
+    def _read_resumed(self, result: Any, error: Any) -> list[Event]:
+        resumed = obj(result)
+        live_id = non_empty(resumed.get("session_id"))
+        stored_id = non_empty(resumed.get("session_key")) or non_empty(resumed.get("resumed")) or self._start.session_id
+        if live_id is None or stored_id is None:
+            return self._replace(error)
+        if self._start.fork:
+            self.copy_session(live_id, self._read_copied)
             return []
-        info = obj(told.get("info"))
-        self._goes_by(live, stored, info.get("usage"))
-        self.session_layer |= facts_of(info)
-        self.open = told.get("running") is True
-        self._move(info.get("cwd"))
+        info = obj(resumed.get("info"))
+        is_running = resumed.get("running") is True
+        self._on_open(OpenSession(live_id, stored_id, info, info.get("usage"), is_running))
+        self._set_directory(live_id, info.get("cwd"))
         return []
 
-    def _not_there(self, error: Any) -> list[Event]:
-        if not is_lost(error):
+    def _replace(self, error: Any) -> list[Event]:
+        if not is_session_lost(error):
             return self._fail("session.resume", error)
-        self.has_lost_history = True
+        self._is_replacement = True
         self._create()
         return []
 
-    def _copied(self, result: Any, error: Any) -> list[Event]:
+    def _read_copied(self, result: Any, error: Any) -> list[Event]:
         if obj(error).get("code") == NOTHING_TO_COPY:
             self._create()
             return []
-        live, stored = non_empty(obj(result).get("live")), non_empty(obj(result).get("session_key"))
-        if live is None or stored is None:
+        live_id = non_empty(obj(result).get("live"))
+        stored_id = non_empty(obj(result).get("session_key"))
+        if live_id is None or stored_id is None:
             return self._fail("session.branch", error)
-        self._goes_by(live, stored)
-        self._move(None)
+        self._on_open(OpenSession(live_id, stored_id))
+        self._set_directory(live_id, None)
         return []
 
-    def _copy(self, live: str, then: Then) -> None:
-        """`then` gets both ids of the copy: `live` and `session_key`."""
+    def _set_directory(self, live_id: str, current: Any) -> None:
+        """A session is resumed in the directory that it was left in."""
 
-        def branched(result: Any, error: Any) -> list[Event]:
-            copy = non_empty(obj(result).get("session_id"))
-            if copy is None:
-                return then(None, error or {})
-
-            def named(result: Any, error: Any) -> list[Event]:
-                return then({**obj(result), "live": copy}, error)
-
-            self.call("session.title", {"session_id": copy}, named)
-            return []
-
-        self.call("session.branch", {"session_id": live}, branched)
-
-    def _goes_by(self, live: str, stored: str, usage: Any = None) -> None:
-        self.live, self.session_id, self.mark = live, stored, f'"{live}"'.encode()
-        self.totals.start(usage)
-
-    def _move(self, there: Any) -> None:
-        """A session comes back in the directory that it was left in."""
-
-        def moved(result: Any, error: Any) -> list[Event]:
-            self.is_ready = True
+        def read_set(result: Any, error: Any) -> list[Event]:
+            self._on_ready()
             if error is None:
                 return []
-            words = non_empty(obj(error).get("message")) or "no reason given"
-            return [Warning("CWD", f"the session stays in the directory that it was in: {words}")]
+            return [Warning("CWD", f"the session stays in the directory that it was in: {error_message(error)}")]
 
-        if there == self.session_start.cwd:
-            self.is_ready = True
+        if current == self._start.cwd:
+            self._on_ready()
         else:
-            self.call("session.cwd.set", {"session_id": self.live, "cwd": self.session_start.cwd}, moved)
+            self._call("session.cwd.set", {"session_id": live_id, "cwd": self._start.cwd}, read_set)
 
     def _fail(self, method: str, error: Any) -> list[Event]:
-        self.failure = rpc_fault(error, method)
+        self._on_failure(to_fault(error, method))
         return []
-
-    # -- as actions
-
-    def fork(self, ticket: str) -> None:
-        self._copy(
-            self.live, self.replying(ticket, "session.branch", lambda told: non_empty(obj(told).get("session_key")))
-        )
-
-    def delete(self, ticket: str) -> None:
-        """A live session cannot be deleted, so it is closed first."""
-
-        def closed(result: Any, error: Any) -> list[Event]:
-            self.is_ready = False
-            then = self.replying(ticket, "session.delete", lambda _: None)
-            self.call("session.delete", {"session_id": self.session_id}, then)
-            return []
-
-        self.call("session.close", {"session_id": self.live}, closed)

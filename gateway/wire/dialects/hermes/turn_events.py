@@ -1,8 +1,8 @@
-"""One turn of Hermes: words, thoughts, calls, subagents → events.
+"""One turn of Hermes as events: text, reasoning, tool calls, plans, subagents.
 
-In: the payload of an event. Out: events, or None for a payload that is not what it should be. Hermes names a call's
-arguments only with its result, so that is where they are told; a command that somebody is asked about is told before.
-After a call it puts two newlines before its words, which stand in no message of its own: a new message needs none.
+In: the payload of an event. Out: events, or None for a payload that cannot be read. Hermes names the arguments of a
+call only with its result, so they are sent there; a command that needs approval is sent before, with the interrupt.
+After a tool call Hermes puts two newlines before its text; the text starts a new message, which needs none.
 """
 
 from __future__ import annotations
@@ -11,196 +11,185 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import (
-    ActivitySnapshot,
-    Event,
-    ReasoningMessageContent,
-    ReasoningMessageEnd,
-    SubagentError,
-    SubagentFinished,
-    SubagentStarted,
-    TextMessageContent,
-    TextMessageEnd,
-    ToolCallArgs,
-    ToolCallEnd,
-    ToolCallResult,
-    ToolCallStart,
-)
+from gateway.events import ActivitySnapshot, Event, SubagentError, SubagentFinished, SubagentStarted
+from gateway.wire.dialects.hermes.permissions import PermissionRequest
 from gateway.wire.fields import items, json_text, non_empty, present, text
+from gateway.wire.text_parts import TextParts
+from gateway.wire.tool_calls import ToolCall, ToolCalls
 
 Payload = dict[str, Any]
 
-SHOWN = ("summary", "inline_diff", "duration_s")
-"""Of a call that is done: what stands beside its result."""
+RESULT_FIELDS = ("summary", "inline_diff", "duration_s")
+"""Fields of a completed call that go into the result's metadata."""
+COMMAND_CHARS = 60
+"""Hermes' description of a call has the beginning of its command."""
+TERMINAL_TOOL = "terminal"
+DELEGATE_TOOL = "delegate_task"
+SUCCESS_STATUSES = ("completed", "complete", "success", "ok")
 
 
 @dataclass(slots=True)
-class Call:
-    id: str
-    name: str
+class HermesCall(ToolCall):
     context: str = ""
-    told: Any = None
-    """The arguments as far as they were told before the end."""
-    done: bool = False
+    """Hermes' description of what the call does."""
+    arguments: Any = None
+    """What was sent as its arguments."""
+
+    def end_with(self, arguments: Any) -> list[Event]:
+        """The arguments are complete: the call is over, or the user is asked about it."""
+        if self.is_ended:
+            return []
+        self.arguments = {} if arguments is None else arguments
+        return self.end(self.arguments)
 
 
-class Speech:
-    def __init__(self, own: Callable[[str], str]) -> None:
-        self._own = own
-        self._text = self._thinking = self._glue = False
-        self.calls: dict[str, Call] = {}
+class TurnEvents:
+    """Reads the events of one turn. `qualify_id` makes an id of Hermes' unique in the thread."""
+
+    def __init__(self, qualify_id: Callable[[str], str]) -> None:
+        self._qualify_id = qualify_id
+        self._parts = TextParts()
+        self._calls = ToolCalls(qualify_id, HermesCall, reuses_ids=False)
         self._subagents: set[str] = set()
+        self._is_after_call = False
 
     def begin_turn(self) -> None:
-        self._text = self._thinking = self._glue = False
-        self.calls.clear()
+        self._parts.begin_turn()
+        self._calls.begin_turn()
         self._subagents.clear()
+        self._is_after_call = False
 
-    # -- words
+    # -- text and reasoning
 
-    def delta(self, payload: Payload) -> list[Event] | None:
-        words = payload.get("text")
-        if type(words) is not str:
+    def read_text(self, payload: Payload) -> list[Event] | None:
+        delta = text(payload.get("text"))
+        if delta is None:
             return None
-        if self._text:
-            return [TextMessageContent(words)]
-        if self._glue:
-            words = words.lstrip("\n")
-        if not words:
+        if self._is_after_call and not self._parts.is_open("text"):
+            delta = delta.lstrip("\n")
+        return self._add_text(delta)
+
+    def read_reasoning(self, payload: Payload) -> list[Event] | None:
+        delta = text(payload.get("text"))
+        return None if delta is None else self._parts.add_reasoning(delta)
+
+    def read_interim(self, payload: Payload) -> list[Event] | None:
+        """The text before a tool call, complete."""
+        message = text(payload.get("text"))
+        if message is None:
+            return None
+        is_streamed = self._parts.is_open("text") or payload.get("already_streamed") is True
+        return [*([] if is_streamed else self._add_text(message)), *self.close_text()]
+
+    def read_last(self, payload: Payload) -> list[Event]:
+        """The whole answer, sent where it did not stream."""
+        message = text(payload.get("text"))
+        is_streamed = self._parts.is_open("text") or payload.get("response_previewed") is True
+        return [*(self._add_text(message) if message and not is_streamed else []), *self.close_text()]
+
+    def _add_text(self, delta: str) -> list[Event]:
+        if delta:
+            self._is_after_call = False
+        return self._parts.add_text(delta)
+
+    def close_text(self) -> list[Event]:
+        """The text or reasoning that is open is complete."""
+        return self._parts.close()
+
+    # -- tool calls
+
+    def read_call_start(self, payload: Payload) -> list[Event] | None:
+        call = self._find_call(payload)
+        if call is None:
+            return None
+        if call.is_started:
             return []
-        found = self._end_thought()
-        self._text, self._glue = True, False
-        return [*found, TextMessageContent(words)]
-
-    def thought(self, payload: Payload) -> list[Event] | None:
-        words = payload.get("text")
-        if type(words) is not str:
-            return None
-        if self._thinking or not words:
-            return [ReasoningMessageContent(words)] if words else []
-        found = self.end_text()
-        self._thinking = True
-        return [*found, ReasoningMessageContent(words)]
-
-    def interim(self, payload: Payload) -> list[Event] | None:
-        """The words before a call, complete."""
-        words = text(payload.get("text"))
-        if words is None:
-            return None
-        streamed = self._text or payload.get("already_streamed") is True
-        return [*([] if streamed else self._whole(words)), *self.end_text()]
-
-    def last(self, payload: Payload) -> list[Event]:
-        """The answer, where it did not stream."""
-        words = text(payload.get("text"))
-        silent = not self._text and payload.get("response_previewed") is not True
-        return [*(self._whole(words) if silent and words else []), *self.end_text()]
-
-    def _whole(self, words: str) -> list[Event]:
-        found = self._end_thought()
-        self._text = bool(words)
-        return [*found, TextMessageContent(words)] if words else found
-
-    def end_text(self) -> list[Event]:
-        found = self._end_thought()
-        if self._text:
-            self._text = False
-            found.append(TextMessageEnd())
-        return found
-
-    def _end_thought(self) -> list[Event]:
-        if not self._thinking:
-            return []
-        self._thinking = False
-        return [ReasoningMessageEnd()]
-
-    # -- calls
-
-    def call_began(self, payload: Payload) -> list[Event] | None:
-        call_id, name = non_empty(payload.get("tool_id")), non_empty(payload.get("name"))
-        if call_id is None or name is None:
-            return None
-        if call_id in self.calls:
-            return []
-        call = self.calls[call_id] = Call(self._own(call_id), name, text(payload.get("context")) or "")
+        call.context = text(payload.get("context")) or ""
         metadata = {"hermes": {"context": call.context}} if call.context else None
-        return [*self.end_text(), ToolCallStart(call.id, name, metadata=metadata)]
+        return [*self.close_text(), *call.start(metadata)]
 
-    def call_done(self, payload: Payload) -> list[Event] | None:
-        began = self.call_began(payload)
-        if began is None:
+    def read_call_end(self, payload: Payload) -> list[Event] | None:
+        started = self.read_call_start(payload)
+        call = self._find_call(payload)
+        if started is None or call is None:
             return None
-        call = self.calls[payload["tool_id"]]
-        if call.done:
+        if call.is_answered:
             return []
-        call.done = self._glue = True
-        args = payload.get("args")
-        found = [*began, *self.settle(call, args)]
-        shown = present({name: payload.get(name) for name in SHOWN})
-        if call.told != args and args is not None:
-            shown["args"] = args  # a human was shown something else, with its secrets blacked out
+        self._is_after_call = True
+        arguments = payload.get("args")
+        ended = call.end_with(arguments)
+        metadata = present({name: payload.get(name) for name in RESULT_FIELDS})
+        if call.arguments != arguments and arguments is not None:
+            metadata["args"] = arguments  # the interrupt had the arguments with their secrets masked
         result = payload.get("result")
         content = result if isinstance(result, str) else json_text(result)
-        found.append(ToolCallResult(call.id, content, metadata={"hermes": shown} if shown else None))
-        return [*found, *self._plan(payload)]
+        answered = call.answer(content, {"hermes": metadata} if metadata else None)
+        return [*started, *ended, *answered, *self._read_plan(payload)]
 
-    def settle(self, call: Call, args: Any) -> list[Event]:
-        """The arguments are complete: the call is over, or somebody is asked about it."""
-        if call.told is not None:
-            return []
-        call.told = {} if args is None else args
-        return [ToolCallArgs(call.id, json_text(call.told)), ToolCallEnd(call.id)]
+    def _find_call(self, payload: Payload) -> HermesCall | None:
+        call_id = non_empty(payload.get("tool_id"))
+        name = non_empty(payload.get("name"))
+        return None if call_id is None or name is None else self._calls.add(call_id, name)
 
-    def asked_about(self, kind: str, payload: Payload) -> Call | None:
-        """The call that a question is about: the one whose context shows the command, or the only open one."""
-        waiting = [call for call in self.calls.values() if not call.done]
-        command = (text(payload.get("command")) or "").strip().split("\n")[0][:60]
-        fitting = [call for call in waiting if call.name == kind or (command and command in call.context)]
-        found = fitting or waiting
-        return found[0] if len(found) == 1 else None
+    def show_call(self, request: PermissionRequest) -> tuple[list[Event], str | None]:
+        """The tool call that a permission request is about, with its arguments as far as they are known; and its id.
+        The user sees what is to be approved."""
+        call = self._find_requested(request)
+        if call is None:
+            return self.close_text(), None
+        command = text(request.payload.get("command"))
+        has_command = command is not None and call.name == TERMINAL_TOOL
+        arguments = {"command": command} if has_command else request.known_arguments()
+        return [*self.close_text(), *call.end_with(arguments)], call.id
 
-    def _plan(self, payload: Payload) -> list[Event]:
+    def _find_requested(self, request: PermissionRequest) -> HermesCall | None:
+        """The call whose description has the command, or the only open one."""
+        command = (text(request.payload.get("command")) or "").strip().split("\n")[0][:COMMAND_CHARS]
+        open_calls = self._calls.open_calls
+        matches = [call for call in open_calls if call.name == request.kind or (command and command in call.context)]
+        candidates = matches or open_calls
+        return candidates[0] if len(candidates) == 1 else None
+
+    def _read_plan(self, payload: Payload) -> list[Event]:
         if "todos" not in payload:
             return []
         keys = ("id", "content", "status")
         entries = [present({key: text(entry.get(key)) for key in keys}) for entry in items(payload["todos"])]
-        return [ActivitySnapshot(self._own("plan"), "plan", {"entries": entries})]
+        return [ActivitySnapshot(self._qualify_id("plan"), "plan", {"entries": entries})]
 
     # -- subagents
 
-    def subagent(self, moment: str, payload: Payload) -> list[Event] | None:
-        """None: nothing that can be said in an event."""
-        told = non_empty(payload.get("subagent_id"))
-        if told is None:
+    def read_subagent(self, moment: str, payload: Payload) -> list[Event] | None:
+        """None: no AG-UI event says it."""
+        native_id = non_empty(payload.get("subagent_id"))
+        if native_id is None:
             return None
-        own = self._own(f"subagent:{told}")
-        if moment == "start" and told not in self._subagents:
-            return self._delegated(told, own, payload)
-        if moment == "complete" and told in self._subagents:
-            self._subagents.discard(told)
-            return [_concluded(own, payload)]
+        if moment == "start" and native_id not in self._subagents:
+            self._subagents.add(native_id)
+            return [*self.close_text(), self._start_subagent(native_id, payload)]
+        if moment == "complete" and native_id in self._subagents:
+            self._subagents.discard(native_id)
+            return [_end_subagent(self._subagent_id(native_id), payload)]
         return None
 
-    def _delegated(self, told: str, own: str, payload: Payload) -> list[Event]:
-        self._subagents.add(told)
+    def _start_subagent(self, native_id: str, payload: Payload) -> SubagentStarted:
         parent = non_empty(payload.get("parent_id"))
-        by = [call for call in self.calls.values() if not call.done and call.name == "delegate_task"]
-        goal = non_empty(payload.get("goal"))
-        return [
-            *self.end_text(),
-            SubagentStarted(
-                own,
-                name=non_empty(payload.get("model")) or "subagent",
-                description=goal,
-                parent=self._own(f"subagent:{parent}") if parent in self._subagents else None,
-                tool_call_id=by[0].id if len(by) == 1 else None,
-            ),
-        ]
+        callers = [call for call in self._calls.open_calls if call.name == DELEGATE_TOOL]
+        return SubagentStarted(
+            self._subagent_id(native_id),
+            name=non_empty(payload.get("model")) or "subagent",
+            description=non_empty(payload.get("goal")),
+            parent=self._subagent_id(parent) if parent in self._subagents and parent is not None else None,
+            tool_call_id=callers[0].id if len(callers) == 1 else None,
+        )
+
+    def _subagent_id(self, native_id: str) -> str:
+        return self._qualify_id(f"subagent:{native_id}")
 
 
-def _concluded(own: str, payload: Payload) -> Event:
-    said = text(payload.get("summary")) or text(payload.get("text"))
+def _end_subagent(subagent_id: str, payload: Payload) -> Event:
+    summary = text(payload.get("summary")) or text(payload.get("text"))
     status = non_empty(payload.get("status")) or "completed"
-    if status in ("completed", "complete", "success", "ok"):
-        return SubagentFinished(own, said)
-    return SubagentError(own, said or f"the subagent ended: {status}", status.upper())
+    if status in SUCCESS_STATUSES:
+        return SubagentFinished(subagent_id, summary)
+    return SubagentError(subagent_id, summary or f"the subagent ended: {status}", status.upper())

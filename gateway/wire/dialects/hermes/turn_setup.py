@@ -1,7 +1,7 @@
-"""What a prompt wishes for, said to Hermes before the prompt itself: model, effort, images, files.
+"""What Hermes is sent before and with a prompt: model, effort, images, files, then the prompt.
 
-Each call waits for the answer to the one before; the prompt comes last. All settings are for the session: nothing here
-changes the user's own config.yaml.
+In: `Prompt` and responses. Out: requests, each sent after the response to the previous one. All settings are made for
+the session: nothing here changes the user's own config.yaml.
 """
 
 from __future__ import annotations
@@ -11,142 +11,153 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed, Warning
-from gateway.wire.dialects.base import Prompt, SessionStart
-from gateway.wire.dialects.hermes.attachments import as_file, attachments
-from gateway.wire.dialects.hermes.errors import rpc_fault
-from gateway.wire.dialects.hermes.rpc_calls import Then
-from gateway.wire.dialects.hermes.session_state import model_list
-from gateway.wire.dialects.hermes.sessions import Sessions
-from gateway.wire.fields import items, non_empty, obj
+from gateway.wire.dialects.base import Dialect, Prompt
+from gateway.wire.dialects.hermes.attachments import read_attachments, to_file_request
+from gateway.wire.dialects.hermes.errors import error_message, to_fault
+from gateway.wire.dialects.hermes.session_state import read_models, read_providers
+from gateway.wire.dialects.hermes.sessions import Call, ResponseReader
+from gateway.wire.fields import non_empty, obj
 
 EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"))
-"""Any other value of `reasoning` would change how the user's own terminal shows thoughts, for good."""
+"""Any other value of `reasoning` would change how the user's own terminal shows reasoning, permanently."""
 DASHES = ("-", "\u2012", "\u2013", "\u2014", "\u2015")
-"""What Hermes takes for the beginning of a flag."""
+"""Characters that Hermes reads as the start of a flag."""
 
 
-class Wishes(Sessions):
-    def __init__(self) -> None:
-        super().__init__()
-        self._steps: deque[Callable[[], None]] = deque()
-        self._set: dict[str, str] = {}
-        self._refs: list[str] = []
-        self._left_out: list[Warning] = []
+class SessionSettings:
+    """The model and the effort of one session. `call` sends a request about the session."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._values: dict[str, str] = {}
         self._providers: tuple[str, ...] | None = None
         self.provider: str | None = None
-        """Who serves the session's model now."""
-        self.submitted = False
-        """The prompt is on its way."""
+        """The provider of the session's model."""
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self._set.clear()
-        self._steps.clear()
+    def clear(self) -> None:
+        """A new process."""
+        self._values.clear()
 
-    def plan(self, prompt: Prompt) -> None:
-        """What has to be said, in order; `step` begins."""
-        self._steps.clear()
-        self.submitted = False
-        calls, self._left_out = attachments(prompt.blocks)
-        self._refs = []
-        if prompt.model is not None and prompt.model != self._set.get("model"):
-            self._steps.append(partial(self._switch, prompt.model))
-        effort = prompt.thinking.get("reasoning")
-        if isinstance(effort, str) and effort in EFFORTS and effort != self._set.get("reasoning"):
-            self._steps.append(partial(self._configure, "reasoning", effort, effort, self._wished))
-        self._steps.extend(partial(self._attach, *call) for call in calls)
-        self._steps.append(self._submit)
+    def is_set(self, key: str, value: str) -> bool:
+        return self._values.get(key) == value
 
-    def step(self) -> None:
-        if self._steps and self.is_busy and not self.is_cancelled:
-            self._steps.popleft()()
+    def note_provider(self, provider: Any) -> None:
+        """The provider that Hermes reports."""
+        self.provider = non_empty(provider) or self.provider
 
-    def _submit(self) -> None:
-        self.submitted = True
-        words = "\n\n".join([self.turn.text, *self._refs]).strip()
-        self.call("prompt.submit", {"session_id": self.live, "text": words}, self._accepted)
+    def set_value(self, key: str, value: str, reader: ResponseReader, argument: str | None = None) -> None:
+        """`argument`: the value in Hermes' form, where that differs."""
 
-    def _accepted(self, result: Any, error: Any) -> list[Event]:
-        left_out, self._left_out = self._left_out, []
-        if error is None or not self.is_busy:
-            return list(left_out)
-        if self.is_cancelled:
-            return self.end_turn("cancelled")
-        fault = rpc_fault(error, "prompt.submit")
-        self.is_busy = False
-        return [TurnFailed(fault.detail, fault.code)]
+        def read_set(result: Any, error: Any) -> list[Event]:
+            if error is None:
+                self._values[key] = value
+            return reader(result, error)
 
-    def _attach(self, method: str, params: dict[str, Any]) -> None:
-        def attached(result: Any, error: Any) -> list[Event]:
-            if error is not None and (other := as_file(method, params)) is not None:
-                self._attach(*other)
-                return []
-            if (ref := non_empty(obj(result).get("ref_text"))) is not None:
-                self._refs.append(ref)
-            if error is not None:
-                words = non_empty(obj(error).get("message")) or "no reason given"
-                self._left_out.append(Warning("CONTENT_DROPPED", f"a part of the prompt was left out: {words}"))
-            self.step()
+        params = {"key": key, "value": value if argument is None else argument, "confirm_expensive_model": True}
+        self._call("config.set", params, read_set)
+
+    def set_model(self, model: str, reader: ResponseReader) -> None:
+        """`provider:model` is split only where the first part names a provider: models have colons, too."""
+        if ":" in model and self._providers is None:
+            self.list_models(lambda models, fault: self._set_known_model(model, reader))
+        else:
+            self._set_known_model(model, reader)
+
+    def _set_known_model(self, model: str, reader: ResponseReader) -> None:
+        self.set_value("model", model, reader, self._to_argument(model))
+
+    def _to_argument(self, model: str) -> str:
+        """For this session only; no part of the name is read as a flag."""
+        name = " ".join(part for part in model.split() if not part.startswith(DASHES))
+        for provider in self._providers or ():
+            if name.startswith(f"{provider}:"):
+                # The provider that the config's `model` names has no name that `--provider` would take.
+                flag = "" if provider == self.provider else f" --provider {provider}"
+                return f"{name.removeprefix(f'{provider}:')}{flag} --session"
+        return f"{name} --session"
+
+    def list_models(self, on_list: Callable[[list[dict[str, Any]], AgentFault | None], None]) -> None:
+        def read_list(result: Any, error: Any) -> list[Event]:
+            self._providers = read_providers(result)
+            self.note_provider(obj(result).get("provider"))
+            on_list(read_models(result), to_fault(error, "model.options") if error is not None else None)
             return []
 
-        self.call(method, {"session_id": self.live, **params}, attached)
+        self._call("model.options", {}, read_list)
 
-    # -- settings
 
-    def _switch(self, model: str) -> None:
-        """`provider:model` only where that is a provider's name: models have colons, too."""
-        if ":" in model and self._providers is None:
-            self.list_models(lambda _: self._switch(model))
-        else:
-            self._configure("model", model, self._as_argument(model), self._wished)
+class TurnSetup:
+    """The requests of one turn, up to the prompt itself. `call` sends a request about the session."""
 
-    def _wished(self, result: Any, error: Any) -> list[Event]:
-        """A setting was made; one that cannot be had ends the turn before it begins."""
-        if error is not None and self.is_busy and not self.is_cancelled:
-            self.is_busy = False
-            return [TurnFailed(rpc_fault(error, "config.set").detail, "MODEL_ERROR")]
-        self.step()
+    def __init__(self, dialect: Dialect, call: Call, settings: SessionSettings) -> None:
+        self._dialect = dialect
+        self._call = call
+        self._settings = settings
+        self._steps: deque[Callable[[], None]] = deque()
+        self._references: list[str] = []
+        self._warnings: list[Warning] = []
+        self.is_submitted = False
+        """The prompt has been sent."""
+
+    def clear(self) -> None:
+        """A new process."""
+        self._steps.clear()
+        self._settings.clear()
+
+    def plan(self, prompt: Prompt) -> None:
+        """Collect what must be sent; `send_next` sends the first."""
+        self._steps.clear()
+        self._references = []
+        self.is_submitted = False
+        requests, self._warnings = read_attachments(prompt.blocks)
+        if prompt.model is not None and not self._settings.is_set("model", prompt.model):
+            self._steps.append(partial(self._settings.set_model, prompt.model, self._read_setting))
+        effort = prompt.thinking.get("reasoning")
+        if isinstance(effort, str) and effort in EFFORTS and not self._settings.is_set("reasoning", effort):
+            self._steps.append(partial(self._settings.set_value, "reasoning", effort, self._read_setting))
+        self._steps.extend(partial(self._attach, *request) for request in requests)
+        self._steps.append(self._submit)
+
+    def send_next(self) -> None:
+        if self._steps and self._dialect.is_busy and not self._dialect.is_cancelled:
+            self._steps.popleft()()
+
+    def _read_setting(self, result: Any, error: Any) -> list[Event]:
+        """A setting that Hermes refuses fails the turn before it starts."""
+        if error is not None and self._dialect.is_busy and not self._dialect.is_cancelled:
+            return self._dialect.fail_turn(TurnFailed(to_fault(error, "config.set").detail, "MODEL_ERROR"))
+        self.send_next()
         warning = non_empty(obj(result).get("warning"))
         return [Warning("MODEL", warning)] if warning else []
 
-    def _as_argument(self, model: str) -> str:
-        """For this session only; a part of the name is never read as a flag."""
-        plain = " ".join(part for part in model.split() if not part.startswith(DASHES))
-        for provider in self._providers or ():
-            if plain.startswith(f"{provider}:"):
-                # One that is set up in the config's `model` has no name that it would take.
-                other = "" if provider == self.provider else f" --provider {provider}"
-                return f"{plain.removeprefix(f'{provider}:')}{other} --session"
-        return f"{plain} --session"
-
-    def _configure(self, key: str, wish: str, value: str, then: Then) -> None:
-        def configured(result: Any, error: Any) -> list[Event]:
-            if error is None:
-                self._set[key] = wish
-            return then(result, error)
-
-        params = {"session_id": self.live, "key": key, "value": value, "confirm_expensive_model": True}
-        self.call("config.set", params, configured)
-
-    # -- as actions
-
-    def set_model(self, ticket: str, model: str) -> None:
-        def switch(_: Any) -> None:
-            self._configure("model", model, self._as_argument(model), self.replying(ticket, "config.set"))
-
-        if ":" in model and self._providers is None:
-            self.list_models(switch)
-        else:
-            switch(None)
-
-    def list_models(self, then: Callable[[Any], None]) -> None:
-        def listed(result: Any, error: Any) -> list[Event]:
-            told = items(obj(result).get("providers"))
-            slugs = {slug for one in told if (slug := non_empty(one.get("slug"))) is not None}
-            self._providers = tuple(sorted(slugs, key=len, reverse=True))
-            self.provider = non_empty(obj(result).get("provider")) or self.provider
-            then(rpc_fault(error, "model.options") if error is not None else model_list(result))
+    def _attach(self, method: str, params: dict[str, str]) -> None:
+        def read_attached(result: Any, error: Any) -> list[Event]:
+            if error is not None and (as_file := to_file_request(method, params)) is not None:
+                self._attach(*as_file)
+                return []
+            if (reference := non_empty(obj(result).get("ref_text"))) is not None:
+                self._references.append(reference)
+            if error is not None:
+                detail = f"a part of the prompt was left out: {error_message(error)}"
+                self._warnings.append(Warning("CONTENT_DROPPED", detail))
+            self.send_next()
             return []
 
-        self.call("model.options", {"session_id": self.live}, listed)
+        self._call(method, params, read_attached)
+
+    def _submit(self) -> None:
+        self.is_submitted = True
+        prompt = "\n\n".join([self._dialect.turn.text, *self._references]).strip()
+        self._call("prompt.submit", {"text": prompt}, self._read_submitted)
+
+    def _read_submitted(self, result: Any, error: Any) -> list[Event]:
+        warnings = self._warnings
+        self._warnings = []
+        if error is None or not self._dialect.is_busy:
+            return list(warnings)
+        if self._dialect.is_cancelled:
+            return self._dialect.end_turn("cancelled")
+        fault = to_fault(error, "prompt.submit")
+        return self._dialect.fail_turn(TurnFailed(fault.detail, fault.code))

@@ -1,4 +1,4 @@
-"""Images of a prompt → attachments of a run. It takes nothing else: a file makes it refuse the whole run."""
+"""Images of a prompt as attachments of a run. OpenClaw takes nothing else: a file makes it refuse the whole run."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 from gateway.events import Warning
 from gateway.wire.dialects.base import Block
 
-LARGEST = 20_000_000
-"""Characters of base64, all together. A message of more than 25 MB breaks the connection, and with it every session."""
+MAX_BASE64_CHARS = 20_000_000
+"""Of all attachments together. A message of more than 25 MB breaks the connection, and with it every session on it."""
 
 
-def attachments(blocks: Sequence[Block]) -> tuple[list[dict[str, Any]], list[Warning]]:
-    """In order, and what had to be left out."""
-    given: list[dict[str, Any]] = []
-    left_out: list[Warning] = []
-    room = LARGEST
+def read_attachments(blocks: Sequence[Block]) -> tuple[list[dict[str, Any]], list[Warning]]:
+    """The attachments in order, and warnings about blocks that were dropped."""
+    attachments: list[dict[str, Any]] = []
+    dropped: list[Warning] = []
+    remaining_chars = MAX_BASE64_CHARS
     for number, block in enumerate(blocks):
         if block.get("type") == "text":
             continue
-        made = _attachment(number, block)
-        if made is None or len(made["content"]) > room:
-            why = "OpenClaw takes images only" if made is None else "it is too large"
-            left_out.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {why}"))
+        attachment = _to_attachment(number, block)
+        if attachment is None or len(attachment["content"]) > remaining_chars:
+            reason = "OpenClaw takes images only" if attachment is None else "it is too large"
+            dropped.append(Warning("CONTENT_DROPPED", f"part {number} of the prompt was left out: {reason}"))
         else:
-            room -= len(made["content"])
-            given.append(made)
-    return given, left_out
+            remaining_chars -= len(attachment["content"])
+            attachments.append(attachment)
+    return attachments, dropped
 
 
-def _attachment(number: int, block: Block) -> dict[str, Any] | None:
+def _to_attachment(number: int, block: Block) -> dict[str, Any] | None:
     match block:
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             name = f"image-{number}.{mime.rpartition('/')[2]}"

@@ -1,6 +1,7 @@
-"""OpenClaw's errors → codes for programs and its own words for people.
+"""OpenClaw's errors as faults and failed turns.
 
-It replaces what a provider said by words of its own; the provider's are in its log only.
+In: the `error` of a response, or the text of a run that failed. Out: the message with an error code. OpenClaw replaces
+a provider's error by a message of its own; the provider's is in its log only.
 """
 
 from __future__ import annotations
@@ -12,29 +13,36 @@ from gateway.errors import AgentFault
 from gateway.events import TurnFailed
 from gateway.wire.fields import non_empty, obj
 
-SIGN_IN = re.compile(r"authentication source|no (api key|credential)|unauthorized|\b401\b|auth profile", re.IGNORECASE)
-OF_MODEL = re.compile(r"\bLLM\b|\bprovider\b|\bmodel\b|rate.?limit|overloaded|context (window|length)", re.IGNORECASE)
-LOST = re.compile(r"session\b.{0,60}\b(not found|does not exist|deleted)|unknown session", re.IGNORECASE)
+NOT_SIGNED_IN = re.compile(
+    r"authentication source|no (api key|credential)|unauthorized|\b401\b|auth profile", re.IGNORECASE
+)
+MODEL_ERROR = re.compile(
+    r"\bLLM\b|\bprovider\b|\bmodel\b|rate.?limit|overloaded|context (window|length)", re.IGNORECASE
+)
+SESSION_NOT_FOUND = re.compile(r"session\b.{0,60}\b(not found|does not exist|deleted)|unknown session", re.IGNORECASE)
 
 
-def words_of(error: Any) -> str:
+def error_message(error: Any) -> str:
     return non_empty(obj(error).get("message")) or "no reason given"
 
 
-def code_of(words: str) -> str:
-    if SIGN_IN.search(words):
-        return "AUTH_REQUIRED"
-    if LOST.search(words):
-        return "SESSION_NOT_FOUND"
-    return "MODEL_ERROR" if OF_MODEL.search(words) else "AGENT_ERROR"
+def to_fault(error: Any, method: str) -> AgentFault:
+    """The error response to a request of the gateway's."""
+    message = error_message(error)
+    code = "AGENT_ERROR"
+    if SESSION_NOT_FOUND.search(message):
+        code = "SESSION_NOT_FOUND"
+    elif NOT_SIGNED_IN.search(message):
+        code = "AUTH_REQUIRED"
+    return AgentFault(f"the agent answered {method} with an error: {message}", code=code, method=method)
 
 
-def rpc_fault(error: Any, method: str) -> AgentFault:
-    """An error answer to a request of ours."""
-    words = words_of(error)
-    code = "SESSION_NOT_FOUND" if LOST.search(words) else "AUTH_REQUIRED" if SIGN_IN.search(words) else "AGENT_ERROR"
-    return AgentFault(f"the agent answered {method} with an error: {words}", code=code, method=method)
-
-
-def broke(words: str) -> TurnFailed:
-    return TurnFailed(words, code_of(words))
+def to_turn_failed(message: str) -> TurnFailed:
+    code = "AGENT_ERROR"
+    if NOT_SIGNED_IN.search(message):
+        code = "AUTH_REQUIRED"
+    elif SESSION_NOT_FOUND.search(message):
+        code = "SESSION_NOT_FOUND"
+    elif MODEL_ERROR.search(message):
+        code = "MODEL_ERROR"
+    return TurnFailed(message, code)

@@ -1,116 +1,114 @@
-"""How a session of OpenClaw's gateway is opened, comes back, is copied and goes.
+"""Connect to OpenClaw's gateway; open, resume, copy and delete sessions.
 
-The first request of a connection must be `connect`. Sessions share the connection: each that does not know of one that
-was accepted sends it, under the same id, and all but the first are told that it came too late, which is as good.
+In: `SessionStart` and responses. Out: requests, and the session's key for the dialect. The first request of a
+connection must be `connect`. Sessions share the connection: each session that does not know of an accepted `connect`
+sends one, under the same id. All but the first get the error `TOO_LATE`, which means that the connection is open.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gateway.capability_paths import MODE, PERMISSION_MODE
-from gateway.capability_paths import MODES as OFFERED
 from gateway.errors import AgentFault
 from gateway.events import Event
 from gateway.wire.dialects.base import SessionStart
-from gateway.wire.dialects.openclaw.errors import rpc_fault, words_of
-from gateway.wire.dialects.openclaw.rpc_calls import Calls
+from gateway.wire.dialects.openclaw.errors import error_message, to_fault
 from gateway.wire.fields import non_empty, obj, present
 
-CONNECT = "connect"
-PROTOCOL = 4
+ResponseReader = Callable[[dict[str, Any], Any], list[Event]]
+"""Reads a response: (payload, error); the error is None where the request succeeded."""
+Call = Callable[[str, dict[str, Any], ResponseReader], None]
+"""Sends a request: (method, params, reader of the response)."""
+
+CONNECT_ID = "connect"
+PROTOCOL_VERSION = 4
 SCOPES = ("operator.read", "operator.write", "operator.approvals", "operator.questions", "operator.admin")
-"""The last one for a session's own directory: without it only the agent's workspace is allowed."""
-CAPS = ("tool-events", "exec-approvals", "approvals")
-"""Without the first no call is ever told of, in silence."""
+"""`operator.admin` is for a directory of the session's own: without it only the agent's workspace is allowed."""
+CAPABILITIES = ("tool-events", "exec-approvals", "approvals")
+"""Without `tool-events` OpenClaw reports no tool calls, and no error."""
 TOO_LATE = "only valid as the first request"
-MODES = ("read-only", "guarded", "workspace", "full")
-"""Who decides about a session's tools; in `guarded` commands are asked about."""
-NOBODY = b"\0"
-"""Stands in no message."""
+PERMISSION_MODES = ("read-only", "guarded", "workspace", "full")
+"""Which tool calls of a session need approval; in `guarded` commands do."""
 
 
-class Sessions(Calls):
-    def __init__(self) -> None:
-        super().__init__()
-        self.mark = NOBODY
-        """The session's key, as it stands in every message about it."""
-        self.permission: str | None = None
+def connect_request(token: str | None) -> dict[str, Any]:
+    params = {
+        "minProtocol": PROTOCOL_VERSION,
+        "maxProtocol": PROTOCOL_VERSION,
+        "client": {"id": "gateway-client", "version": "1", "platform": "any", "mode": "backend"},
+        "role": "operator",
+        "scopes": SCOPES,
+        "caps": CAPABILITIES,
+        "auth": present({"token": token}),
+    }
+    return {"type": "req", "id": CONNECT_ID, "method": "connect", "params": params}
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self.is_ready, self.mark, self.permission = False, NOBODY, None
-        if begin.params.get("connected") is not True:
-            self._connect(non_empty(begin.params.get("token")))
-        if begin.session_id is None:
-            self._create({"cwd": begin.cwd})
-        elif begin.fork:
-            self._create({"fork": True, "parentSessionKey": begin.session_id})
+
+def connect_fault(response: dict[str, Any]) -> AgentFault | None:
+    """Why OpenClaw refused the connection; None: it is open."""
+    message = error_message(response.get("error"))
+    if response.get("ok") is True or TOO_LATE in message:
+        return None
+    return AgentFault(f"OpenClaw's gateway did not accept the connection: {message}")
+
+
+class SessionRequests:
+    """The requests that open a session.
+
+    `on_open` is called with the session's key, and with its entry if it is new; `on_lost` when the session to resume is
+    gone; `on_failure` when no session can be opened.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        on_open: Callable[[str, dict[str, Any] | None], None],
+        on_lost: Callable[[], None],
+        on_failure: Callable[[AgentFault], None],
+    ) -> None:
+        self._call = call
+        self._on_open = on_open
+        self._on_lost = on_lost
+        self._on_failure = on_failure
+        self._start = SessionStart("")
+
+    def open_session(self, start: SessionStart) -> None:
+        self._start = start
+        if start.session_id is None:
+            self._create({"cwd": start.cwd})
+        elif start.fork:
+            self._create({"fork": True, "parentSessionKey": start.session_id})
         else:
-            self.call("sessions.resolve", {"key": begin.session_id, "allowMissing": True}, self._resolved)
+            self._call("sessions.resolve", {"key": start.session_id, "allowMissing": True}, self._read_resolved)
 
-    def _connect(self, token: str | None) -> None:
-        params = {
-            "minProtocol": PROTOCOL,
-            "maxProtocol": PROTOCOL,
-            "client": {"id": "gateway-client", "version": "1", "platform": "any", "mode": "backend"},
-            "role": "operator",
-            "scopes": SCOPES,
-            "caps": CAPS,
-            "auth": present({"token": token}),
-        }
-        self.send({"type": "req", "id": CONNECT, "method": "connect", "params": params})
+    def copy_session(self, key: str | None, reader: ResponseReader) -> None:
+        self._call("sessions.create", {"fork": True, "parentSessionKey": key}, reader)
 
-    def connected(self, answer: dict[str, Any]) -> None:
-        """To whoever sent it."""
-        words = words_of(answer.get("error"))
-        if answer.get("ok") is not True and TOO_LATE not in words and not self.is_ready:
-            self.failure = AgentFault(f"OpenClaw's gateway did not accept the connection: {words}")
-        server = obj(obj(answer.get("payload")).get("server"))
-        if (version := non_empty(server.get("version"))) is not None:
-            self.handshake_layer["identity.version"] = version
+    def delete_session(self, key: str | None, reader: ResponseReader) -> None:
+        self._call("sessions.delete", {"key": key, "deleteTranscript": True}, reader)
 
     def _create(self, params: dict[str, Any]) -> None:
-        mode = self.session_start.params.get("mode")
-        agent = non_empty(self.session_start.params.get("agent"))
-        known = mode if mode in MODES else None
-        self.call("sessions.create", {**params, **present({"agentId": agent, "permissionMode": known})}, self._created)
+        mode = self._start.params.get("mode")
+        agent = non_empty(self._start.params.get("agent"))
+        options = present({"agentId": agent, "permissionMode": mode if mode in PERMISSION_MODES else None})
+        self._call("sessions.create", {**params, **options}, self._read_created)
 
-    def _created(self, payload: dict[str, Any], error: Any) -> list[Event]:
+    def _read_created(self, payload: dict[str, Any], error: Any) -> list[Event]:
         key = non_empty(payload.get("key"))
         if error is not None or key is None:
-            self.failure = rpc_fault(error, "sessions.create")
-            return []
-        self.permits(non_empty(obj(payload.get("entry")).get("permissionMode")))
-        self._goes_by(key)
+            self._on_failure(to_fault(error, "sessions.create"))
+        else:
+            self._on_open(key, obj(payload.get("entry")))
         return []
 
-    def permits(self, mode: str | None) -> None:
-        """Its modes are about nothing but permissions."""
-        self.permission = mode
-        self.session_layer |= present({MODE: mode, PERMISSION_MODE: mode}) | {OFFERED: [{"id": one} for one in MODES]}
-
-    def _resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
+    def _read_resolved(self, payload: dict[str, Any], error: Any) -> list[Event]:
         key = non_empty(payload.get("key"))
         if error is not None:
-            self.failure = rpc_fault(error, "sessions.resolve")
+            self._on_failure(to_fault(error, "sessions.resolve"))
         elif payload.get("ok") is not True or key is None:
-            self.has_lost_history = True
-            self._create({"cwd": self.session_start.cwd})
+            self._on_lost()
+            self._create({"cwd": self._start.cwd})
         else:
-            self._goes_by(key)
+            self._on_open(key, None)
         return []
-
-    def _goes_by(self, key: str) -> None:
-        self.session_id, self.mark, self.is_ready = key, f'"{key}"'.encode(), True
-
-    # -- as actions
-
-    def fork(self, ticket: str) -> None:
-        params = {"fork": True, "parentSessionKey": self.session_id}
-        self.call("sessions.create", params, self.replying(ticket, "sessions.create", lambda told: told.get("key")))
-
-    def delete(self, ticket: str) -> None:
-        params = {"key": self.session_id, "deleteTranscript": True}
-        self.is_ready = False
-        self.call("sessions.delete", params, self.replying(ticket, "sessions.delete"))

@@ -1,226 +1,190 @@
-"""One run of OpenClaw: words, thoughts, calls, plans → events.
+"""One run of OpenClaw as events: text, reasoning, tool calls, plans.
 
-In: `stream` and `data` of an `agent` event. Out: events, or None for what is not understood. Texts come with all that
-was said before and with what is new; the former is held against what was told, for small pieces get lost between them.
-Text written before a call comes as an item of kind `preamble`, not as `assistant`.
+In: `stream` and `data` of an `agent` event. Out: events, or None for what cannot be read. A text comes with all of it
+so far (`text`) and its newest piece (`delta`). The former is compared with what was sent, because small pieces get
+lost. Text before a tool call comes as an item of kind `preamble`, not as `assistant`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from gateway.events import (
-    ActivitySnapshot,
-    Custom,
-    Event,
-    ReasoningMessageContent,
-    ReasoningMessageEnd,
-    TextMessageContent,
-    TextMessageEnd,
-    ToolCallArgs,
-    ToolCallEnd,
-    ToolCallResult,
-    ToolCallStart,
-)
-from gateway.wire.activities import LiveOutput
-from gateway.wire.fields import items, json_text, non_empty, obj, present, text
+from gateway.events import ActivitySnapshot, Custom, Event
+from gateway.wire.fields import flag, integer, items, json_text, non_empty, number, obj, present, text
+from gateway.wire.text_parts import TextParts
+from gateway.wire.tool_calls import ToolCall, ToolCalls
 
 Data = dict[str, Any]
 
-NOISE = {
-    "command_output": "what a call prints, again",
-    "patch": "what a call changed, again",
-    "usage": "tokens so far; the run's end tells them all",
-    "approval": "what came of a question; the call tells it, too",
-    "run_status": "a word for a status line",
+IGNORED_STREAMS = {
+    "command_output": "the output of a tool call, again",
+    "patch": "the changes by a tool call, again",
+    "usage": "tokens so far; the run's end has them all",
+    "approval": "the outcome of an approval; the tool call has it, too",
+    "run_status": "text for a status line",
     "execution": "likewise",
 }
 """Streams without meaning for a client → why."""
 
-ROWS = frozenset(("tool", "command", "patch", "search", "analysis"))
-"""Kinds of items that are rows of a progress list: their calls come by themselves."""
+PROGRESS_KINDS = frozenset(("tool", "command", "patch", "search", "analysis"))
+"""Kinds of items that are rows of a progress list; their tool calls are reported separately."""
 
 
-@dataclass(slots=True)
-class Call:
-    id: str
-    live: LiveOutput | None = None
-    done: bool = False
+class TurnEvents:
+    """Reads the events of one run. `qualify_id` makes an id of OpenClaw's unique in the thread."""
 
-
-class Speech:
-    def __init__(self, own: Callable[[str], str]) -> None:
-        self._own = own
-        self.calls: dict[str, Call] = {}
-        self._item: str | None = None
-        self._said = ""
-        self._thought = ""
-        self._thinking = False
-        self._told: set[str] = set()
-        self.spoke = False
-        """There was an answer in words."""
+    def __init__(self, qualify_id: Callable[[str], str]) -> None:
+        self._qualify_id = qualify_id
+        self._parts = TextParts()
+        self._calls = ToolCalls(qualify_id, ToolCall, reuses_ids=False)
+        self._reasoning = ""
+        """The reasoning so far."""
+        self._finished_items: set[str] = set()
+        self.has_answer = False
+        """Text of an answer was sent."""
 
     def begin_run(self) -> None:
-        self.calls.clear()
-        self._told.clear()
-        self._item, self._said, self._thought = None, "", ""
-        self._thinking = self.spoke = False
+        self._parts.begin_turn()
+        self._calls.begin_turn()
+        self._finished_items.clear()
+        self._reasoning = ""
+        self.has_answer = False
+
+    def find_call_id(self, native_id: str | None) -> str | None:
+        """AG-UI's id of a tool call."""
+        call = self._calls.get(native_id)
+        return None if call is None else call.id
 
     def read(self, stream: str, data: Data) -> list[Event] | None:
         match stream:
             case "assistant":
-                return self._assistant(data)
+                return self._read_answer(data)
             case "thinking":
-                return self._think(data)
+                return self._read_reasoning(data)
             case "tool":
-                return self._call(data)
+                return self._read_call(data)
             case "item":
-                return self._item_row(data)
+                return self._read_item(data)
             case "plan":
-                return [self._plan(data)]
+                return [self._read_plan(data)]
             case "compaction":
                 return [Custom("openclaw.compaction", data)]
             case "acp":
                 return [Custom("openclaw.acp", data)]
             case _:
-                return [] if stream in NOISE else None
+                return [] if stream in IGNORED_STREAMS else None
 
-    # -- words
+    # -- text and reasoning
 
-    def _assistant(self, data: Data) -> list[Event] | None:
-        found = self._grown(text(data.get("itemId")) or "", text(data.get("text")), text(data.get("delta")))
-        self.spoke = self.spoke or bool(found)
-        return found
+    def _read_answer(self, data: Data) -> list[Event] | None:
+        item_id = text(data.get("itemId")) or ""
+        events = self._read_text(item_id, text(data.get("text")), text(data.get("delta")))
+        self.has_answer = self.has_answer or bool(events)
+        return events
 
-    def _item_row(self, data: Data) -> list[Event] | None:
+    def _read_item(self, data: Data) -> list[Event] | None:
         if data.get("kind") != "preamble":
-            return [] if text(data.get("kind")) in ROWS else None
+            return [] if text(data.get("kind")) in PROGRESS_KINDS else None
         item_id = non_empty(data.get("itemId"))
         if item_id is None:
             return None
-        if item_id in self._told:
+        if item_id in self._finished_items:
             return []
-        found = self._grown(item_id, text(data.get("progressText")) or "", None)
+        events = self._read_text(item_id, text(data.get("progressText")) or "", None)
         if data.get("phase") == "end":
-            self._told.add(item_id)
-            return [*(found or []), *self.end_text()]
-        return found
+            self._finished_items.add(item_id)
+            return [*(events or []), *self.close_text()]
+        return events
 
-    def _grown(self, item_id: str, whole: str | None, delta: str | None) -> list[Event] | None:
-        """What is new of a text; `whole`: all of it up to now."""
+    def _read_text(self, item_id: str, whole: str | None, delta: str | None) -> list[Event] | None:
+        """The new piece of a text. `whole`: all of it so far."""
         if whole is None and delta is None:
             return None
-        ended: list[Event] = []
-        if item_id != self._item:
-            ended = self.end_text()
-            self._item, self._said = item_id, ""
+        is_open = self._parts.is_open("text", item_id)
+        closed = [] if is_open else self.close_text()
+        sent = self._parts.open_text if is_open else ""
         if whole is None:
-            whole = self._said + (delta or "")
-        if not whole.startswith(self._said):
-            if self._said.startswith(whole):
-                return ended  # it took back what was told: nothing can be unsaid
-            ended += self.end_text()
-            self._item, self._said = item_id, ""
-        new, self._said = whole[len(self._said) :], whole
-        return [*ended, *self._end_thought(), TextMessageContent(new)] if new else ended
+            whole = sent + (delta or "")
+        if not whole.startswith(sent):
+            if sent.startswith(whole):
+                return closed  # OpenClaw took back what was sent already
+            closed = self.close_text()
+            sent = ""
+        return [*closed, *self._parts.add_text(whole[len(sent) :], item_id)]
 
-    def _think(self, data: Data) -> list[Event] | None:
-        whole, delta = text(data.get("text")), text(data.get("delta"))
+    def _read_reasoning(self, data: Data) -> list[Event] | None:
+        whole = text(data.get("text"))
+        delta = text(data.get("delta"))
         if whole is None and delta is None:
             return None
-        ended = [] if self._thinking else self.end_text()
-        if whole is None or not self._thinking or not whole.startswith(self._thought):
-            new = delta if delta is not None else whole or ""
+        is_open = self._parts.is_open("reasoning")
+        closed = [] if is_open else self.close_text()
+        if whole is not None and is_open and whole.startswith(self._reasoning):
+            piece = whole[len(self._reasoning) :]
         else:
-            new = whole[len(self._thought) :]
-        self._thought = whole if whole is not None else self._thought + new
-        if not new:
-            return ended
-        self._thinking = True
-        return [*ended, ReasoningMessageContent(new)]
+            piece = delta if delta is not None else whole or ""
+        self._reasoning = whole if whole is not None else self._reasoning + piece
+        return [*closed, *self._parts.add_reasoning(piece)]
 
-    def whole(self, words: str) -> list[Event]:
+    def send_answer(self, answer: str) -> list[Event]:
         """An answer that did not stream."""
-        return [*self.end_text(), TextMessageContent(words), TextMessageEnd()]
+        return [*self.close_text(), *self._parts.add_text(answer), *self.close_text()]
 
-    def end_text(self) -> list[Event]:
-        found = self._end_thought()
-        if self._item is not None and self._said:
-            found.append(TextMessageEnd())
-        self._item, self._said = None, ""
-        return found
+    def close_text(self) -> list[Event]:
+        """The text or reasoning that is open is complete."""
+        return self._parts.close()
 
-    def _end_thought(self) -> list[Event]:
-        if not self._thinking:
-            return []
-        self._thinking = False
-        return [ReasoningMessageEnd()]
+    # -- tool calls
 
-    # -- calls
-
-    def _call(self, data: Data) -> list[Event] | None:
-        call_id, phase = non_empty(data.get("toolCallId")), data.get("phase")
-        if call_id is None or phase not in ("start", "update", "result"):
+    def _read_call(self, data: Data) -> list[Event] | None:
+        native_id = non_empty(data.get("toolCallId"))
+        phase = data.get("phase")
+        if native_id is None or phase not in ("start", "update", "result"):
             return None
-        call = self.calls.get(call_id)
-        began: list[Event] = []
-        if call is None:
-            call = self.calls[call_id] = Call(self._own(call_id))
-            began = self._began(call, data)
-        if call.done:
-            return []
-        if phase == "update":
-            began += _printed(call, data)
-        elif phase == "result":
-            began.append(_result(call, data))
-        return began
+        call = self._calls.add(native_id, non_empty(data.get("name")))
+        events: list[Event] = []
+        if not call.is_started:
+            arguments = data.get("args")
+            if not isinstance(arguments, dict):
+                arguments = {} if arguments is None else {"input": arguments}
+            events = [*self.close_text(), *call.end(arguments)]
+        if phase == "update" and call.is_open:
+            output = _join_text(obj(data.get("partialResult")))
+            return [*events, *(call.replace_output(output) if output else [])]
+        return [*events, *_answer_call(call, data)] if phase == "result" else events
 
-    def _began(self, call: Call, data: Data) -> list[Event]:
-        args = data.get("args")
-        told = json_text(args if isinstance(args, dict) else {} if args is None else {"input": args})
-        name = non_empty(data.get("name")) or "tool"
-        return [*self.end_text(), ToolCallStart(call.id, name), ToolCallArgs(call.id, told), ToolCallEnd(call.id)]
-
-    def _plan(self, data: Data) -> Event:
+    def _read_plan(self, data: Data) -> Event:
         steps = data.get("steps")
-        told = steps if isinstance(steps, list) else []
-        entries = [{"step": step} if isinstance(step, str) else obj(step) for step in told]
-        shown = [present({"content": text(one.get("step")), "status": text(one.get("status"))}) for one in entries]
-        content = {"entries": [entry for entry in shown if entry], "explanation": text(data.get("explanation"))}
-        return ActivitySnapshot(self._own("plan"), "plan", present(content))
+        objects = [obj(step) if not isinstance(step, str) else {"step": step} for step in _list(steps)]
+        entries = [present({"content": text(step.get("step")), "status": text(step.get("status"))}) for step in objects]
+        content = {"entries": [entry for entry in entries if entry], "explanation": text(data.get("explanation"))}
+        return ActivitySnapshot(self._qualify_id("plan"), "plan", present(content))
 
 
-def _printed(call: Call, data: Data) -> list[Event]:
-    """What it prints while it runs, all of it every time."""
-    words = _texts(obj(data.get("partialResult")))
-    if not words:
-        return []
-    if call.live is None:
-        call.live = LiveOutput(f"{call.id}:output", "tool_output", None, {"toolCallId": call.id})
-    return call.live.replace(words)
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _result(call: Call, data: Data) -> ToolCallResult:
-    call.done = True
-    given = data.get("result")
-    details = obj(obj(given).get("details"))
-    shown = present(
+def _answer_call(call: ToolCall, data: Data) -> list[Event]:
+    result = data.get("result")
+    details = obj(obj(result).get("details"))
+    is_error = flag(data.get("isError"))
+    metadata = present(
         {
-            "isError": True if data.get("isError") is True else None,
+            "isError": is_error or None,
             "title": text(data.get("meta")),
-            "exitCode": details.get("exitCode"),
-            "durationMs": details.get("durationMs"),
+            "exitCode": integer(details.get("exitCode")),
+            "durationMs": number(details.get("durationMs")),
         }
     )
-    words = given if isinstance(given, str) else _texts(obj(given))
-    content = words if words is not None else json_text(given)
-    return ToolCallResult(call.id, content, metadata={"openclaw": shown} if shown else None)
+    output = result if isinstance(result, str) else _join_text(obj(result))
+    content = output if output is not None else json_text(result)
+    return call.answer(content, {"openclaw": metadata} if metadata else None, is_error)
 
 
-def _texts(result: Data) -> str | None:
-    """None: it holds something else than text."""
+def _join_text(result: Data) -> str | None:
+    """The text of a result; None: it has content of another kind."""
     parts = result.get("content")
     if not isinstance(parts, list) or any(obj(part).get("type") != "text" for part in parts):
         return None

@@ -1,6 +1,7 @@
-"""opencode's errors → what ended the turn.
+"""opencode's errors → the failure that ends the turn, or the fault of a call.
 
-In: the `error` of an event, a message or a line, and bodies of failed calls. Out: an end with the model's own words.
+In: the `error` of an event, a message or a line, and the answer to a failed HTTP call. Out: a failure with the model's
+or the server's own message. Never raises.
 """
 
 from __future__ import annotations
@@ -12,39 +13,40 @@ from gateway.events import TurnFailed
 from gateway.wire.fields import non_empty, obj, text
 
 ABORTED = "MessageAbortedError"
-CUT_SHORT = "MessageOutputLengthError"
-STOPS = {"stop": "end_turn", "length": "max_tokens", "content-filter": "refusal"}
-"""Why the model stopped → ACP's word for it; any other is `end_turn`."""
-MODELS = ("APIError", "ContextOverflowError", "ContentFilterError", "StructuredOutputError")
-"""Errors by name that are the model's, or its provider's."""
+OUTPUT_LIMIT = "MessageOutputLengthError"
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "content-filter": "refusal"}
+"""opencode's finish reason → ACP's stop reason; every other one is `end_turn`."""
+MODEL_ERRORS = ("APIError", "ContextOverflowError", "ContentFilterError", "StructuredOutputError")
+"""Names of errors that the model or its provider caused."""
 
 
-def broke(error: Any) -> TurnFailed:
-    told = obj(error)
-    data = obj(told.get("data"))
-    name, status = non_empty(told.get("name")) or "error", data.get("statusCode")
-    words = _plain(text(data.get("message")) or text(told.get("message")) or "") or name
-    if name == "ProviderAuthError" or status == 401:
-        return TurnFailed(words, "AUTH_REQUIRED")
-    if name in MODELS or words.startswith("Model not found"):
-        return TurnFailed(words, "MODEL_ERROR")
-    return TurnFailed(words)
+def to_turn_failed(value: Any) -> TurnFailed:
+    error = obj(value)
+    data = obj(error.get("data"))
+    name = non_empty(error.get("name")) or "error"
+    message = _first_line(text(data.get("message")) or text(error.get("message")) or "") or name
+    if name == "ProviderAuthError" or data.get("statusCode") == 401:
+        return TurnFailed(message, "AUTH_REQUIRED")
+    if name in MODEL_ERRORS or message.startswith("Model not found"):
+        return TurnFailed(message, "MODEL_ERROR")
+    return TurnFailed(message)
 
 
-def refused(answer: dict[str, Any], what: str) -> AgentFault:
-    """A call that was answered with anything but success."""
-    status, body = answer.get("status"), answer.get("body")
-    words = text(answer.get("error")) or text(body) or _plain(_said(obj(body))) or "no reason given"
-    return AgentFault(f"{what}: {words}", code="SESSION_NOT_FOUND" if status == 404 else "AGENT_ERROR")
+def to_agent_fault(answer: dict[str, Any], problem: str) -> AgentFault:
+    """The fault of an HTTP call that did not succeed. `problem` names what the gateway wanted."""
+    body = answer.get("body")
+    reason = text(answer.get("error")) or text(body) or _first_line(_body_message(obj(body))) or "no reason given"
+    code = "SESSION_NOT_FOUND" if answer.get("status") == 404 else "AGENT_ERROR"
+    return AgentFault(f"{problem}: {reason}", code=code)
 
 
-def _said(body: dict[str, Any]) -> str:
+def _body_message(body: dict[str, Any]) -> str:
     data = obj(body.get("data"))
     return text(data.get("message")) or text(body.get("message")) or non_empty(body.get("name")) or ""
 
 
-def _plain(words: str) -> str:
-    """Without the stack that some errors carry, and the class that begins them."""
-    first = words.partition("\n    at ")[0].strip()
+def _first_line(message: str) -> str:
+    """The message without the stack trace and without the leading class name that some errors carry."""
+    first = message.partition("\n    at ")[0].strip()
     head, _, rest = first.partition(": ")
     return rest if head.endswith("Error") and head.isidentifier() and rest else first

@@ -1,49 +1,87 @@
-"""Calls to `opencode serve`: paths and bodies, and what of an answer is handed on. Its answers may hold API keys."""
+"""HTTP calls to `opencode serve`: what reads their answers, paths, bodies, and what the gateway uses of the answers.
+
+In: what the gateway wants; `{"id", "status", "body"}` for an answer, status 0 with an `error` when there was none. Out:
+`{"id": "<tag>-1", "method", "path", "body"}`, model definitions. The server answers calls in any order. Never hands on
+a whole answer: answers may hold API keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from gateway.wire.dialects.base import Block, Prompt, SessionStart
-from gateway.wire.fields import count, items, non_empty, obj, present, text
+from gateway.events import Event
+from gateway.wire.dialects.base import Block, Dialect, Prompt, SessionStart
+from gateway.wire.fields import count, flag, items, named_values, non_empty, number, obj, present, text
+from gateway.wire.requests import RequestTable, tag_of
 
-RULE = {"permission", "pattern", "action"}
-RETRIES = 2
-"""How often the model is asked again for an answer that fits the schema."""
+ReadAnswer = Callable[[dict[str, Any]], list[Event]]
+
+ID_SEPARATOR = "-"
+RULE_KEYS = {"permission", "pattern", "action"}
+MAX_SCHEMA_RETRIES = 2
+"""How often opencode asks the model again for an answer that fits the output schema."""
 
 
-def located(path: str, cwd: str) -> str:
-    return f"{path}?directory={quote(cwd, safe='')}"
+class HttpCalls:
+    """The calls of one thread, each with the function that reads its answer."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._open: RequestTable[ReadAnswer] = RequestTable(separator=ID_SEPARATOR)
+
+    def start_session(self) -> None:
+        self._open.begin(self._dialect.session_start.tag)
+
+    def send(self, method: str, path: str, body: Any, read_answer: ReadAnswer) -> str:
+        call_id = self._open.add(read_answer)
+        directory = quote(self._dialect.session_start.cwd, safe="")
+        self._dialect.send({"id": call_id, "method": method, "path": f"{path}?directory={directory}", "body": body})
+        return call_id
+
+    def read_answer(self, answer: dict[str, Any]) -> list[Event]:
+        read = self._open.pop(answer.get("id"))
+        return [] if read is None else read(answer)
+
+
+def read_owner(value: dict[str, Any]) -> str | None:
+    """The tag of the thread whose call is answered, or the session that an event is about."""
+    if "type" not in value:
+        return tag_of(value.get("id"), ID_SEPARATOR)
+    properties = obj(value.get("properties"))
+    places = (properties, obj(properties.get("info")), obj(properties.get("part")))
+    return next((session_id for place in places if (session_id := non_empty(place.get("sessionID")))), None)
 
 
 def session_path(session_id: str, rest: str = "") -> str:
     return f"/session/{quote(session_id, safe='')}{rest}"
 
 
-def rules(begin: SessionStart) -> list[dict[str, Any]]:
-    """`params.permission`, and the further directories, which may be entered without asking."""
-    told = [rule for rule in items(begin.params.get("permission")) if rule.keys() >= RULE]
-    entered = [
-        {"permission": "external_directory", "pattern": f"{folder.rstrip('/')}/*", "action": "allow"}
-        for folder in begin.directories
+def permission_rules(start: SessionStart) -> list[dict[str, Any]]:
+    """`params.permission`, and leave to enter the additional directories without asking."""
+    rules = [rule for rule in items(start.params.get("permission")) if rule.keys() >= RULE_KEYS]
+    directories = [
+        {"permission": "external_directory", "pattern": f"{directory.rstrip('/')}/*", "action": "allow"}
+        for directory in start.directories
     ]
-    return told + entered
+    return rules + directories
 
 
 def mcp_body(server: Mapping[str, Any]) -> dict[str, Any]:
-    name = server.get("name")
     if "command" in server:
-        command = [server["command"], *(server.get("args") or ())]
-        config: dict[str, Any] = {"type": "local", "command": command, "environment": _named(server.get("env"))}
+        config: dict[str, Any] = {
+            "type": "local",
+            "command": [server["command"], *(server.get("args") or ())],
+            "environment": named_values(server.get("env")),
+        }
     else:
-        config = {"type": "remote", "url": server.get("url"), "headers": _named(server.get("headers"))}
-    return {"name": name, "config": {key: value for key, value in config.items() if value}}
+        config = {"type": "remote", "url": server.get("url"), "headers": named_values(server.get("headers"))}
+    return {"name": server.get("name"), "config": {key: value for key, value in config.items() if value}}
 
 
 def mcp_failure(body: Any, name: Any) -> str | None:
-    """Why the server cannot be used; None: it can."""
+    """Why the MCP server cannot be used; None: it can."""
     status = obj(obj(body).get(name)) if isinstance(name, str) else {}
     if status.get("status") in ("connected", "disabled"):
         return None
@@ -51,7 +89,7 @@ def mcp_failure(body: Any, name: Any) -> str | None:
 
 
 def prompt_body(prompt: Prompt, system: Any) -> dict[str, Any]:
-    body: dict[str, Any] = {"parts": _parts(prompt.blocks)}
+    body: dict[str, Any] = {"parts": _to_parts(prompt.blocks)}
     if prompt.model is not None:
         provider, _, model = prompt.model.partition("/")
         body["model"] = {"providerID": provider, "modelID": model}
@@ -63,77 +101,66 @@ def prompt_body(prompt: Prompt, system: Any) -> dict[str, Any]:
         body["system"] = system
     if prompt.output_schema is not None:
         schema = dict(prompt.output_schema)
-        body["format"] = {"type": "json_schema", "schema": schema, "retryCount": RETRIES}
+        body["format"] = {"type": "json_schema", "schema": schema, "retryCount": MAX_SCHEMA_RETRIES}
     return body
 
 
-def listed_models(body: Any) -> list[dict[str, Any]]:
-    """In the words of `[[models]]`. The providers' options, with their keys, stay here."""
-    told = obj(body)
+def read_models(body: Any) -> list[dict[str, Any]]:
+    """The models as `[[models]]` of an agent file has them. The providers' options, with their keys, are left out."""
     return [
-        _model(provider_id, name, obj(model))
-        for provider in items(told.get("providers"))
+        _to_model(provider_id, name, obj(model))
+        for provider in items(obj(body).get("providers"))
         if (provider_id := non_empty(provider.get("id"))) is not None
         for name, model in obj(provider.get("models")).items()
     ]
 
 
-def _model(provider: str, name: str, model: dict[str, Any]) -> dict[str, Any]:
-    abilities, limit, cost = obj(model.get("capabilities")), obj(model.get("limit")), obj(model.get("cost"))
-    takes = obj(abilities.get("input"))
+def _to_model(provider_id: str, name: str, model: dict[str, Any]) -> dict[str, Any]:
+    capabilities = obj(model.get("capabilities"))
+    limit = obj(model.get("limit"))
+    cost = obj(model.get("cost"))
+    inputs = obj(capabilities.get("input"))
     price = {
-        "input": _money(cost.get("input")),
-        "cached_input": _money(obj(cost.get("cache")).get("read")),
-        "output": _money(cost.get("output")),
+        "input": _price(cost.get("input")),
+        "cached_input": _price(obj(cost.get("cache")).get("read")),
+        "output": _price(cost.get("output")),
     }
-    told = {
-        "id": f"{provider}/{name}",
+    definition = {
+        "id": f"{provider_id}/{name}",
         "name": text(model.get("name")),
-        "provider": provider,
+        "provider": provider_id,
         "context": count(limit.get("context")),
         "output": count(limit.get("output")),
-        "thinking": _flag(abilities.get("reasoning")),
-        "tools": _flag(abilities.get("toolcall")),
-        "image_input": _flag(takes.get("image")),
-        "file_input": _flag(takes.get("pdf")),
+        "thinking": flag(capabilities.get("reasoning")),
+        "tools": flag(capabilities.get("toolcall")),
+        "image_input": flag(inputs.get("image")),
+        "file_input": flag(inputs.get("pdf")),
         "deprecated": model.get("status") == "deprecated",
-        "price": present(price) if any(price.values()) else None,  # all zero: nobody knows
+        "price": present(price) if any(price.values()) else None,  # all zero: the price is unknown
         "efforts": list(obj(model.get("variants"))) if isinstance(model.get("variants"), dict) else None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in definition.items() if value is not None}
 
 
-def _parts(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    found = []
-    for number, block in enumerate(blocks, 1):
+def _to_parts(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    parts = []
+    for index, block in enumerate(blocks, 1):
         match block:
-            case {"type": "text", "text": str(words)}:
-                found.append({"type": "text", "text": words})
+            case {"type": "text", "text": str(content)}:
+                parts.append({"type": "text", "text": content})
             case {"type": "image" | "audio", "data": str(data), "mimeType": str(mime)}:
-                found.append(_file(mime, data, f"{mime.partition('/')[0]}-{number}"))
+                parts.append(_to_file(mime, data, f"{mime.partition('/')[0]}-{index}"))
             case {"type": "resource", "resource": {"blob": str(data)} as resource}:
                 mime = non_empty(resource.get("mimeType")) or "application/octet-stream"
                 name = (non_empty(resource.get("uri")) or "").rpartition("/")[2]
-                found.append(_file(mime, data, name or f"file-{number}"))
-    return found
+                parts.append(_to_file(mime, data, name or f"file-{index}"))
+    return parts
 
 
-def _file(mime: str, data: str, name: str) -> dict[str, Any]:
+def _to_file(mime: str, data: str, name: str) -> dict[str, Any]:
     return {"type": "file", "mime": mime, "filename": name, "url": f"data:{mime};base64,{data}"}
 
 
-def _named(pairs: Any) -> dict[str, str]:
-    """`[{"name", "value"}]`, or an object already."""
-    if isinstance(pairs, Mapping):
-        return {str(name): str(value) for name, value in pairs.items()}
-    listed = items(list(pairs)) if isinstance(pairs, list | tuple) else []
-    return {str(pair["name"]): str(pair["value"]) for pair in listed if "name" in pair and "value" in pair}
-
-
-def _money(value: Any) -> float | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-    return value if good else None
-
-
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
+def _price(value: Any) -> float | None:
+    price = number(value)
+    return price if price is not None and price >= 0 else None

@@ -1,7 +1,7 @@
-"""`opencode run --format json`: one turn, a line for every part when it is finished. Nothing streams, nobody is asked.
+"""`opencode run --format json`: one turn in one process, one line for each finished part, no streaming, no questions.
 
-In: `{"type", "timestamp", "sessionID", "part" | "error"}`. There is no line for the end: the process ends, and its exit
-code says only whether there was a line of an error.
+In: `{"type", "timestamp", "sessionID", "part" | "error"}`. Out: events; the prompt goes to stdin. No line marks the end
+of the turn: the process exits, and its exit code only says whether there was an error line.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from gateway.events import Custom, Event, TurnFailed
 from gateway.wire.acp.errors import SESSION_NOT_RESUMED
 from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
-from gateway.wire.dialects.opencode.errors import ABORTED, STOPS, broke
-from gateway.wire.dialects.opencode.parts import Parts
+from gateway.wire.dialects.opencode.errors import ABORTED, STOP_REASONS, to_turn_failed
+from gateway.wire.dialects.opencode.parts import MessageParts
 from gateway.wire.fields import non_empty, obj
 
-PARTS: frozenset[str | None] = frozenset(("step_start", "text", "reasoning", "tool_use", "step_finish"))
-REJECTED = "auto-rejecting"
-"""stderr: a tool wanted approval, and there is nobody here to give it."""
-STDERR_CHARS = 2_000
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+PART_LINES: frozenset[str | None] = frozenset(("step_start", "text", "reasoning", "tool_use", "step_finish"))
+AUTO_REJECTION = "auto-rejecting"
+"""On stderr: a tool needed an approval, which this mode cannot ask for."""
+MAX_STDERR_CHARS = 2_000
+ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class OpenCodeRun(Dialect):
@@ -28,54 +28,51 @@ class OpenCodeRun(Dialect):
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts = Parts(self.qualify_id)
-        self._error: TurnFailed | None = None
+        self._parts = MessageParts(self.qualify_id)
+        self._failure: TurnFailed | None = None
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self.session_id = None if begin.fork else begin.session_id
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self.session_id = None if start.fork else start.session_id
 
     def prompt(self, prompt: Prompt) -> None:
         self.start_turn(prompt)
-        self._parts, self._error = Parts(self.qualify_id, model=prompt.model), None
-        self.outbox.append(prompt.text.encode())
+        self._parts = MessageParts(self.qualify_id, model=prompt.model)
+        self._failure = None
+        self.send_text(prompt.text)
 
     def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found: list[Event] = []
-        for message in messages:
-            found += self._line(message)
-        return found
+        return [event for message in messages for event in self._read_line(message)]
 
-    def _line(self, message: bytes) -> list[Event]:
-        told = parse_message(message)
-        if not isinstance(told, dict):
+    def _read_line(self, message: bytes) -> list[Event]:
+        line = parse_message(message)
+        if not isinstance(line, dict):
             return [self.to_raw(message.decode("utf-8", "replace"))]
-        self.session_id = non_empty(told.get("sessionID")) or self.session_id
-        if told.get("type") == "error":
-            error = obj(told.get("error"))
-            if error.get("name") != ABORTED and self._error is None:
-                self._error = broke(error)
+        self.session_id = non_empty(line.get("sessionID")) or self.session_id
+        kind = non_empty(line.get("type"))
+        if kind == "error":
+            error = obj(line.get("error"))
+            if error.get("name") != ABORTED and self._failure is None:
+                self._failure = to_turn_failed(error)
             return []
-        known = non_empty(told.get("type")) in PARTS
-        found = self._parts.part(obj(told.get("part"))) if known else None
-        return [self.to_raw(told)] if found is None else found
+        events = self._parts.read_part(obj(line.get("part"))) if kind in PART_LINES else None
+        return [self.to_raw(line)] if events is None else events
 
     def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
         self.is_ready = False
         if not self.is_busy:
             return []
-        found: list[Event] = [Custom("cost", {"usd": self._parts.cost})] if self._parts.cost else []
-        if REJECTED in stderr:
-            words = "a tool wanted approval, which nobody can give this way: it was refused, and the turn ended"
-            found.append(self.make_warning("APPROVAL_REFUSED", words))
-        if self.is_cancelled or (exit_code == 0 and self._error is None):
-            return [*found, *self.end_turn(STOPS.get(self._parts.finish or "", "end_turn"))]
-        self.is_busy = False
-        return [*found, self._error or _died(exit_code, stderr)]
+        events: list[Event] = [Custom("cost", {"usd": self._parts.cost})] if self._parts.cost else []
+        if AUTO_REJECTION in stderr:
+            message = "a tool needed approval, which this mode cannot ask for: it was refused, and the turn ended"
+            events.append(self.make_warning("APPROVAL_REFUSED", message))
+        if self.is_cancelled or (exit_code == 0 and self._failure is None):
+            return [*events, *self.end_turn(STOP_REASONS.get(self._parts.finish_reason or "", "end_turn"))]
+        return [*events, *self.fail_turn(self._failure or _to_turn_failed(exit_code, stderr))]
 
 
-def _died(exit_code: int | None, stderr: str) -> TurnFailed:
-    words = COLOUR.sub("", stderr).strip()[-STDERR_CHARS:]
-    if SESSION_NOT_RESUMED.search(words):
-        return TurnFailed(words, "SESSION_NOT_FOUND")
-    return TurnFailed(f"opencode ended with {exit_code}: {words or 'it said nothing'}", "AGENT_DIED")
+def _to_turn_failed(exit_code: int | None, stderr: str) -> TurnFailed:
+    message = ANSI_COLOUR.sub("", stderr).strip()[-MAX_STDERR_CHARS:]
+    if SESSION_NOT_RESUMED.search(message):
+        return TurnFailed(message, "SESSION_NOT_FOUND")
+    return TurnFailed(f"opencode ended with {exit_code}: {message or 'no output on stderr'}", "AGENT_DIED")

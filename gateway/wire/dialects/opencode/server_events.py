@@ -1,281 +1,267 @@
-"""What `opencode serve` tells of its sessions → events.
+"""Events of `opencode serve` → events of the turn.
 
-In: `{"id": "evt_…", "type", "properties"}`, for all sessions of a directory: those of no session here are not read.
-Out: events of the turn, and its end. A turn ends when its session is idle and its last message complete: after an
-error or an abort the first `session.idle` comes too early, then what became of a running tool, then a second one. One
-that comes before anything of the turn was seen is still the end of the turn before.
+In: `{"id": "evt_…", "type", "properties"}` for all sessions of a directory; events of other threads' sessions are
+skipped. Out: events of the turn, and its end. A turn ends when its session is idle and its last message is complete.
+After an error or an abort the first `session.idle` comes too early; the results of running tools and a second
+`session.idle` follow. A `session.idle` before the first sign of the turn still belongs to the previous turn.
 
-Events are written when they are sent, not when they happen: under load a message's first one may show it complete.
+The server writes an event when it sends it, not when the change happens: under load the first event of a message may
+show the message complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from gateway.capability_paths import MODE, MODEL, TITLE
 from gateway.events import Custom, Event
-from gateway.wire.dialects.base import parse_message
-from gateway.wire.dialects.opencode.errors import CUT_SHORT, STOPS, broke
-from gateway.wire.dialects.opencode.requests import session_path
-from gateway.wire.dialects.opencode.steering import Steering
-from gateway.wire.dialects.opencode.subagents import Lane
+from gateway.wire.dialects.base import Dialect
+from gateway.wire.dialects.opencode.permissions import PendingPermissions
+from gateway.wire.dialects.opencode.steering import SteeringQueue
+from gateway.wire.dialects.opencode.subagents import TurnSession, TurnSessions
 from gateway.wire.fields import count, items, non_empty, obj, text
 
-NOISE = {
-    "server": "the stream's own life",
+IGNORED_EVENTS = {
+    "server": "about the event stream itself",
     "plugin": "what the server has loaded",
-    "catalog": "likewise",
-    "integration": "likewise",
-    "reference": "likewise",
-    "models-dev": "likewise",
-    "installation": "of the program itself",
-    "global": "likewise",
-    "file": "names no session; the tool that touched it says so",
+    "catalog": "what the server has loaded",
+    "integration": "what the server has loaded",
+    "reference": "what the server has loaded",
+    "models-dev": "what the server has loaded",
+    "installation": "about the program itself",
+    "global": "about the program itself",
+    "file": "names no session; the tool that changed the file reports it",
     "vcs": "names no session",
     "project": "names no session",
     "lsp": "names no session",
-    "mcp": "names no session; the answer to `POST /mcp` says what became of it",
-    "pty": "terminals of people",
-    "tui": "what people see in their terminal",
-    "workspace": "of an experiment",
-    "worktree": "likewise",
+    "mcp": "names no session; the answer to `POST /mcp` reports the outcome",
+    "pty": "interactive terminals",
+    "tui": "the terminal interface",
+    "workspace": "an experiment",
+    "worktree": "an experiment",
     "command": "the prompt was a command; its messages follow",
 }
-"""Events that are not told, by the first word of their type, and why."""
+"""Events that produce nothing, by the first word of their type, and why."""
 
 
-class Reading(Steering):
-    has_unlisted_sessions = True
+class Abort(Protocol):
+    def __call__(self, *, again: bool = False) -> None: ...
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._aborted = False
-        self._structured: Any = None
+
+class ServerEvents:
+    """`abort` stops the agent; `finish` ends the turn if nothing keeps it open."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        sessions: TurnSessions,
+        permissions: PendingPermissions,
+        steering: SteeringQueue,
+        *,
+        abort: Abort,
+        finish: Callable[[], list[Event]],
+    ) -> None:
+        self._dialect = dialect
+        self._sessions = sessions
+        self.permissions = permissions
+        self._steering = steering
+        self._abort = abort
+        self._finish = finish
+        self.has_started = False
+        """The server has reported something of this turn."""
+        self.structured_output: Any = None
         self._diff: Any = []
 
-    def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found: list[Event] = []
-        for message in messages:
-            told = parse_message(message)
-            kind = told.get("type") if isinstance(told, dict) else None
-            if kind == "message.part.delta":
-                found += self._delta(told)
-            elif isinstance(kind, str):
-                found += self._event(kind, told)
-            elif isinstance(told, dict) and isinstance(told.get("id"), str) and "status" in told:
-                found += self.answered(told)
-            else:
-                found.append(self.to_raw(message.decode("utf-8", "replace") if told is None else told))
-        return [*found, *self.ask()]
+    def start_turn(self) -> None:
+        self.has_started = False
+        self.structured_output = None
 
-    def begin_reading(self) -> None:
-        self.forget_turn()
-        self.seen = self._aborted = False
-        self._structured = None
-        self.lanes.begin_turn(self.session_id or "", self.qualify_id)
-
-    def abort(self) -> None:
-        """Not before it works: an abort of nothing is done at once, and the prompt carried out after it."""
-        if self.seen and not self._aborted:
-            self._aborted = True
-            self.call("POST", session_path(self.session_id or "", "/abort"), None, lambda answer: [])
-
-    def know(self, info: dict[str, Any]) -> None:
-        """The session as the server has it."""
-        model = obj(info.get("model"))
-        provider, name = non_empty(model.get("providerID")), non_empty(model.get("id"))
-        used = f"{provider}/{name}" if provider and name else None
-        told = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: used}
-        self.session_layer |= {path: value for path, value in told.items() if value is not None}
-        if version := non_empty(info.get("version")):
-            self.handshake_layer["identity.version"] = version
-
-    # -- one event
-
-    def _delta(self, told: dict[str, Any]) -> list[Event]:
-        properties = obj(told.get("properties"))
-        lane = self.lanes.of(properties.get("sessionID"))
-        if lane is None or not lane.wrote(properties.get("messageID")):
+    def read(self, kind: str, event: dict[str, Any]) -> list[Event] | None:
+        """None: the event is unknown."""
+        properties = event.get("properties")
+        if kind == "message.part.delta":  # most events
+            return self._read_delta(obj(properties))
+        if kind.partition(".")[0] in IGNORED_EVENTS:
             return []
-        words, part_id = properties.get("delta"), properties.get("partID")
-        if properties.get("field") == "text" and isinstance(words, str) and isinstance(part_id, str):
-            event = lane.parts.delta(part_id, words)
-            if event is not None:
-                return [event] if lane.child is None else [*lane.begin(), event]
-        return [self.to_raw(told)]
-
-    def _event(self, kind: str, told: dict[str, Any]) -> list[Event]:
-        if kind.partition(".")[0] in NOISE:
-            return []
-        properties = told.get("properties")
         if not isinstance(properties, dict):
-            return [self.to_raw(told)]
-        if (of_session := SESSIONS.get(kind)) is not None:
-            return of_session(self, properties)
-        if (of_turn := TURNS.get(kind)) is None or (kind == "session.error" and "sessionID" not in properties):
-            return [self.to_raw(told)]
-        lane = self.lanes.of(properties.get("sessionID"))
-        if lane is None:  # another's; or between turns, when all else is what is left of a turn that is over
-            return []
-        found = of_turn(self, lane, properties)
-        return [self.to_raw(told)] if found is None else found
+            return None
+        if (read_session := SESSION_READERS.get(kind)) is not None:
+            return read_session(self, properties)
+        read_turn = TURN_READERS.get(kind)
+        if read_turn is None or (kind == "session.error" and "sessionID" not in properties):
+            return None
+        session = self._sessions.find(properties.get("sessionID"))
+        # None: a session of another thread, or the rest of a turn that is over.
+        return [] if session is None else read_turn(self, session, properties)
 
-    # -- of the session, also between turns
+    def read_session_info(self, info: dict[str, Any]) -> None:
+        """The session as the server describes it."""
+        model = obj(info.get("model"))
+        provider = non_empty(model.get("providerID"))
+        name = non_empty(model.get("id"))
+        model_id = f"{provider}/{name}" if provider and name else None
+        values = {TITLE: text(info.get("title")), MODE: text(info.get("agent")), MODEL: model_id}
+        self._dialect.session_layer.update({path: value for path, value in values.items() if value is not None})
+        if version := non_empty(info.get("version")):
+            self._dialect.handshake_layer["identity.version"] = version
 
-    def _created(self, properties: dict[str, Any]) -> list[Event]:
+    # -- events of the session, also between turns
+
+    def _read_created(self, properties: dict[str, Any]) -> list[Event]:
         info = obj(properties.get("info"))
         if (session_id := non_empty(info.get("id"))) is not None:
-            self.lanes.born(session_id, info)
+            self._sessions.register_child(session_id, info)
         return []
 
-    def _updated(self, properties: dict[str, Any]) -> list[Event]:
-        if self.session_id is not None and properties.get("sessionID") == self.session_id:
-            self.know(obj(properties.get("info")))
+    def _read_updated(self, properties: dict[str, Any]) -> list[Event]:
+        if self._is_main(properties):
+            self.read_session_info(obj(properties.get("info")))
         return []
 
-    def _differs(self, properties: dict[str, Any]) -> list[Event]:
+    def _read_diff(self, properties: dict[str, Any]) -> list[Event]:
         diff = properties.get("diff")
-        if self.session_id is None or properties.get("sessionID") != self.session_id or diff == self._diff:
+        if not self._is_main(properties) or diff == self._diff:
             return []
         self._diff = diff
         return [Custom("opencode.diff", {"files": items(diff)})]
 
-    # -- of a turn
+    def _is_main(self, properties: dict[str, Any]) -> bool:
+        session_id = self._dialect.session_id
+        return session_id is not None and properties.get("sessionID") == session_id
 
-    def _status(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
+    # -- events of a turn
+
+    def _read_delta(self, properties: dict[str, Any]) -> list[Event] | None:
+        session = self._sessions.find(properties.get("sessionID"))
+        if session is None or not session.has_message(properties.get("messageID")):
+            return []
+        delta = properties.get("delta")
+        part_id = properties.get("partID")
+        if properties.get("field") != "text" or not isinstance(delta, str) or not isinstance(part_id, str):
+            return None
+        event = session.parts.append_text(part_id, delta)
+        return None if event is None else [*session.start(), event]
+
+    def _read_status(self, session: TurnSession, properties: dict[str, Any]) -> list[Event] | None:
         match obj(properties.get("status")):
             case {"type": "busy"}:
-                self._works(lane)
+                self._record_start(session)
                 return []
             case {"type": "retry"} as status:
                 attempt = count(status.get("attempt")) or 0
-                if attempt <= lane.retries:
+                if attempt <= session.retries:
                     return []
-                lane.retries = attempt
-                why = text(status.get("message")) or "the model failed"
-                return [self.make_warning("RETRY", f"attempt {attempt} failed: {why}", attempt=attempt)]
+                session.retries = attempt
+                reason = text(status.get("message")) or "the model failed"
+                return [self._dialect.make_warning("RETRY", f"attempt {attempt} failed: {reason}", attempt=attempt)]
             case {"type": "idle"}:
                 return []  # `session.idle` follows
             case _:
                 return None
 
-    def _works(self, lane: Lane) -> None:
-        if lane.child is None:
-            self.seen = True
-            if self.is_cancelled:
-                self.abort()
+    def _record_start(self, session: TurnSession) -> None:
+        if session.is_main:
+            self.has_started = True
+            if self._dialect.is_cancelled:
+                self._abort()
 
-    def _message(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
+    def _read_message(self, session: TurnSession, properties: dict[str, Any]) -> list[Event] | None:
         info = obj(properties.get("info"))
         message_id = non_empty(info.get("id"))
         if message_id is None:
             return None
-        if info.get("role") != "assistant" or self.lanes.past(message_id):
+        if info.get("role") != "assistant" or self._sessions.is_past_message(message_id):
             return []
-        self._works(lane)
-        heard = self.answers_to(non_empty(info.get("parentID"))) if lane.child is None else []
-        if heard and self.is_cancelled:  # it went on with them all the same
-            self._aborted = False
-            self.abort()
-        lane.writes(message_id, done=obj(info.get("time")).get("completed") is not None)
-        lane.parts.message(message_id, non_empty(info.get("providerID")), non_empty(info.get("modelID")))
-        lane.failed(info.get("error"))
-        if lane.child is None and info.get("structured") is not None:
-            self._structured = info["structured"]
-        return [*heard, *self._rests(lane)] if lane.idle and not lane.working else heard
+        self._record_start(session)
+        accepted = self._steering.accept_up_to(non_empty(info.get("parentID"))) if session.is_main else []
+        if accepted and self._dialect.is_cancelled:  # the agent continued with them in spite of the abort
+            self._abort(again=True)
+        session.record_message(message_id, is_complete=obj(info.get("time")).get("completed") is not None)
+        session.parts.set_model(message_id, non_empty(info.get("providerID")), non_empty(info.get("modelID")))
+        session.record_error(info.get("error"))
+        if session.is_main and info.get("structured") is not None:
+            self.structured_output = info.get("structured")
+        return [*accepted, *self._finish_idle(session)]
 
-    def _part(self, lane: Lane, properties: dict[str, Any]) -> list[Event] | None:
+    def _read_part(self, session: TurnSession, properties: dict[str, Any]) -> list[Event] | None:
         part = obj(properties.get("part"))
-        if not lane.wrote(part.get("messageID")):
-            return self.users_part(part) if lane.child is None else []
-        told = lane.parts.part(part)
-        if told is None:
+        if not session.has_message(part.get("messageID")):
+            return self._steering.read_user_part(part) if session.is_main else []
+        events = session.parts.read_part(part)
+        if events is None:
             return None
-        found = [*lane.begin(), *told]
+        events = [*session.start(), *events]
         if part.get("type") == "tool":
-            found += self._delegated(lane, part)
-            self.ask_what_is_free()
-        return [*found, *self._rests(lane)] if lane.idle and not lane.working else found
+            events += self._link_child(session, part)
+            self.permissions.release()
+        return [*events, *self._finish_idle(session)]
 
-    def _delegated(self, lane: Lane, part: dict[str, Any]) -> list[Event]:
-        """The call that a subagent works for names its session."""
-        call = lane.parts.call(part.get("messageID"), part.get("callID"))
-        below = non_empty(obj(obj(part.get("state")).get("metadata")).get("sessionId"))
-        if call is None or call.child is not None or below in (None, lane.session_id):
+    def _link_child(self, session: TurnSession, part: dict[str, Any]) -> list[Event]:
+        """The tool call that started a subagent names the subagent's session."""
+        tool = session.parts.find_tool(part.get("messageID"), part.get("callID"))
+        child_id = non_empty(obj(obj(part.get("state")).get("metadata")).get("sessionId"))
+        if tool is None or tool.child_session_id is not None or child_id in (None, session.session_id):
             return []
-        call.child = below
-        known = self.lanes.of(below)
-        return [] if known is None else known.begin(call.id)
+        tool.child_session_id = child_id
+        child = self._sessions.find(child_id)
+        return [] if child is None else child.start(tool.id)
 
-    def _todo(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        return [*lane.begin(), *lane.plans.show_entries(properties.get("todos"))]
-
-    def _compacted(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        return [*lane.begin(), Custom("opencode.compacted", {}, subagent=lane.subagent)]
-
-    def _removed(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        """Somebody took back what was said; AG-UI cannot."""
-        told = {key: non_empty(properties.get(key)) for key in ("messageID", "partID") if key in properties}
-        return [Custom("opencode.removed", told, subagent=lane.subagent)]
-
-    def _failed(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        if self.seen:
-            lane.failed(properties.get("error"))
+    def _read_replied(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        self.permissions.remove(properties.get("requestID"))
         return []
 
-    def _idle(self, lane: Lane, properties: dict[str, Any]) -> list[Event]:
-        if not self.seen:
+    def _read_todos(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        return [*session.start(), *session.plans.show_entries(properties.get("todos"))]
+
+    def _read_compacted(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        return [*session.start(), Custom("opencode.compacted", {}, subagent=session.subagent)]
+
+    def _read_removed(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        """A message or a part was removed from the conversation. AG-UI has no event for that."""
+        ids = {key: non_empty(properties.get(key)) for key in ("messageID", "partID") if key in properties}
+        return [Custom("opencode.removed", ids, subagent=session.subagent)]
+
+    def _read_error(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        if self.has_started:
+            session.record_error(properties.get("error"))
+        return []
+
+    def _read_idle(self, session: TurnSession, properties: dict[str, Any]) -> list[Event]:
+        if not self.has_started:
             return []
-        if lane.working and not lane.idle:
-            lane.idle = True
+        if session.is_working and not session.is_idle:
+            session.is_idle = True
             return []
-        return self._rests(lane)
+        return self._end(session)
 
-    def _rests(self, lane: Lane) -> list[Event]:
-        return self._finish(lane) if lane.child is None else lane.end()
+    def _finish_idle(self, session: TurnSession) -> list[Event]:
+        """The end of a session whose `session.idle` came before its last message was complete."""
+        return self._end(session) if session.is_idle and not session.is_working else []
 
-    def _concluded(self) -> list[Event]:
-        return [] if self.lanes.root is None else self._finish(self.lanes.root)
-
-    def _finish(self, lane: Lane) -> list[Event]:
-        lane.idle = False
-        if self.waits(stopped=self.is_cancelled or lane.aborted or lane.error is not None):
-            return []
-        cost = sum(each.parts.cost for each in self.lanes.all())
-        found: list[Event] = [Custom("cost", {"usd": cost})] if cost else []
-        if self.is_cancelled or lane.aborted:
-            return self.over([*found, *self.end_turn("cancelled")])
-        if lane.error is not None and obj(lane.error).get("name") != CUT_SHORT:
-            return self.over([*found, broke(lane.error)])
-        reason = "max_tokens" if lane.error is not None else STOPS.get(lane.parts.finish or "", "end_turn")
-        return self.over([*found, *self.end_turn(reason, self._structured)])
-
-    def over(self, last: list[Event]) -> list[Event]:
-        self.is_busy = False
-        self.forget_turn()
-        return last
+    def _end(self, session: TurnSession) -> list[Event]:
+        return self._finish() if session.is_main else session.finish()
 
 
-SESSIONS: dict[str, Callable[[Reading, dict[str, Any]], list[Event]]] = {
-    "session.created": Reading._created,
-    "session.updated": Reading._updated,
-    "session.diff": Reading._differs,
+SESSION_READERS: dict[str, Callable[[ServerEvents, dict[str, Any]], list[Event]]] = {
+    "session.created": ServerEvents._read_created,
+    "session.updated": ServerEvents._read_updated,
+    "session.diff": ServerEvents._read_diff,
 }
-TURNS: dict[str, Callable[[Reading, Lane, dict[str, Any]], list[Event] | None]] = {
-    "session.status": Reading._status,
-    "session.idle": Reading._idle,
-    "session.error": Reading._failed,
-    "session.compacted": Reading._compacted,
-    "session.deleted": lambda reading, lane, properties: [],  # the next prompt says so
-    "message.updated": Reading._message,
-    "message.removed": Reading._removed,
-    "message.part.updated": Reading._part,
-    "message.part.removed": Reading._removed,
-    "permission.asked": Reading.permission,
-    "permission.replied": Reading.settled,
-    "question.asked": Reading.question,
-    "question.replied": Reading.settled,
-    "question.rejected": Reading.settled,
-    "todo.updated": Reading._todo,
+TURN_READERS: dict[str, Callable[[ServerEvents, TurnSession, dict[str, Any]], list[Event] | None]] = {
+    "session.status": ServerEvents._read_status,
+    "session.idle": ServerEvents._read_idle,
+    "session.error": ServerEvents._read_error,
+    "session.compacted": ServerEvents._read_compacted,
+    "session.deleted": lambda events, session, properties: [],  # the answer to the next prompt reports it
+    "message.updated": ServerEvents._read_message,
+    "message.removed": ServerEvents._read_removed,
+    "message.part.updated": ServerEvents._read_part,
+    "message.part.removed": ServerEvents._read_removed,
+    "permission.asked": lambda events, session, request: events.permissions.add(session, request, is_permission=True),
+    "permission.replied": ServerEvents._read_replied,
+    "question.asked": lambda events, session, request: events.permissions.add(session, request, is_permission=False),
+    "question.replied": ServerEvents._read_replied,
+    "question.rejected": ServerEvents._read_replied,
+    "todo.updated": ServerEvents._read_todos,
 }

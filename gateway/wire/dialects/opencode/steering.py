@@ -1,111 +1,119 @@
-"""Words for a turn under way: another prompt to a session that is at work.
+"""User messages for the turn in progress: further prompts to a session that is busy.
 
-In: what the server tells of messages. Out: the calls, and `UserMessageAccepted` when the agent answers to them: its
-message names the user's that it is for, and that one's id is later than those of all that it has seen. A loop that is
-at its end goes on with a message that came meanwhile, so a turn with words that wait goes on too. One that is stopped,
-or fails, leaves them in the conversation, for the next prompt: they are deleted then, and if that cannot be, they are
-told as heard.
+In: what the server reports about messages. Out: HTTP calls, and `UserMessageAccepted` once the agent answers a message:
+the agent's message names the user message it answers as its parent, and ids grow with time, so every message with an
+id up to that one was read. A finished agent loop continues with a message that came meanwhile, so a turn with waiting
+messages continues too. A turn that is cancelled or fails leaves its waiting messages in the conversation, where the
+next prompt would pick them up: the queue deletes them, and reports those it cannot delete as accepted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
+from urllib.parse import quote
 
 from gateway.events import Event, UserMessageAccepted
-from gateway.wire.dialects.opencode.permission_answers import Asking
-from gateway.wire.dialects.opencode.requests import prompt_body, session_path
+from gateway.wire.dialects.base import Dialect
+from gateway.wire.dialects.opencode.requests import HttpCalls, prompt_body, session_path
 from gateway.wire.fields import non_empty, text
 
 
-class Steering(Asking):
-    can_steer: ClassVar[bool] = True
+class SteeringQueue:
+    """`abort` stops the agent; `finish` ends the turn if nothing else keeps it open."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = False
-        """Something of this turn has happened."""
-        self._unseen: list[UserMessageAccepted] = []
-        """Not seen as a message yet."""
-        self._words: dict[str, UserMessageAccepted] = {}
-        """In the conversation, by the ids of their messages: nobody has answered to them."""
-        self._held = self._ends = self._deleting = False
-        """But for them the turn would be over; and the agent will not go on with them."""
+    def __init__(
+        self,
+        dialect: Dialect,
+        calls: HttpCalls,
+        *,
+        abort: Callable[[], None],
+        finish: Callable[[], list[Event]],
+    ) -> None:
+        self._dialect = dialect
+        self._calls = calls
+        self._abort = abort
+        self._finish = finish
+        self.clear()
 
-    def forget_turn(self) -> None:
-        super().forget_turn()
-        self._unseen, self._words = [], {}
-        self._held = self._ends = self._deleting = False
+    def clear(self) -> None:
+        self._sent: list[UserMessageAccepted] = []
+        """Sent, and not yet reported as a message of the conversation."""
+        self._waiting: dict[str, UserMessageAccepted] = {}
+        """In the conversation, by message id; the agent has not answered them."""
+        self._keeps_turn_open = False
+        """Apart from these messages the turn would be over."""
+        self._is_ending = False
+        """The agent will not continue with the waiting messages."""
+        self._is_deleting = False
 
-    # -- for the rest of the dialect
+    @property
+    def has_unconfirmed(self) -> bool:
+        return bool(self._sent)
 
-    def abort(self) -> None:
-        raise NotImplementedError
-
-    def _concluded(self) -> list[Event]:
-        raise NotImplementedError
-
-    # -- words
-
-    def steer(self, message_id: str, text: str) -> bool:
-        if not self.seen or self._ends:
+    def send(self, message_id: str, text: str) -> bool:
+        if self._is_ending:
             return False
-        words = UserMessageAccepted(message_id, text)
-        self._unseen.append(words)
-        prompt = replace(self.turn, blocks=[{"type": "text", "text": text}], output_schema=None)
-        body = prompt_body(prompt, self.session_start.params.get("system"))
-        path = session_path(self.session_id or "", "/prompt_async")
-        self.call("POST", path, body, partial(self._taken, words, self.turn.id_prefix))
+        message = UserMessageAccepted(message_id, text)
+        self._sent.append(message)
+        turn = self._dialect.turn
+        prompt = replace(turn, blocks=[{"type": "text", "text": text}], output_schema=None)
+        body = prompt_body(prompt, self._dialect.session_start.params.get("system"))
+        path = session_path(self._dialect.session_id or "", "/prompt_async")
+        self._calls.send("POST", path, body, partial(self._read_sent, message, turn.id_prefix))
         return True
 
-    def _taken(self, words: UserMessageAccepted, key: str, answer: dict[str, Any]) -> list[Event]:
-        if answer.get("status") in (200, 204) or key != self.turn.id_prefix or words not in self._unseen:
+    def _read_sent(self, message: UserMessageAccepted, turn_key: str, answer: dict[str, Any]) -> list[Event]:
+        if answer.get("status") in (200, 204) or turn_key != self._dialect.turn.id_prefix or message not in self._sent:
             return []
-        self._unseen.remove(words)
-        return self._go_on()
+        self._sent.remove(message)
+        return self._resume()
 
-    def users_part(self, part: dict[str, Any]) -> list[Event]:
-        """Of a message that is none of the agent's."""
-        said, message_id = text(part.get("text")), non_empty(part.get("messageID"))
-        words = next((one for one in self._unseen if one.text == said), None)
-        if words is None or message_id is None or part.get("type") != "text":
+    def read_user_part(self, part: dict[str, Any]) -> list[Event]:
+        """A part of a message that the agent did not write."""
+        content = text(part.get("text"))
+        message_id = non_empty(part.get("messageID"))
+        message = next((message for message in self._sent if message.text == content), None)
+        if message is None or message_id is None or part.get("type") != "text":
             return []
-        self._unseen.remove(words)
-        self._words[message_id] = words
-        return self._go_on()
+        self._sent.remove(message)
+        self._waiting[message_id] = message
+        return self._resume()
 
-    def _go_on(self) -> list[Event]:
-        if self.is_cancelled and not self._unseen:
-            self.abort()
-        return self._concluded() if self._held and not self._unseen else []
+    def _resume(self) -> list[Event]:
+        if self._dialect.is_cancelled and not self._sent:
+            self._abort()
+        return self._finish() if self._keeps_turn_open and not self._sent else []
 
-    def answers_to(self, message_id: str | None) -> list[Event]:
-        """What the agent has seen by then. Ids grow with time."""
-        heard = sorted(name for name in self._words if message_id is not None and name <= message_id)
-        self._held = self._held and not heard
-        return [self._words.pop(name) for name in heard]
+    def accept_up_to(self, message_id: str | None) -> list[Event]:
+        """The messages that the agent has read when it answers this one."""
+        accepted = sorted(name for name in self._waiting if message_id is not None and name <= message_id)
+        if accepted:
+            self._keeps_turn_open = False
+        return [self._waiting.pop(name) for name in accepted]
 
-    # -- the end
-
-    def waits(self, *, stopped: bool) -> bool:
-        """There are words that keep the turn from its end. `stopped`: the agent will not go on with them by itself."""
-        if not self._unseen and not self._words:
+    def blocks_end(self, *, is_stopped: bool) -> bool:
+        """Whether waiting messages keep the turn open. `is_stopped`: the agent will not continue with them."""
+        if not self._sent and not self._waiting:
             return False
-        self._held = True
-        if not stopped:
+        self._keeps_turn_open = True
+        if not is_stopped:
             return True
-        self._ends = True
-        if not self._unseen and not self._deleting:
-            self._deleting = True
-            for message_id in self._words:
-                path = session_path(self.session_id or "", f"/message/{message_id}")
-                self.call("DELETE", path, None, partial(self._deleted, message_id, self.turn.id_prefix))
+        self._is_ending = True
+        if not self._sent and not self._is_deleting:
+            self._is_deleting = True
+            for message_id in self._waiting:
+                path = session_path(self._dialect.session_id or "", f"/message/{quote(message_id, safe='')}")
+                self._calls.send(
+                    "DELETE", path, None, partial(self._read_deleted, message_id, self._dialect.turn.id_prefix)
+                )
         return True
 
-    def _deleted(self, message_id: str, key: str, answer: dict[str, Any]) -> list[Event]:
-        words = self._words.pop(message_id, None) if key == self.turn.id_prefix else None
-        if words is None:
+    def _read_deleted(self, message_id: str, turn_key: str, answer: dict[str, Any]) -> list[Event]:
+        message = self._waiting.pop(message_id, None) if turn_key == self._dialect.turn.id_prefix else None
+        if message is None:
             return []
-        kept: list[Event] = [] if answer.get("status") in (200, 204) else [words]
-        return kept if self._words else [*kept, *self._concluded()]
+        remaining: list[Event] = [] if answer.get("status") in (200, 204) else [message]
+        return remaining if self._waiting else [*remaining, *self._finish()]

@@ -1,7 +1,7 @@
-"""The sessions of one turn: the agent's own, and those that its subagents have.
+"""The opencode sessions of one turn: the main session, and the child sessions of subagents.
 
-In: which session began which, and what is known of their messages. Out: the parts of each, told apart by `subagent`.
-A subagent's session may be taken up again; for a client that is another subagent.
+In: which session started which, and the state of their messages. Out: one `TurnSession` per session, with its parts
+and plans. The agent may resume a subagent's session in a later turn; for the client that is another subagent.
 """
 
 from __future__ import annotations
@@ -12,141 +12,159 @@ from typing import Any
 
 from gateway.events import Event, SubagentError, SubagentFinished, SubagentStarted
 from gateway.wire.activities import Plans
-from gateway.wire.dialects.opencode.errors import ABORTED, broke
-from gateway.wire.dialects.opencode.parts import Parts
+from gateway.wire.dialects.opencode.errors import ABORTED, to_turn_failed
+from gateway.wire.dialects.opencode.parts import MessageParts
 from gateway.wire.fields import non_empty, obj, text
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
-    """A session that another one began."""
+class ChildSession:
+    """What the server reports about a session that another session started."""
 
-    parent: str
+    parent_id: str
     name: str
     description: str | None
 
     @classmethod
-    def of(cls, info: dict[str, Any]) -> Child | None:
-        """None: it is nobody's child."""
-        parent, agent = non_empty(info.get("parentID")), non_empty(info.get("agent"))
+    def from_info(cls, info: dict[str, Any]) -> ChildSession | None:
+        """None: the session has no parent."""
+        parent_id = non_empty(info.get("parentID"))
+        agent = non_empty(info.get("agent"))
         title = (text(info.get("title")) or "").removesuffix(f" (@{agent} subagent)")
-        return None if parent is None else cls(parent, agent or "subagent", title or None)
+        return None if parent_id is None else cls(parent_id, agent or "subagent", title or None)
 
 
 @dataclass(slots=True)
-class Lane:
+class TurnSession:
+    """One session in one turn. `child` is None for the main session."""
+
     session_id: str
-    parts: Parts
+    parts: MessageParts
     plans: Plans
-    child: Child | None = None
+    child: ChildSession | None = None
     parent: str | None = None
-    """The subagent that this one's was begun by."""
-    begun: bool = False
-    ended: bool = False
-    assistants: set[str] = field(default_factory=set)
-    """Messages of this turn that are the agent's."""
-    unfinished: set[str] = field(default_factory=set)
-    """…and are not complete."""
-    idle: bool = False
-    error: Any = None
-    aborted: bool = False
+    """The subagent that started this subagent."""
+    is_started: bool = False
+    is_finished: bool = False
+    message_ids: set[str] = field(default_factory=set)
+    """The agent's messages in this turn."""
+    incomplete_ids: set[str] = field(default_factory=set)
+    """Those of them that are not complete."""
+    is_idle: bool = False
+    error: dict[str, Any] | None = None
+    is_aborted: bool = False
     retries: int = 0
+
+    @property
+    def is_main(self) -> bool:
+        return self.child is None
 
     @property
     def subagent(self) -> str | None:
         return self.parts.subagent
 
     @property
-    def working(self) -> bool:
-        """More of the turn is to come. After a failure or an abort that is also what became of its calls."""
-        return bool(self.unfinished) or ((self.aborted or self.error is not None) and self.parts.working)
+    def is_working(self) -> bool:
+        """More events of the turn follow. After a failure or an abort these are the results of running tools."""
+        has_stopped = self.is_aborted or self.error is not None
+        return bool(self.incomplete_ids) or (has_stopped and self.parts.has_open_tool_calls)
 
-    def wrote(self, message_id: Any) -> bool:
-        """In this turn. What is not the agent's is the user's, or from an earlier turn."""
-        return isinstance(message_id, str) and message_id in self.assistants
+    def has_message(self, message_id: Any) -> bool:
+        """Whether the agent wrote this message in this turn. Others are the user's, or from an earlier turn."""
+        return isinstance(message_id, str) and message_id in self.message_ids
 
-    def writes(self, message_id: str, *, done: bool) -> None:
-        self.assistants.add(message_id)
-        if done:
-            self.unfinished.discard(message_id)
+    def record_message(self, message_id: str, *, is_complete: bool) -> None:
+        self.message_ids.add(message_id)
+        if is_complete:
+            self.incomplete_ids.discard(message_id)
         else:
-            self.unfinished.add(message_id)
+            self.incomplete_ids.add(message_id)
 
-    def begin(self, tool_call_id: str | None = None) -> list[Event]:
-        """Once, before anything else of a subagent."""
-        if self.child is None or self.begun or self.subagent is None:
+    def start(self, tool_call_id: str | None = None) -> list[Event]:
+        """The start of a subagent: once, before its first event."""
+        if self.child is None or self.is_started or self.subagent is None:
             return []
-        self.begun = True
-        name, description = self.child.name, self.child.description
-        return [SubagentStarted(self.subagent, name, description, self.parent, tool_call_id)]
+        self.is_started = True
+        return [SubagentStarted(self.subagent, self.child.name, self.child.description, self.parent, tool_call_id)]
 
-    def end(self) -> list[Event]:
-        if not self.begun or self.ended or self.subagent is None:
+    def finish(self) -> list[Event]:
+        """The end of a subagent, once."""
+        if not self.is_started or self.is_finished or self.subagent is None:
             return []
-        self.ended = True
+        self.is_finished = True
         if self.error is None:
             return [SubagentFinished(self.subagent)]
-        why = broke(self.error)
-        return [SubagentError(self.subagent, why.message, why.code)]
+        failure = to_turn_failed(self.error)
+        return [SubagentError(self.subagent, failure.message, failure.code)]
 
-    def failed(self, error: Any) -> None:
-        """The first cause counts: what comes after it says the same with fewer words, or with a stack."""
+    def record_error(self, error: Any) -> None:
+        """The first error counts: later ones repeat it with less detail, or with a stack trace."""
         if obj(error).get("name") == ABORTED:
-            self.aborted = True
+            self.is_aborted = True
         elif self.error is None and isinstance(error, dict):
             self.error = error
 
 
-class Lanes:
-    def __init__(self) -> None:
-        self._children: dict[str, Child] = {}
-        """Of all turns: a subagent can be taken up again."""
-        self._lanes: dict[str, Lane] = {}
-        self._own: Callable[[str], str] = str
-        self._root = ""
-        self._times: dict[str, int] = {}
-        self._past: set[str] = set()
+class TurnSessions:
+    """All sessions of the turn in progress; empty between turns."""
 
-    def begin_turn(self, session_id: str, own: Callable[[str], str]) -> None:
-        self._own, self._root, self._times = own, session_id, {}
-        self._lanes = {session_id: Lane(session_id, Parts(own), Plans(own("0"), None))}
+    def __init__(self, qualify_id: Callable[[str], str]) -> None:
+        self._qualify_id = qualify_id
+        self._children: dict[str, ChildSession] = {}
+        """Of all turns: a later turn may resume a subagent."""
+        self._sessions: dict[str, TurnSession] = {}
+        self._main_id = ""
+        self._starts: dict[str, int] = {}
+        """How often the turn started a subagent in this session."""
+        self._past_message_ids: set[str] = set()
+
+    def start_turn(self, session_id: str) -> None:
+        self._main_id = session_id
+        self._starts = {}
+        main = TurnSession(session_id, MessageParts(self._qualify_id), Plans(self._qualify_id("0"), None))
+        self._sessions = {session_id: main}
 
     def end_turn(self) -> None:
-        if self._lanes:
-            self._past = {message_id for lane in self._lanes.values() for message_id in lane.assistants}
-        self._lanes = {}
+        if self._sessions:
+            self._past_message_ids = {name for session in self.all() for name in session.message_ids}
+        self._sessions = {}
 
-    def past(self, message_id: str) -> bool:
-        """A message of the turn before."""
-        return message_id in self._past
+    def is_past_message(self, message_id: str) -> bool:
+        """Whether the message belongs to the previous turn."""
+        return message_id in self._past_message_ids
 
-    def born(self, session_id: str, info: dict[str, Any]) -> None:
-        child = Child.of(info)
-        if child is not None and (child.parent in self._children or child.parent == self._root):
+    def register_child(self, session_id: str, info: dict[str, Any]) -> None:
+        child = ChildSession.from_info(info)
+        if child is not None and (child.parent_id in self._children or child.parent_id == self._main_id):
             self._children[session_id] = child
 
-    def of(self, session_id: Any) -> Lane | None:
-        """None: not of this turn."""
-        lane = self._lanes.get(session_id) if isinstance(session_id, str) else None
-        if lane is not None and not lane.ended:
-            return lane
-        return self._taken_up(session_id) if isinstance(session_id, str) and self._lanes else None
+    def find(self, session_id: Any) -> TurnSession | None:
+        """None: the session has no part in this turn."""
+        if not isinstance(session_id, str) or not self._sessions:
+            return None
+        session = self._sessions.get(session_id)
+        return session if session is not None and not session.is_finished else self._start_child(session_id)
 
-    def all(self) -> list[Lane]:
-        return list(self._lanes.values())
+    def all(self) -> list[TurnSession]:
+        return list(self._sessions.values())
 
     @property
-    def root(self) -> Lane | None:
-        return self._lanes.get(self._root)
+    def main(self) -> TurnSession | None:
+        return self._sessions.get(self._main_id)
 
-    def _taken_up(self, session_id: str) -> Lane | None:
+    def _start_child(self, session_id: str) -> TurnSession | None:
         child = self._children.get(session_id)
         if child is None:
             return None
-        times = self._times[session_id] = self._times.get(session_id, 0) + 1
-        subagent = self._own(session_id if times == 1 else f"{session_id}:{times}")
-        parent = self._lanes.get(child.parent)
-        lane = Lane(session_id, Parts(self._own, subagent), Plans(subagent, subagent), child)
-        lane.parent = parent.subagent if parent is not None else None
-        self._lanes[session_id] = lane
-        return lane
+        starts = self._starts[session_id] = self._starts.get(session_id, 0) + 1
+        subagent = self._qualify_id(session_id if starts == 1 else f"{session_id}:{starts}")
+        parent = self._sessions.get(child.parent_id)
+        session = TurnSession(
+            session_id,
+            MessageParts(self._qualify_id, subagent),
+            Plans(subagent, subagent),
+            child,
+            parent.subagent if parent is not None else None,
+        )
+        self._sessions[session_id] = session
+        return session

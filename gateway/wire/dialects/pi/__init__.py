@@ -1,4 +1,11 @@
-"""pi and its fork omp: one family of events, over rpc and as the output of one prompt."""
+"""pi and its fork omp: one family of events, in rpc mode (`rpc.py`, `omp.py`) and as output of one prompt
+(`json_mode.py`).
+
+In: lines of JSON. Out: gateway events and commands. Names to know: `PiRpc`, `OmpRpc`, `PiJson`, `EventReader`,
+`TurnLifecycle`.
+"""
+
+from __future__ import annotations
 
 from gateway.wire.dialects.pi.json_mode import OmpJson, PiJson
 from gateway.wire.dialects.pi.omp import OmpRpc

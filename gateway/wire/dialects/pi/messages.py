@@ -1,223 +1,223 @@
-"""One lane of a conversation, the agent's own or a subagent's: what it says and does → events.
+"""Messages and tool calls of the agent or one subagent as events.
 
-In: the events that pi and omp tell of a model's answers and of tools, in both versions of the format. Out: text and
-thinking token by token, tool calls, results, usage. A block's end comes late with many providers, when the next block
-has long begun: the next block's beginning is what ends it for the client. The copies of the whole message that older
-versions send with every token are looked at for a tool call's name alone.
+In: the events that pi and omp send about a model's answers and about tools, in both versions of the format. Out: text
+and reasoning token by token, tool calls, results, usage. With many providers the end of a content block comes late,
+after the next block has started: the start of the next block ends it for the client. Older versions send a copy of the
+whole message with every token; it is read for the name of a tool call only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from gateway.events import (
-    ActivitySnapshot,
-    Custom,
-    Event,
-    ReasoningMessageContent,
-    ReasoningMessageEnd,
-    StepFinished,
-    StepStarted,
-    TextMessageContent,
-    TextMessageEnd,
-)
+from gateway.events import ActivitySnapshot, Custom, Event, StepFinished, StepStarted
 from gateway.wire.acp.content import to_part
-from gateway.wire.dialects.pi.tool_calls import Calls
-from gateway.wire.dialects.pi.usage import Ledger
+from gateway.wire.dialects.pi.tool_calls import PiToolCalls
+from gateway.wire.dialects.pi.usage import TurnUsage
 from gateway.wire.fields import items, non_empty, obj, present, text
+from gateway.wire.ids import UniqueIds
+from gateway.wire.text_parts import Kind, Part, TextParts, missing_end
 
-Kind = Literal["text", "thinking"]
+Json = dict[str, Any]
 
-ECHOES = frozenset(("user", "system", "developer"))
-"""Messages of these roles are the prompt once more, or the agent's own instructions."""
+ECHOED_ROLES = frozenset(("user", "system", "developer"))
+"""Messages of these roles repeat the prompt, or the agent's own instructions."""
+DELTA_KINDS: dict[str, Kind] = {"text_delta": "text", "thinking_delta": "reasoning"}
+BLOCK_FIELDS: dict[Kind, str] = {"text": "text", "reasoning": "thinking"}
+"""Kind of part → the type of its content blocks, and the field with their text."""
+IGNORED_EVENTS = frozenset(("start", "done", "error", "text_start", "thinking_start"))
+"""Events inside an answer whose content the other events have."""
 
 
-class Lane:
+class MessageReader:
+    """Reads the messages of the agent or one subagent. `qualify_id` makes an id of the agent's unique in the thread.
+    `subagent` is the subagent's id at the client; None: the agent itself."""
+
     def __init__(
-        self, agent: str, own: Callable[[str], str], ledger: Ledger, subagent: str | None = None, *, intent: bool
+        self,
+        agent: str,
+        qualify_id: Callable[[str], str],
+        usage: TurnUsage,
+        subagent: str | None = None,
+        *,
+        has_intent: bool,
+        client_tools: Mapping[str, str],
     ) -> None:
-        self._agent, self._own, self._ledger, self._subagent = agent, own, ledger, subagent
-        self.calls = Calls(agent, own, subagent, intent=intent)
-        self._message = self._step = self._shown = 0
-        self._open: tuple[Kind, int] | None = None
-        """The block that is open at the client."""
-        self._ids: set[str] = set()
-        self._said: dict[Kind, list[str]] = {"text": [], "thinking": []}
-        """Of the message that is being written."""
-        self.stop: str | None = None
-        """Why the newest answer ended; with `error`, `fault` says how."""
-        self.fault: dict[str, Any] = {}
+        self._agent = agent
+        self._qualify_id = qualify_id
+        self._usage = usage
+        self._subagent = subagent
+        self.calls = PiToolCalls(agent, qualify_id, subagent, has_intent=has_intent, client_tools=client_tools)
+        self._ids = UniqueIds(qualify_id)
+        self._parts = TextParts(self._new_message_id, subagent, sends_ends=False)
+        self._message_count = 0
+        self._step_count = 0
+        self._image_count = 0
+        self._sent: dict[Kind, list[str]] = {"text": [], "reasoning": []}
+        """Pieces of the message that is being written."""
+        self.stop_reason: str | None = None
+        """Why the latest answer ended; with `error`, `failed_message` says how."""
+        self.failed_message: Json = {}
 
-    def read(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        """None: not understood, or none of a lane's."""
-        handler = LANES_OWN.get(non_empty(told.get("type")) or "")
-        return None if handler is None else handler(self, told)
+    def read(self, line: Json) -> Iterable[Event] | None:
+        """None: not understood, or not about messages and tools."""
+        reader = MESSAGE_READERS.get(non_empty(line.get("type")) or "")
+        return None if reader is None else reader(self, line)
 
     def break_off(self) -> None:
-        """The run ended, or something else came between: what is said next is a message of its own."""
-        self._open = None
+        """The run ended, or something else came between: the text goes on in a new message."""
+        self._parts.break_off()
 
-    # -- what the model says
+    def forget_stop(self) -> None:
+        """A new run of the agent's loop: an earlier failure no longer counts."""
+        self.stop_reason = None
 
-    def _message_start(self, told: dict[str, Any]) -> list[Event] | None:
-        if obj(told.get("message")).get("role") != "assistant":
-            return [] if non_empty(obj(told.get("message")).get("role")) else None
-        self._message += 1
-        self._said = {"text": [], "thinking": []}
-        self._open = None
-        self.calls.new_message()
+    # -- what the model writes
+
+    def _read_message_start(self, line: Json) -> list[Event] | None:
+        role = obj(line.get("message")).get("role")
+        if role != "assistant":
+            return [] if non_empty(role) else None
+        self._message_count += 1
+        self._sent = {"text": [], "reasoning": []}
+        self._parts.break_off()
+        self.calls.start_message()
         return []
 
-    def update(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        event = told.get("assistantMessageEvent")
-        if type(event) is not dict:
+    def read_update(self, line: Json) -> Iterable[Event] | None:
+        event = line.get("assistantMessageEvent")
+        if not isinstance(event, dict):
             return None
-        kind = event.get("type")
-        if kind == "text_delta":
-            return self.say("text", event.get("contentIndex"), event.get("delta"))
-        if kind == "thinking_delta":
-            return self.say("thinking", event.get("contentIndex"), event.get("delta"))
-        if not isinstance(kind, str):
+        event_type = event.get("type")
+        index = event.get("contentIndex")
+        if not isinstance(event_type, str):
             return None
-        if kind in UNTOLD:
+        if (kind := DELTA_KINDS.get(event_type)) is not None:
+            return self.add_delta(kind, index, event.get("delta"))
+        if event_type in IGNORED_EVENTS:
             return []
-        index, handler = event.get("contentIndex"), BLOCKS.get(kind)
-        return handler(self, index, event, told.get("message")) if handler and type(index) is int else None
+        reader = BLOCK_READERS.get(event_type)
+        return reader(self, index, event, line.get("message")) if reader and type(index) is int else None
 
-    def say(self, kind: Kind, index: Any, words: Any) -> list[Event] | None:
-        if type(words) is not str or type(index) is not int:
+    def add_delta(self, kind: Kind, index: Any, delta: Any) -> list[Event] | None:
+        if type(delta) is not str or type(index) is not int:
             return None
-        if not words:
+        if not delta:
             return []
-        self._said[kind].append(words)
-        message_id = None if self._open == (kind, index) else self._opened(kind, index)
-        if kind == "text":
-            return [TextMessageContent(words, message_id, self._subagent)]
-        return [ReasoningMessageContent(words, message_id, self._subagent)]
+        self._sent[kind].append(delta)
+        return self._parts.add_text(delta, index) if kind == "text" else self._parts.add_reasoning(delta, index)
 
-    def _opened(self, kind: Kind, index: int) -> str:
-        """A block that goes on after another came between is a second message."""
-        self._open = (kind, index)
-        base = self._own(f"m{self._message}.{index}")
-        found, again = base, 1
-        while found in self._ids:
-            again += 1
-            found = f"{base}.{again}"
-        self._ids.add(found)
-        return found
+    def _new_message_id(self, part: Part) -> str:
+        """A block that goes on after another one came between is a second message."""
+        return self._ids.new(f"m{self._message_count}.{part.key}")
 
-    def _block_end(self, index: int, event: dict[str, Any], message: Any) -> list[Event]:
-        if self._open is None or self._open[1] != index:
-            return []
-        kind, self._open = self._open[0], None
-        return [TextMessageEnd(None, self._subagent) if kind == "text" else ReasoningMessageEnd(None, self._subagent)]
+    def _read_block_end(self, index: int, event: Json, message: Any) -> list[Event]:
+        part = self._parts.open_part
+        return self._parts.close() if part is not None and part.key == index else []
 
-    def _image(self, index: int, event: dict[str, Any], message: Any) -> list[Event] | None:
+    def _read_image(self, index: int, event: Json, message: Any) -> list[Event] | None:
         """AG-UI's messages hold no image; an activity can."""
         part = to_part(event.get("content"))
         if part is None:
             return None
-        self._shown += 1
-        place = self._own(f"content{self._message}.{self._shown}")
-        return [ActivitySnapshot(place, "content", {"parts": [part]}, subagent=self._subagent)]
+        self._image_count += 1
+        activity_id = self._qualify_id(f"content{self._message_count}.{self._image_count}")
+        return [ActivitySnapshot(activity_id, "content", {"parts": [part]}, subagent=self._subagent)]
 
-    def _call_start(self, index: int, event: dict[str, Any], message: Any) -> Iterable[Event]:
-        self._open = None
-        return self.calls.start(index, event, message)
+    def _read_call_start(self, index: int, event: Json, message: Any) -> list[Event]:
+        self._parts.break_off()
+        return self.calls.start_draft(index, event, message)
 
-    def _call_delta(self, index: int, event: dict[str, Any], message: Any) -> Iterable[Event]:
-        return self.calls.delta(index, event, message)
+    def _read_call_delta(self, index: int, event: Json, message: Any) -> list[Event]:
+        return self.calls.add_to_draft(index, event, message)
 
-    def _call_end(self, index: int, event: dict[str, Any], message: Any) -> Iterable[Event]:
-        return self.calls.end(index, event, message)
+    def _read_call_end(self, index: int, event: Json, message: Any) -> list[Event]:
+        return self.calls.end_draft(index, event)
 
-    def _message_end(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        message = obj(told.get("message"))
+    def _read_message_end(self, line: Json) -> list[Event] | None:
+        message = obj(line.get("message"))
         match message.get("role"):
             case "assistant":
-                return self._answered(message)
+                return self._read_answer(message)
             case "toolResult":
-                return [*self.calls.gave(message, message), *self._ledger.enter(message.get("usage"), {})]
+                return [*self.calls.read_result(message, message), *self._usage.read(message.get("usage"), {})]
             case "custom" | "hookMessage":
-                return self._aside(message)
-            case role if isinstance(role, str) and role in ECHOES:
+                return self._read_custom(message)
+            case str(role) if role in ECHOED_ROLES:
                 return []
             case _:
                 return None
 
-    def _answered(self, message: dict[str, Any]) -> list[Event]:
-        """The message whole: for what no event told of it."""
+    def _read_answer(self, message: Json) -> list[Event]:
+        """The complete message, for what was not reported before."""
         blocks = items(message.get("content"))
-        found = [*self._rest("thinking", blocks), *self._rest("text", blocks)]
+        events = [*self._read_rest("reasoning", blocks), *self._read_rest("text", blocks)]
         for block in blocks:
             if block.get("type") == "toolCall":
-                found += self.calls.complete(block)
-        self.calls.new_message()
-        self.stop, self.fault = non_empty(message.get("stopReason")), message
-        return [*found, *self._ledger.enter(message.get("usage"), message)]
+                events += self.calls.read_block(block)
+        self.calls.start_message()
+        self.stop_reason = non_empty(message.get("stopReason"))
+        self.failed_message = message
+        return [*events, *self._usage.read(message.get("usage"), message)]
 
-    def _rest(self, kind: Kind, blocks: list[dict[str, Any]]) -> list[Event]:
-        whole = "".join(text(block.get(kind)) or "" for block in blocks if block.get("type") == kind)
-        said = "".join(self._said[kind])
-        if len(whole) <= len(said) or not whole.startswith(said):
-            return []
-        goes_on = self._open[1] if self._open is not None and self._open[0] == kind else 0
-        return self.say(kind, goes_on, whole[len(said) :]) or []
+    def _read_rest(self, kind: Kind, blocks: list[Json]) -> list[Event]:
+        name = BLOCK_FIELDS[kind]
+        whole = "".join(text(block.get(name)) or "" for block in blocks if block.get("type") == name)
+        part = self._parts.open_part
+        index = part.key if part is not None and part.kind == kind else 0
+        return self.add_delta(kind, index, missing_end("".join(self._sent[kind]), whole)) or []
 
-    def _aside(self, message: dict[str, Any]) -> list[Event]:
-        """An extension's own message; what it does not want shown is for the model alone."""
+    def _read_custom(self, message: Json) -> list[Event]:
+        """A message of an extension's. One that is not displayed is for the model only."""
         if message.get("display") is False:
             return []
         content = message.get("content")
-        words = content if isinstance(content, str) else _joined(content)
-        value = present({"type": non_empty(message.get("customType")), "text": words})
-        return [Custom(f"{self._agent}.message", value, self._subagent)] if words else []
+        body = content if isinstance(content, str) else _join_text(content)
+        value = present({"type": non_empty(message.get("customType")), "text": body})
+        return [Custom(f"{self._agent}.message", value, self._subagent)] if body else []
 
-    # -- what it does
+    # -- steps and tools
 
-    def _turn_start(self, told: dict[str, Any]) -> list[Event]:
-        self._step += 1
-        return [StepStarted(f"turn {self._step}", self._subagent)]
+    def _read_turn_start(self, line: Json) -> list[Event]:
+        self._step_count += 1
+        return [StepStarted(f"turn {self._step_count}", self._subagent)]
 
-    def _turn_end(self, told: dict[str, Any]) -> list[Event]:
-        return [StepFinished(f"turn {self._step}", self._subagent)] if self._step else []
+    def _read_turn_end(self, line: Json) -> list[Event]:
+        return [StepFinished(f"turn {self._step_count}", self._subagent)] if self._step_count else []
 
-    def _tool_start(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        self._open = None
-        return self.calls.runs(told) if non_empty(told.get("toolCallId")) else None
+    def _read_tool_start(self, line: Json) -> list[Event] | None:
+        self._parts.break_off()
+        return self.calls.read_start(line) if non_empty(line.get("toolCallId")) else None
 
-    def _tool_update(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        return self.calls.prints(told) if non_empty(told.get("toolCallId")) else None
+    def _read_tool_output(self, line: Json) -> list[Event] | None:
+        return self.calls.read_output(line) if non_empty(line.get("toolCallId")) else None
 
-    def _tool_end(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        self._open = None
-        return self.calls.gave(told, obj(told.get("result"))) if non_empty(told.get("toolCallId")) else None
+    def _read_tool_end(self, line: Json) -> list[Event] | None:
+        self._parts.break_off()
+        return self.calls.read_result(line, obj(line.get("result"))) if non_empty(line.get("toolCallId")) else None
 
 
-def _joined(content: Any) -> str:
+def _join_text(content: Any) -> str:
     return "\n".join(text(block.get("text")) or "" for block in items(content)).strip()
 
 
-UNTOLD = frozenset(("start", "done", "error", "text_start", "thinking_start"))
-"""Events inside an answer that say nothing of their own: what they begin or end is told by the others."""
-
-BLOCKS: dict[str, Callable[[Lane, int, dict[str, Any], Any], Iterable[Event] | None]] = {
-    "text_end": Lane._block_end,
-    "thinking_end": Lane._block_end,
-    "image_end": Lane._image,
-    "toolcall_start": Lane._call_start,
-    "toolcall_delta": Lane._call_delta,
-    "toolcall_end": Lane._call_end,
+BLOCK_READERS: dict[str, Callable[[MessageReader, int, Json, Any], list[Event] | None]] = {
+    "text_end": MessageReader._read_block_end,
+    "thinking_end": MessageReader._read_block_end,
+    "image_end": MessageReader._read_image,
+    "toolcall_start": MessageReader._read_call_start,
+    "toolcall_delta": MessageReader._read_call_delta,
+    "toolcall_end": MessageReader._read_call_end,
 }
 
-LANES_OWN: dict[str, Callable[[Lane, dict[str, Any]], Iterable[Event] | None]] = {
-    "message_update": Lane.update,
-    "message_start": Lane._message_start,
-    "message_end": Lane._message_end,
-    "turn_start": Lane._turn_start,
-    "turn_end": Lane._turn_end,
-    "tool_execution_start": Lane._tool_start,
-    "tool_execution_update": Lane._tool_update,
-    "tool_execution_end": Lane._tool_end,
+MESSAGE_READERS: dict[str, Callable[[MessageReader, Json], Iterable[Event] | None]] = {
+    "message_update": MessageReader.read_update,
+    "message_start": MessageReader._read_message_start,
+    "message_end": MessageReader._read_message_end,
+    "turn_start": MessageReader._read_turn_start,
+    "turn_end": MessageReader._read_turn_end,
+    "tool_execution_start": MessageReader._read_tool_start,
+    "tool_execution_update": MessageReader._read_tool_output,
+    "tool_execution_end": MessageReader._read_tool_end,
 }

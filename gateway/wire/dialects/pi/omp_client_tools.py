@@ -1,7 +1,7 @@
-"""The client's own tools, as omp's host offers them: `set_host_tools`, at any time, and `host_tool_call`.
+"""The client's tools as omp's host tools: `set_host_tools`, at any time, and `host_tool_call`.
 
-In: what a run offers, calls, and what came of them. Out: the command and the results. Which call is shown how is the
-dialect's affair.
+In: the tools of a run, calls, and their results. Out: the command and the results for omp. The events of a call are the
+dialect's.
 """
 
 from __future__ import annotations
@@ -15,49 +15,58 @@ from gateway.wire.client_tools import NOT_OFFERED, Tool, by_safe_name, input_sch
 Json = dict[str, Any]
 
 
-class Served:
+class HostTools:
     def __init__(self) -> None:
-        self.forget()
+        self._tools: dict[str, Tool] = {}
+        self._request_ids: dict[str, Any] = {}
+        """AG-UI's id of a call that waits for its result → omp's id of the request."""
 
-    def forget(self) -> None:
-        """A new process knows of nothing."""
-        self._offered: dict[str, Tool] = {}
-        self.calls: dict[str, str] = {}
-        """Calls that wait, by AG-UI's ids → omp's own."""
+    def clear(self) -> None:
+        """A new process has no tools."""
+        self._tools = {}
+        self._request_ids = {}
 
     @property
     def names(self) -> dict[str, str]:
-        """omp's name for a tool → the client's own."""
-        return {name: tool["name"] for name, tool in self._offered.items()}
+        """omp's name of a tool → the client's."""
+        return {name: tool["name"] for name, tool in self._tools.items()}
 
     def offer(self, tools: Sequence[Tool]) -> Json | None:
-        """The command that is to come before a prompt which offers these; None: omp knows."""
-        before, self._offered = self._offered, by_safe_name(tools)
-        if self._offered == before:
+        """The command that must come before a prompt with these tools; None: omp has them."""
+        before = self._tools
+        self._tools = by_safe_name(tools)
+        if self._tools == before:
             return None
-        return {"type": "set_host_tools", "tools": [_told(name, tool) for name, tool in self._offered.items()]}
+        return {"type": "set_host_tools", "tools": [_to_host_tool(name, tool) for name, tool in self._tools.items()]}
 
-    def called_off(self, omps: Any) -> None:
-        for call_id in [call_id for call_id, number in self.calls.items() if number == omps]:
-            del self.calls[call_id]
+    def add_call(self, call_id: str, request_id: Any) -> None:
+        self._request_ids[call_id] = request_id
+
+    def withdraw_call(self, request_id: Any) -> None:
+        """omp no longer waits for the result."""
+        self._request_ids = {key: value for key, value in self._request_ids.items() if value != request_id}
+
+    def answer(self, call_id: str, answer: Answer) -> Json | None:
+        """The result to send; None: no such call waits."""
+        request_id = self._request_ids.pop(call_id, None)
+        if request_id is None:
+            return None
+        content, is_error = result_blocks(answer)
+        result = {"type": "host_tool_result", "id": request_id, "result": {"content": content}}
+        return result | ({"isError": True} if is_error else {})
 
 
-def _told(name: str, tool: Tool) -> Json:
-    about = {
+def refuse_call(request_id: Any) -> Json:
+    """omp waits for a result of every call, also of a tool that is not offered."""
+    content = [{"type": "text", "text": NOT_OFFERED}]
+    return {"type": "host_tool_result", "id": request_id, "result": {"content": content}, "isError": True}
+
+
+def _to_host_tool(name: str, tool: Tool) -> Json:
+    return {
         "name": name,
         "label": tool["name"],
         "description": tool_description(tool),
         "parameters": input_schema(tool),
+        "loadMode": "essential",  # otherwise the model only learns how to search for the tool
     }
-    return {**about, "loadMode": "essential"}  # else the model is only told how to look for it
-
-
-def result(omps: Any, answer: Answer) -> Json:
-    content, failed = result_blocks(answer)
-    told = {"type": "host_tool_result", "id": omps, "result": {"content": content}}
-    return told | ({"isError": True} if failed else {})
-
-
-def refused(omps: Any) -> Json:
-    content = [{"type": "text", "text": NOT_OFFERED}]
-    return {"type": "host_tool_result", "id": omps, "result": {"content": content}, "isError": True}

@@ -1,91 +1,94 @@
-"""Arguments as they stream, without omp's own `i`.
+"""Removes omp's own argument `i` from arguments while they stream.
 
-omp has the model say in a few words what each call is for, in an argument `i` of its own that no tool ever sees. In:
-pieces of the JSON, in any cut. Out: the pieces without that member of the outermost object, still one JSON text, each
-as early as it can be told. What is not an object goes through as it is.
+omp has the model describe each call in an argument `i`, which no tool ever gets. In: pieces of the JSON text, cut
+anywhere. Out: the pieces without that member of the outermost object, still one JSON text, each as early as possible. A
+text that is not an object passes unchanged.
 """
 
 from __future__ import annotations
 
 INTENT = "i"
-SPACE = " \t\r\n"
+WHITESPACE = " \t\r\n"
 
 
-class WithoutIntent:
+class IntentFilter:
     def __init__(self) -> None:
-        self._begun = False
-        self._plain = False
-        """Nothing is looked for: it is no object, or `i` was found."""
+        self._is_started = False
+        self._is_passing = False
+        """All that follows passes unchanged: the text is no object, or `i` has been removed."""
         self._depth = 0
-        self._quoted = self._escaped = False
-        self._key: list[str] | None = None
-        """A member's beginning, up to the end of its name; None: its name is known."""
-        self._dropping = self._dropped = False
-        self._told = 0
-        """Members so far that were handed on."""
+        self._in_string = False
+        self._is_escaped = False
+        self._name: list[str] | None = None
+        """The start of a member, up to the end of its name; None: the name is complete."""
+        self._is_removing = False
+        self._has_removed = False
+        self._member_count = 0
+        """Members that have been passed on."""
 
     def feed(self, piece: str) -> str:
-        if not self._begun:
-            piece = piece.lstrip(SPACE)
-            self._begun, self._plain = bool(piece), piece[:1] != "{"
-        if self._plain:
+        if not self._is_started:
+            piece = piece.lstrip(WHITESPACE)
+            self._is_started = bool(piece)
+            self._is_passing = piece[:1] != "{"
+        if self._is_passing:
             return piece
-        out: list[str] = []
-        for at, char in enumerate(piece, 1):
-            if self._take(char, out):
-                self._plain = True
-                out.append(piece[at:])
+        output: list[str] = []
+        for position, char in enumerate(piece, 1):
+            self._read_char(char, output)
+            if self._has_removed and not self._is_removing and self._name is None:
+                self._is_passing = True
+                output.append(piece[position:])
                 break
-        return "".join(out)
+        return "".join(output)
 
-    def _take(self, char: str, out: list[str]) -> bool:
-        """True: there is nothing left to look for."""
-        if self._key is not None:
-            self._in_name(char, self._key, out)
+    def _read_char(self, char: str, output: list[str]) -> None:
+        if self._name is not None:
+            self._read_name_char(char, self._name, output)
         else:
-            self._in_value(char, out)
-        return self._dropped and not self._dropping and self._key is None
+            self._read_value_char(char, output)
 
-    def _in_name(self, char: str, name: list[str], out: list[str]) -> None:
-        if not self._quoted and char == "}":
-            self._key = None
-            self._close(out)
-        elif not self._quoted and char == ":":
-            self._name_read("".join(name), out)
-        elif self._quoted or char not in SPACE:
+    def _read_name_char(self, char: str, name: list[str], output: list[str]) -> None:
+        if not self._in_string and char == "}":
+            self._name = None
+            self._end_object(output)
+        elif not self._in_string and char == ":":
+            self._end_name("".join(name), output)
+        elif self._in_string or char not in WHITESPACE:
             name.append(char)
-            self._quote(char)
+            self._track_string(char)
 
-    def _name_read(self, name: str, out: list[str]) -> None:
-        self._key, self._dropping = None, name == f'"{INTENT}"'
-        self._dropped = self._dropped or self._dropping
-        if not self._dropping:
-            out.append(f"{', ' if self._told else ''}{name}:")
-            self._told += 1
+    def _end_name(self, name: str, output: list[str]) -> None:
+        self._name = None
+        self._is_removing = name == f'"{INTENT}"'
+        self._has_removed = self._has_removed or self._is_removing
+        if not self._is_removing:
+            output.append(f"{', ' if self._member_count else ''}{name}:")
+            self._member_count += 1
 
-    def _in_value(self, char: str, out: list[str]) -> None:
-        inside = self._quoted
-        self._quote(char)
-        if not inside and char in "[{":
+    def _read_value_char(self, char: str, output: list[str]) -> None:
+        was_in_string = self._in_string
+        self._track_string(char)
+        if not was_in_string and char in "[{":
             self._depth += 1
-        elif not inside and char in "]}":
+        elif not was_in_string and char in "]}":
             self._depth -= 1
-        if not inside and self._depth == 1 and char in ",{":
-            self._key = []
-        if not inside and self._depth == 0 and char == "}":
-            self._close(out)
-        elif not self._dropping and (self._key is None or char == "{"):
-            out.append(char)
+        if not was_in_string and self._depth == 1 and char in ",{":
+            self._name = []
+        if not was_in_string and self._depth == 0 and char == "}":
+            self._end_object(output)
+        elif not self._is_removing and (self._name is None or char == "{"):
+            output.append(char)
 
-    def _close(self, out: list[str]) -> None:
+    def _end_object(self, output: list[str]) -> None:
         self._depth = 0
-        self._dropping = False
-        out.append("}")
+        self._is_removing = False
+        output.append("}")
 
-    def _quote(self, char: str) -> None:
-        if self._escaped:
-            self._escaped = False
+    def _track_string(self, char: str) -> None:
+        if self._is_escaped:
+            self._is_escaped = False
         elif char == "\\":
-            self._escaped = self._quoted
+            self._is_escaped = self._in_string
         elif char == '"':
-            self._quoted = not self._quoted
+            self._in_string = not self._in_string

@@ -1,205 +1,216 @@
-"""What extensions, the gateway's own gate and omp's approvals ask ↔ AG-UI's questions and answers.
+"""Dialogs of extensions, of the gateway's gate and of omp's approvals as AG-UI interrupts, and their responses.
 
-In: `extension_ui_request` with a dialog (`confirm`, `select`, `input`, `editor`), and the human's answer or a policy.
-Out: a `Interrupt`, and the `extension_ui_response`. An answer that is not clearly a yes is never sent as one: whatever
-does not fit the dialog is sent as `cancelled`, which every dialog takes for a no.
+In: `extension_ui_request` with a dialog (`confirm`, `select`, `input`, `editor`), and the user's answer or the run's
+policy. Out: an `Interrupt`, and the `extension_ui_response`. Whether an answer approves is decided by `wire/approvals`;
+an answer that does not fit its dialog is sent as `cancelled`, which every dialog takes for a no.
 
-Two dialogs are about a tool call: the gate's (`agents/pi-gate.ts`), an `input` with a title of its own that names the
-call's id and takes changed arguments, and omp's, a `select` of Approve and Deny whose title names the tool.
+Two dialogs are about a tool call. The gate's (`agents/pi-gate.ts`) is an `input` with a title of its own; it names the
+call's id and takes changed arguments. omp's is a `select` of Approve and Deny whose title names the tool.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
-
-import orjson
 
 from gateway.events import Interrupt
 from gateway.turn import Answer
-from gateway.wire.dialects.pi.tool_calls import Call
-from gateway.wire.fields import json_text, non_empty, obj, present, text
+from gateway.wire.approvals import ALLOW_ONCE, REJECT_ONCE, Approval, Decision, Option
+from gateway.wire.dialects.pi.tool_calls import PiCall
+from gateway.wire.fields import amount, if_small, json_text, non_empty, obj, parse_json, present, strings, text
 
-DIALOGS = frozenset(("confirm", "select", "input", "editor"))
-GATE = "agui-gateway:tool_call"
-"""The title of the gate's dialog."""
-APPROVAL = "Allow tool: "
-APPROVE, DENY = "Approve", "Deny"
-SHOWN_CHARS = 20_000
-"""More of a call's arguments is not shown again in the question: the call itself has it."""
-REFUSED = "The user refused this tool call."
-FORBIDDEN = "Tool calls that change anything are not allowed in this run."
+Json = dict[str, Any]
 
-_APPROVED = {"type": "boolean", "title": "Approve"}
-_YES_OR_NO = {"type": "object", "properties": {"approved": _APPROVED}, "required": ["approved"]}
-_EDITABLE = {
-    "type": "object",
-    "properties": {"approved": _APPROVED, "editedArgs": {"type": "object", "title": "Changed arguments, all of them"}},
-    "required": ["approved"],
-}
-
-
-def is_gate(request: dict[str, Any]) -> bool:
-    return request.get("method") == "input" and request.get("title") == GATE
+DIALOG_METHODS = frozenset(("confirm", "select", "input", "editor"))
+GATE_TITLE = "agui-gateway:tool_call"
+APPROVAL_TITLE = "Allow tool: "
+APPROVE = "Approve"
+DENY = "Deny"
+OPTION_KINDS = {APPROVE: ALLOW_ONCE, DENY: REJECT_ONCE}
+MAX_SHOWN_CHARS = 20_000
+"""Longer arguments are not repeated in the interrupt: the tool call has them."""
+REFUSED_BY_USER = "The user refused this tool call."
+REFUSED_BY_POLICY = "Tool calls that change anything are not allowed in this run."
+SUMMARY_KEYS = ("command", "path")
+"""The argument that says most about what a call will do."""
+EDITS_SCHEMA = {"type": "object", "title": "Changed arguments, all of them"}
 
 
-def is_approval(request: dict[str, Any]) -> bool:
-    """Of omp's own."""
-    title, options = text(request.get("title")) or "", _options(request)
-    return request.get("method") == "select" and title.startswith(APPROVAL) and APPROVE in options
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """One dialog of an `extension_ui_request`."""
 
+    request: Json
 
-def approves(request: dict[str, Any]) -> str | None:
-    """The tool that omp's own approval is about, by its name."""
-    lines = (text(request.get("title")) or "").splitlines()
-    return lines[0].removeprefix(APPROVAL).strip() if is_approval(request) and lines else None
+    @property
+    def method(self) -> str | None:
+        return text(self.request.get("method"))
 
+    @property
+    def title(self) -> str:
+        return text(self.request.get("title")) or ""
 
-def about(request: dict[str, Any]) -> dict[str, Any]:
-    """What the gate says of the call: `toolCallId`, `toolName`."""
-    try:
-        return obj(orjson.loads(text(request.get("placeholder")) or ""))
-    except orjson.JSONDecodeError:
-        return {}
+    @property
+    def options(self) -> list[str]:
+        return strings(self.request.get("options"))
 
+    @property
+    def is_gate(self) -> bool:
+        return self.method == "input" and self.title == GATE_TITLE
 
-def among(request: dict[str, Any], calls: list[Call]) -> Call | None:
-    """Which of the calls omp's dialog is about. It names the tool and tells some of the arguments, but no id."""
-    lines = (text(request.get("title")) or "").splitlines()
-    name, rest = lines[0].removeprefix(APPROVAL).strip(), "\n".join(lines[1:])
-    named = [call for call in calls if call.name == name]
-    shown = (call for call in named if any(isinstance(v, str) and v and v in rest for v in call.arguments.values()))
-    return next(shown, named[0] if named else None)
+    @property
+    def is_omp_approval(self) -> bool:
+        return self.method == "select" and self.title.startswith(APPROVAL_TITLE) and APPROVE in self.options
 
+    @property
+    def is_about_call(self) -> bool:
+        return self.is_gate or self.is_omp_approval
 
-# -- the question
+    @property
+    def gated_call(self) -> Json:
+        """What the gate says about the call: `toolCallId`, `toolName`."""
+        return obj(parse_json(text(self.request.get("placeholder")) or ""))
 
+    @property
+    def approved_tool(self) -> str | None:
+        """The name of the tool that omp's approval is about."""
+        return self.title.splitlines()[0].removeprefix(APPROVAL_TITLE).strip() if self.is_omp_approval else None
 
-def question(agent: str, question_id: str, request: dict[str, Any], call: Call | None, lane: str | None) -> Interrupt:
-    tool_call, timeout = is_gate(request) or is_approval(request), request.get("timeout")
-    seconds = timeout / 1000 if isinstance(timeout, int | float) and timeout > 0 else None
-    return Interrupt(
-        id=question_id,
-        reason=_reason(request, call, tool_call=tool_call),
-        message=_message(request, call),
-        tool_call_id=call.id if call is not None and tool_call else None,
-        response_schema=_schema(request),
-        expires_in=seconds,
-        metadata={agent: _shown(request, call)},
-        subagent=lane,
-    )
+    @property
+    def approval(self) -> Approval | None:
+        """None: the dialog is no yes-or-no question."""
+        if self.is_gate:
+            return Approval(edits=EDITS_SCHEMA)
+        if self.is_omp_approval:
+            return Approval([Option(option, kind=OPTION_KINDS.get(option)) for option in self.options])
+        return Approval() if self.method == "confirm" else None
 
+    def find_call(self, calls: list[PiCall]) -> PiCall | None:
+        """The call that omp's approval is about. The title has the tool and some of the arguments, but no id."""
+        details = "\n".join(self.title.splitlines()[1:])
+        candidates = [call for call in calls if call.name == self.approved_tool]
+        for call in candidates:
+            if any(value and value in details for value in strings(list(call.arguments.values()))):
+                return call
+        return candidates[0] if candidates else None
 
-def _reason(request: dict[str, Any], call: Call | None, *, tool_call: bool) -> str:
-    if tool_call:
-        return "confirmation" if call is None else "tool_call"
-    return "confirmation" if request.get("method") == "confirm" else "input_required"
+    # -- for the client
 
-
-def _message(request: dict[str, Any], call: Call | None) -> str:
-    if is_gate(request):
-        return (
-            _summary(call) if call is not None else f"Allow {non_empty(about(request).get('toolName')) or 'this tool'}?"
+    def to_interrupt(self, agent: str, interrupt_id: str, call: PiCall | None, subagent: str | None) -> Interrupt:
+        timeout_ms = amount(self.request.get("timeout"))
+        return Interrupt(
+            id=interrupt_id,
+            reason=self._reason(call),
+            message=self._message(call),
+            tool_call_id=call.id if call is not None and self.is_about_call else None,
+            response_schema=self._response_schema(),
+            expires_in=timeout_ms / 1000 if timeout_ms is not None else None,
+            metadata={agent: self._metadata(call)},
+            subagent=subagent,
         )
-    words = (text(request.get(key)) for key in ("title", "message"))
-    return "\n".join(line for line in words if line) or "The agent asks for input."
+
+    def _reason(self, call: PiCall | None) -> str:
+        if self.is_about_call:
+            return "confirmation" if call is None else "tool_call"
+        return "confirmation" if self.method == "confirm" else "input_required"
+
+    def _message(self, call: PiCall | None) -> str:
+        if not self.is_gate:
+            lines = (self.title, text(self.request.get("message")))
+            return "\n".join(line for line in lines if line) or "The agent asks for input."
+        if call is None:
+            return f"Allow {non_empty(self.gated_call.get('toolName')) or 'this tool'}?"
+        summary = next((call.arguments[key] for key in SUMMARY_KEYS if key in call.arguments), call.arguments)
+        return f"Allow {call.name}? {(summary if isinstance(summary, str) else json_text(summary))[:MAX_SHOWN_CHARS]}"
+
+    def _metadata(self, call: PiCall | None) -> Json:
+        metadata: Json = {"method": "tool_call" if self.is_gate else self.method}
+        if call is not None:
+            metadata["toolName"] = call.name
+            metadata["input"] = if_small(call.arguments, MAX_SHOWN_CHARS, {"tooLarge": True})
+        return metadata | present({"options": self.options, "prefill": text(self.request.get("prefill"))})
+
+    def _response_schema(self) -> Json:
+        if self.approval is not None:
+            return self.approval.response_schema(approved_description=None, has_titles=False)
+        if self.method == "select":
+            choice: Json = {"type": "string"} | ({"enum": self.options} if self.options else {})
+            return {"type": "object", "properties": {"optionId": choice}, "required": ["optionId"]}
+        value = {"type": "string", "title": text(self.request.get("placeholder")) or "Value"}
+        return {"type": "object", "properties": {"value": value}, "required": ["value"]}
+
+    # -- for the agent
+
+    def decide(self, answer: Answer) -> Decision:
+        """What the user's answer means for a yes-or-no question."""
+        choice = _read_choice(answer.payload)
+        if self.is_omp_approval and choice is not None:
+            payload = {**obj(answer.payload), "optionId": choice}
+            answer = Answer(answer.interrupt_id, answer.status, payload)
+        return self.approval.decide(answer) if self.approval is not None else Decision()
+
+    def to_response(self, answer: Answer) -> Json:
+        if self.approval is not None:
+            return self._to_response(self._write_decision(self.decide(answer), REFUSED_BY_USER))
+        choice = _read_choice(answer.payload) if answer.status == "resolved" else None
+        is_valid = choice is not None and (self.method != "select" or choice in self.options)
+        return self._to_response({"value": choice} if is_valid else None)
+
+    def to_policy_response(self, policy: Literal["auto", "deny"]) -> Json:
+        """The response that needs no user. A question that is not yes or no gets no answer."""
+        decision = self.approval.decide_by_policy(policy) if self.approval is not None else None
+        return self._to_response(self._write_decision(decision, REFUSED_BY_POLICY) if decision is not None else None)
+
+    def _write_decision(self, decision: Decision, refusal: str) -> Json | None:
+        if decision.is_cancelled:
+            return None
+        if self.is_gate:
+            verdict: Json = {"approved": True} if decision.is_allowed else {"approved": False, "reason": refusal}
+            return {"value": json_text(verdict | present({"editedArgs": decision.edited_args}))}
+        if self.is_omp_approval:
+            return {"value": decision.option.id} if decision.option is not None else None
+        return {"confirmed": decision.is_allowed}
+
+    def _to_response(self, fields: Json | None) -> Json:
+        return {"type": "extension_ui_response", "id": self.request.get("id"), **(fields or {"cancelled": True})}
 
 
-def _summary(call: Call) -> str:
-    """A command or a path says most of what a call will do."""
-    told = next((call.arguments[key] for key in ("command", "path") if key in call.arguments), call.arguments)
-    words = told if isinstance(told, str) else json_text(told)
-    return f"Allow {call.name}? {words[:SHOWN_CHARS]}"
+class PermissionRequests:
+    """The dialogs of one turn that wait for an answer, each with the tool call it is about."""
+
+    def __init__(self) -> None:
+        self._dialogs: dict[str, tuple[Dialog, PiCall | None]] = {}
+
+    def clear(self) -> None:
+        self._dialogs.clear()
+
+    def add(self, interrupt_id: str, dialog: Dialog, call: PiCall | None) -> None:
+        self._dialogs[interrupt_id] = (dialog, call)
+        if call is not None:
+            call.note_permission_request()
+
+    def withdraw(self, interrupt_id: str) -> None:
+        """The agent no longer waits for an answer."""
+        self._dialogs.pop(interrupt_id, None)
+
+    def answer(self, interrupt_id: str, answer: Answer) -> Json | None:
+        """The response to send; None: the dialog is gone."""
+        dialog, call = self._dialogs.pop(interrupt_id, (None, None))
+        if dialog is None:
+            return None
+        if call is not None:
+            call.note_edit(dialog.decide(answer).edited_args)
+        return dialog.to_response(answer)
+
+    def cancel_all(self) -> list[Json]:
+        """The responses that dismiss every dialog: omp waits for them before it stops, and pi's gate takes them for a
+        no."""
+        responses = [dialog.to_response(Answer("", "cancelled")) for dialog, _ in self._dialogs.values()]
+        self._dialogs.clear()
+        return responses
 
 
-def _shown(request: dict[str, Any], call: Call | None) -> dict[str, Any]:
-    shown: dict[str, Any] = {"method": "tool_call" if is_gate(request) else request.get("method")}
-    if call is not None:
-        small = len(json_text(call.arguments)) <= SHOWN_CHARS
-        shown |= {"toolName": call.name, "input": call.arguments if small else {"tooLarge": True}}
-    return shown | present({"options": _options(request), "prefill": text(request.get("prefill"))})
-
-
-def _schema(request: dict[str, Any]) -> dict[str, Any]:
-    if is_gate(request):
-        return _EDITABLE
-    match request.get("method"):
-        case "confirm":
-            return _YES_OR_NO
-        case "select":
-            return _choice(_options(request), approval=is_approval(request))
-        case _:
-            value = {"type": "string", "title": text(request.get("placeholder")) or "Value"}
-            return {"type": "object", "properties": {"value": value}, "required": ["value"]}
-
-
-def _choice(options: list[str], *, approval: bool) -> dict[str, Any]:
-    choice: dict[str, Any] = {"type": "string"} | ({"enum": options} if options else {})
-    if not approval:
-        return {"type": "object", "properties": {"optionId": choice}, "required": ["optionId"]}
-    return {
-        "type": "object",
-        "properties": {"optionId": choice, "approved": _APPROVED},
-        "anyOf": [{"required": ["optionId"]}, {"required": ["approved"]}],
-        # omp takes no changed arguments: to run the old ones after an edit would be worse than to refuse.
-        "not": {"required": ["editedArgs"]},
-    }
-
-
-# -- the answer
-
-
-def response(request: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    told = _answered(request, answer.payload) if answer.status == "resolved" else None
-    return _response(request, told)
-
-
-def edited(request: dict[str, Any], answer: Answer) -> dict[str, Any] | None:
-    """The arguments that run instead of the model's own."""
-    verdict = _verdict(obj(answer.payload)) if is_gate(request) and answer.status == "resolved" else {}
-    return verdict.get("editedArgs")
-
-
-def by_policy(request: dict[str, Any], policy: Literal["auto", "deny"]) -> dict[str, Any]:
-    """The answer that needs no human. What is no yes-or-no question gets none."""
-    yes = policy == "auto"
-    if is_gate(request):
-        told = {"approved": True} if yes else {"approved": False, "reason": FORBIDDEN}
-        return _response(request, {"value": json_text(told)})
-    if is_approval(request):
-        return _response(request, {"value": APPROVE if yes else DENY})
-    return _response(request, {"confirmed": yes} if request.get("method") == "confirm" else None)
-
-
-def _answered(request: dict[str, Any], payload: Any) -> dict[str, Any] | None:
-    approved = obj(payload).get("approved")
-    if is_gate(request):
-        return {"value": json_text(_verdict(obj(payload)))}
-    if request.get("method") == "confirm":
-        return {"confirmed": approved is True and "editedArgs" not in obj(payload)}
-    chosen = _chosen(payload)
-    if request.get("method") == "select":
-        if chosen is None and is_approval(request) and isinstance(approved, bool):
-            chosen = APPROVE if approved and "editedArgs" not in obj(payload) else DENY
-        return {"value": chosen} if chosen in _options(request) else None
-    return None if chosen is None else {"value": chosen}
-
-
-def _verdict(payload: dict[str, Any]) -> dict[str, Any]:
-    edited = payload.get("editedArgs")
-    if payload.get("approved") is not True or not isinstance(edited, dict | None):
-        return {"approved": False, "reason": REFUSED}
-    return {"approved": True} | ({} if edited is None else {"editedArgs": edited})
-
-
-def _chosen(payload: Any) -> str | None:
-    told = obj(payload)
-    return text(payload) if isinstance(payload, str) else text(told.get("optionId", told.get("value")))
-
-
-def _response(request: dict[str, Any], told: dict[str, Any] | None) -> dict[str, Any]:
-    return {"type": "extension_ui_response", "id": request.get("id"), **(told or {"cancelled": True})}
-
-
-def _options(request: dict[str, Any]) -> list[str]:
-    options = request.get("options")
-    return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
+def _read_choice(payload: Any) -> str | None:
+    if isinstance(payload, str):
+        return payload
+    return text(obj(payload).get("optionId", obj(payload).get("value")))

@@ -1,245 +1,274 @@
-"""What pi and omp tell in every mode and version → events; when a turn is over is each mode's own affair.
+"""The events that pi and omp send in every mode and version. When a turn is over is decided by each mode.
 
-In: lines of their event stream. Out: events, and what is known of the session. A prompt may take several runs of the
-agent's loop (retries, compaction, queued messages): `agent_end` ends one of them, and is the turn's end only where it
-says so (omp's `isTerminal`); `agent_settled` always is (pi since 0.80).
+In: lines of the event stream. Out: events, and values of the session layer. A prompt may take several runs of the
+agent's loop (retries, compaction, queued messages): `agent_end` ends one run, and the turn only where it says so (omp's
+`isTerminal`); `agent_settled` always ends the turn (pi since 0.80).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
-
-import orjson
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from gateway.capability_paths import COMMANDS, EFFORT, TITLE
 from gateway.errors import AgentFault
 from gateway.events import Custom, Event, TurnFailed
-from gateway.wire.dialects.base import Dialect, Prompt, SessionStart, parse_message
-from gateway.wire.dialects.pi.errors import cleaned, last_words, model_fault
-from gateway.wire.dialects.pi.messages import LANES_OWN, Kind, Lane
-from gateway.wire.dialects.pi.usage import Ledger
-from gateway.wire.fields import items, non_empty, obj, present, text
+from gateway.wire.dialects.base import Dialect, parse_message
+from gateway.wire.dialects.pi.errors import clean_message, model_failure, read_stderr
+from gateway.wire.dialects.pi.messages import MESSAGE_READERS, MessageReader
+from gateway.wire.dialects.pi.usage import TurnUsage
+from gateway.wire.fields import items, non_empty, number, obj, parse_json, present, text
+from gateway.wire.text_parts import Kind
 
-STOPS = {"length": "max_tokens", "aborted": "cancelled"}
-LINE_CHARS = 2_000
-"""Of a line that is no message, so much is handed on."""
+Json = dict[str, Any]
+LineReader = Callable[[Json], Iterable[Event] | None]
+"""Reads one line; None: not understood."""
 
-_COPIED = re.compile(
+STOP_REASONS = {"length": "max_tokens", "aborted": "cancelled"}
+"""The agent's stop reason → ACP's; any other is `end_turn`. https://agentclientprotocol.com/protocol/prompt-turn"""
+MAX_RAW_LINE_BYTES = 2_000
+"""So much of a line that is not JSON goes into its RAW event."""
+
+_DELTA_WITH_COPIES = re.compile(
     rb'\{"type":"message_update","assistantMessageEvent":\{"type":"(text|thinking)_delta",'
     rb'"contentIndex":(\d{1,6}),"delta":("(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"),"partial":\{'
 )
-"""A token with two copies of all that was said before it, as pi 0.73 and omp's rpc send them: the copies are not read,
-which would take time that grows with the square of the answer. A token with other escapes goes the long way."""
-
-Handler = Callable[[Any, dict[str, Any]], Iterable[Event] | None]
+"""A token with two copies of the whole message before it, as pi 0.73 and omp's rpc mode send it. The copies are not
+parsed: that would take time that grows with the square of the answer. A token with other escapes is parsed whole."""
 
 
-class PiReader(Dialect):
-    agent: ClassVar[str] = "pi"
-    """Whose words are under `metadata`, and in the names of CUSTOM events."""
-    intent: ClassVar[bool] = False
-    """Tools' arguments carry omp's `i`."""
-    handlers: ClassVar[dict[str, Handler]]
+@dataclass(slots=True)
+class LoopState:
+    """The agent's loop."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._ledger = Ledger()
-        self._lane = self._new_lane()
-        self._running = self._retrying = self._compacting = False
-        self._ran = self._aborted = False
+    is_running: bool = False
+    is_retrying: bool = False
+    is_compacting: bool = False
+    has_run: bool = False
+    """A run of the loop has ended in this turn."""
+    is_aborted: bool = False
 
-    def start_session(self, begin: SessionStart) -> None:
-        super().start_session(begin)
-        self._running = self._retrying = self._compacting = False
+    @property
+    def is_idle(self) -> bool:
+        return not (self.is_running or self.is_retrying or self.is_compacting)
 
-    def start_turn(self, prompt: Prompt) -> None:
-        super().start_turn(prompt)
-        self._ledger = Ledger()
-        self._lane = self._new_lane()
-        self._ran = self._aborted = False
 
-    def _new_lane(self, subagent: str | None = None) -> Lane:
-        """Its ids stay those of the turn that it began in."""
-        key = self.turn.id_prefix if subagent is None else subagent
-        return Lane(self.agent, lambda known: f"{key}:{known}", self._ledger, subagent, intent=self.intent)
+class EventReader:
+    """Reads what all modes have in common, for one dialect. `agent` is the key of metadata and the prefix of CUSTOM
+    events. `has_intent`: tool arguments carry omp's `i`."""
 
-    def read(self, messages: Sequence[bytes]) -> list[Event]:
-        found: list[Event] = []
+    def __init__(self, dialect: Dialect, agent: str, session_layer: Json, *, has_intent: bool) -> None:
+        self._dialect = dialect
+        self._agent = agent
+        self._session_layer = session_layer
+        self._has_intent = has_intent
+        self.loop = LoopState()
+        self._usage = TurnUsage()
+        self.messages = self.new_messages()
+
+    def begin_process(self) -> None:
+        self.loop = LoopState(has_run=self.loop.has_run, is_aborted=self.loop.is_aborted)
+
+    def begin_turn(self, client_tools: Mapping[str, str] | None = None) -> None:
+        self._usage = TurnUsage()
+        self.messages = self.new_messages(client_tools=client_tools)
+        self.loop.has_run = False
+        self.loop.is_aborted = False
+
+    def new_messages(self, subagent: str | None = None, client_tools: Mapping[str, str] | None = None) -> MessageReader:
+        """A reader whose ids stay those of the turn that it was made in."""
+        prefix = self._dialect.turn.id_prefix if subagent is None else subagent
+        return MessageReader(
+            self._agent,
+            lambda native_id: f"{prefix}:{native_id}",
+            self._usage,
+            subagent,
+            has_intent=self._has_intent,
+            client_tools=client_tools or {},
+        )
+
+    def read_messages(self, messages: Sequence[bytes], read_line: LineReader) -> list[Event]:
+        """`read_line` is the mode's own reader; what it does not understand becomes `Raw`."""
+        events: list[Event] = []
         for message in messages:
-            if (short := _COPIED.match(message)) is not None:
-                kind: Kind = "text" if short[1] == b"text" else "thinking"
-                found += self._lane.say(kind, int(short[2]), orjson.loads(short[3])) or ()
+            if (match := _DELTA_WITH_COPIES.match(message)) is not None:
+                kind: Kind = "text" if match[1] == b"text" else "reasoning"
+                delta = parse_json(match[3])
+                if delta is not None:
+                    events += self.messages.add_delta(kind, int(match[2]), delta) or ()
+                    continue
+            line = parse_message(message)
+            if not isinstance(line, dict):
+                start = message[:MAX_RAW_LINE_BYTES].decode(errors="replace")
+                events.append(self._dialect.to_raw({"line": start}))
                 continue
-            told = parse_message(message)
-            if type(told) is dict:
-                found += self._told(told)
-            else:
-                found.append(self.to_raw({"line": message[:LINE_CHARS].decode(errors="replace")}))
-        return found
+            found = read_line(line)
+            events += [self._dialect.to_raw(line)] if found is None else found
+        return events
 
-    def _told(self, told: dict[str, Any]) -> Iterable[Event]:
-        kind = told.get("type")
-        events: Iterable[Event] | None = None
-        if kind == "message_update":  # nearly all of them
-            events = self._lane.update(told)
-        elif isinstance(kind, str) and (handler := self.handlers.get(kind)) is not None:
-            events = handler(self, told)
-        return [self.to_raw(told)] if events is None else events
-
-    def _of_the_lane(self, told: dict[str, Any]) -> Iterable[Event] | None:
-        return self._lane.read(told)
-
-    def _nothing(self, told: dict[str, Any]) -> list[Event]:
-        return []
+    def read(self, line: Json) -> Iterable[Event] | None:
+        kind = line.get("type")
+        if kind == "message_update":  # nearly all lines
+            return self.messages.read_update(line)
+        if not isinstance(kind, str):
+            return None
+        if kind in IGNORED_EVENTS:
+            return []
+        if kind in MESSAGE_READERS:
+            return self.messages.read(line)
+        reader = EVENT_READERS.get(kind)
+        return None if reader is None else reader(self, line)
 
     # -- the agent's loop
 
-    def _agent_start(self, told: dict[str, Any]) -> list[Event]:
-        self._running, self._retrying = True, False
-        self._lane.stop = None  # that it failed before is history
+    def read_agent_start(self, line: Json) -> list[Event]:
+        self.loop.is_running = True
+        self.loop.is_retrying = False
+        self.messages.forget_stop()
         return []
 
-    def _agent_end(self, told: dict[str, Any]) -> list[Event]:
-        self._running, self._ran = False, True
-        if told.get("isTerminal") is True:
-            return self._over()
-        return [] if told.get("isTerminal") is False else self._maybe_over(told)
+    def read_agent_end(self) -> None:
+        self.loop.is_running = False
+        self.loop.has_run = True
 
-    def _maybe_over(self, told: dict[str, Any]) -> list[Event]:
-        """A run of the loop ended, and nothing says whether another follows."""
+    def end_own_run(self) -> None:
+        """A run that the agent started itself has ended; the prompt waits for it."""
+        self.loop.is_running = False
+
+    def read_conclusion(self, line: Json) -> None:
+        self.loop.is_aborted = line.get("aborted") is True
+
+    def read_retry_end(self, line: Json) -> list[Event]:
+        self.loop.is_retrying = False
         return []
 
-    def _settled(self, told: dict[str, Any]) -> list[Event]:
-        self._aborted = told.get("aborted") is True
-        return self._over()
-
-    def _over(self) -> list[Event]:
-        """What is left to say of the turn, and its end."""
-        if not self.is_busy:
+    def finish_turn(self) -> list[Event]:
+        """The remaining events of the turn, and its end."""
+        if not self._dialect.is_busy:
             return []
-        stop = self._lane.stop
-        cancelled = self.is_cancelled or self._aborted or stop == "aborted"
-        found = [*self._lane.calls.close(cancelled=cancelled), *self._ledger.total()]
-        if stop == "error" and not cancelled:
-            self.is_busy = False
-            return [*found, model_fault(self._lane.fault.get("errorMessage"), self._lane.fault.get("errorStatus"))]
-        return [*found, *self.end_turn("cancelled" if cancelled else STOPS.get(stop or "", "end_turn"))]
+        stop_reason = self.messages.stop_reason
+        cancelled = self._dialect.is_cancelled or self.loop.is_aborted or stop_reason == "aborted"
+        events = [*self.messages.calls.close(cancelled=cancelled), *self._usage.read_total()]
+        if stop_reason == "error" and not cancelled:
+            message = self.messages.failed_message
+            failure = model_failure(message.get("errorMessage"), message.get("errorStatus"))
+            return [*events, *self._dialect.fail_turn(failure)]
+        reason = "cancelled" if cancelled else STOP_REASONS.get(stop_reason or "", "end_turn")
+        return [*events, *self._dialect.end_turn(reason)]
 
-    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
-        """Exit codes lie: pi ends with 0 after a model's failure, and when it would have had to ask."""
-        was_ready, self.is_ready, self._running = self.is_ready, False, False
-        fault = None if self._ran or self.is_cancelled else last_words(exit_code, stderr)
-        if not was_ready and self.failure is None:
-            self.failure = fault
-        if self.is_busy and fault is not None:
-            self._lane.stop, self.is_busy = None, False
-            return [broken(fault)]
-        ended = self.is_cancelled or self._lane.stop in ("error", "aborted") or (self._ran and exit_code == 0)
-        return self._over() if ended else []
+    def read_exit_fault(self, exit_code: int | None, stderr: str) -> AgentFault | None:
+        """Why the process ended before the turn. pi exits with 0 also after a model's failure."""
+        self.loop.is_running = False
+        if self.loop.has_run or self._dialect.is_cancelled:
+            return None
+        return read_stderr(exit_code, stderr)
+
+    def end_at_exit(
+        self, exit_code: int | None, fault: AgentFault | None, finish_turn: Callable[[], list[Event]]
+    ) -> list[Event]:
+        """The end of the turn, if the process has ended with it."""
+        if self._dialect.is_busy and fault is not None:
+            self.messages.forget_stop()
+            return self._dialect.fail_turn(to_turn_failed(fault))
+        has_failed = self.messages.stop_reason in ("error", "aborted")
+        has_ended = self._dialect.is_cancelled or has_failed or (self.loop.has_run and exit_code == 0)
+        return finish_turn() if has_ended else []
 
     # -- beside the conversation
 
-    def _retry(self, told: dict[str, Any]) -> list[Event]:
-        self._retrying = True
-        words = cleaned(text(told.get("errorMessage")) or "")
-        numbers = {key: told.get(key) for key in ("attempt", "maxAttempts", "delayMs")}
-        return [Custom(f"{self.agent}.retry", present({**numbers, "message": words}))]
+    def _read_retry(self, line: Json) -> list[Event]:
+        self.loop.is_retrying = True
+        numbers = {key: number(line.get(key)) for key in ("attempt", "maxAttempts", "delayMs")}
+        value = present({**numbers, "message": clean_message(line.get("errorMessage"))})
+        return [Custom(f"{self._agent}.retry", value)]
 
-    def _retried(self, told: dict[str, Any]) -> list[Event]:
-        self._retrying = False
-        return []
+    def _read_compaction_start(self, line: Json) -> list[Event]:
+        self.loop.is_compacting = True
+        return [Custom(f"{self._agent}.compaction", present({"phase": "start", "reason": text(line.get("reason"))}))]
 
-    def _compacts(self, told: dict[str, Any]) -> list[Event]:
-        self._compacting = True
-        return [Custom(f"{self.agent}.compaction", present({"phase": "start", "reason": text(told.get("reason"))}))]
-
-    def _compacted(self, told: dict[str, Any]) -> list[Event]:
-        self._compacting = False
-        self._retrying = self._retrying or told.get("willRetry") is True
-        result = obj(told.get("result"))
+    def read_compaction_end(self, line: Json) -> list[Event]:
+        self.loop.is_compacting = False
+        self.loop.is_retrying = self.loop.is_retrying or line.get("willRetry") is True
+        result = obj(line.get("result"))
         value = {
             "phase": "end",
-            "reason": text(told.get("reason")),
-            "aborted": True if told.get("aborted") is True else None,
+            "reason": text(line.get("reason")),
+            "aborted": True if line.get("aborted") is True else None,
             "summary": text(result.get("summary")),
-            "message": cleaned(text(told.get("errorMessage")) or ""),
+            "message": clean_message(line.get("errorMessage")),
         }
-        return [Custom(f"{self.agent}.compaction", present(value)), *self._ledger.enter(result.get("usage"), {})]
+        return [Custom(f"{self._agent}.compaction", present(value)), *self._usage.read(result.get("usage"), {})]
 
-    def _notice(self, told: dict[str, Any]) -> list[Event]:
-        """omp's; and errors of extensions, without the path of their file."""
-        words = cleaned(text(told.get("message")) or text(told.get("error")) or "")
-        level = text(told.get("level")) or ("error" if "error" in told else "info")
-        value = present({"level": level, "message": words, "source": text(told.get("source"))})
-        return [Custom(f"{self.agent}.notice", value)] if words else []
+    def read_notice(self, line: Json) -> list[Event]:
+        """Notices of omp's, and errors of extensions, without the path of their file."""
+        message = clean_message(text(line.get("message")) or line.get("error"))
+        level = text(line.get("level")) or ("error" if "error" in line else "info")
+        value = present({"level": level, "message": message, "source": text(line.get("source"))})
+        return [Custom(f"{self._agent}.notice", value)] if message else []
 
-    def _thinking_level(self, told: dict[str, Any]) -> list[Event]:
-        if level := non_empty(told.get("level")) or non_empty(told.get("thinkingLevel")):
-            self.session_layer[EFFORT] = level
+    def _read_thinking_level(self, line: Json) -> list[Event]:
+        if level := non_empty(line.get("level")) or non_empty(line.get("thinkingLevel")):
+            self._session_layer[EFFORT] = level
         return []
 
-    def _named(self, told: dict[str, Any]) -> list[Event]:
-        title = non_empty(told.get("name")) or non_empty(told.get("title"))
+    def _read_title(self, line: Json) -> list[Event]:
+        title = non_empty(line.get("name")) or non_empty(line.get("title"))
         if title is None:
             return []
-        self.session_layer[TITLE] = title
+        self._session_layer[TITLE] = title
         return [Custom("session.info", {"title": title})]
 
-    def _commands(self, told: dict[str, Any]) -> list[Event]:
-        named = [one for one in items(told.get("commands")) if non_empty(one.get("name"))]
-        known = [present({key: text(one.get(key)) for key in ("name", "description")}) for one in named]
-        self.session_layer[COMMANDS] = known
+    def _read_commands(self, line: Json) -> list[Event]:
+        commands = [command for command in items(line.get("commands")) if non_empty(command.get("name"))]
+        keys = ("name", "description")
+        self._session_layer[COMMANDS] = [present({key: text(command.get(key)) for key in keys}) for command in commands]
         return []
 
-    def _handed_on(self, told: dict[str, Any]) -> list[Event]:
-        value = {key: value for key, value in told.items() if key != "type"}
-        return [Custom(f"{self.agent}.{told['type']}", value)]
+    def _pass_on(self, line: Json) -> list[Event]:
+        value = {key: value for key, value in line.items() if key != "type"}
+        return [Custom(f"{self._agent}.{line['type']}", value)]
 
 
-def broken(fault: AgentFault) -> TurnFailed:
+def to_turn_failed(fault: AgentFault) -> TurnFailed:
     return TurnFailed(fault.detail, fault.code)
 
 
-NOISE = {
-    "queue_update": "prompts that wait are our own",
-    "entry_appended": "a line of the session's file, for who reads that",
-    "model_changed": "does not say to which",
+IGNORED_EVENTS = {
+    "queue_update": "the queued prompts are the gateway's own",
+    "entry_appended": "a line of the session's file",
+    "model_changed": "does not name the model",
     "config_warnings_changed": "for omp's screen",
     "advisor_cost_changed": "for omp's screen, without a number",
     "advisor_yielded": "for omp's screen",
     "todo_auto_clear": "for omp's screen",
     "ttsr_triggered": "rules of the user's that the model is reminded of",
-    "irc_message": "subagents among themselves",
-    "tool_stream_update": "arguments as omp's screen shows them; the call's own events tell them",
-    "summarization_retry_attempt_start": "the retry itself was told",
-    "summarization_retry_finished": "what follows tells how it went",
+    "irc_message": "messages between subagents",
+    "tool_stream_update": "arguments as omp's screen shows them; the call's own events have them",
+    "summarization_retry_attempt_start": "the retry itself was reported",
+    "summarization_retry_finished": "the events that follow show the outcome",
 }
-"""What is known and dropped, and why."""
+"""Events without meaning for a client → why."""
 
-SHARED: dict[str, Handler] = {
-    **dict.fromkeys(LANES_OWN, PiReader._of_the_lane),
-    **dict.fromkeys(NOISE, PiReader._nothing),
-    "agent_start": PiReader._agent_start,
-    "agent_end": PiReader._agent_end,
-    "agent_settled": PiReader._settled,
-    "auto_retry_start": PiReader._retry,
-    "auto_retry_end": PiReader._retried,
-    "summarization_retry_scheduled": PiReader._handed_on,
-    "retry_fallback_applied": PiReader._handed_on,
-    "retry_fallback_succeeded": PiReader._handed_on,
-    "todo_reminder": PiReader._handed_on,
-    "goal_updated": PiReader._handed_on,
-    "compaction_start": PiReader._compacts,
-    "compaction_end": PiReader._compacted,
-    "auto_compaction_start": PiReader._compacts,
-    "auto_compaction_end": PiReader._compacted,
-    "thinking_level_changed": PiReader._thinking_level,
-    "session_info_changed": PiReader._named,
-    "session_info_update": PiReader._named,
-    "available_commands_update": PiReader._commands,
-    "notice": PiReader._notice,
-    "extension_error": PiReader._notice,
+EVENT_READERS: dict[str, Callable[[EventReader, Json], list[Event]]] = {
+    "agent_start": EventReader.read_agent_start,
+    "auto_retry_start": EventReader._read_retry,
+    "auto_retry_end": EventReader.read_retry_end,
+    "summarization_retry_scheduled": EventReader._pass_on,
+    "retry_fallback_applied": EventReader._pass_on,
+    "retry_fallback_succeeded": EventReader._pass_on,
+    "todo_reminder": EventReader._pass_on,
+    "goal_updated": EventReader._pass_on,
+    "compaction_start": EventReader._read_compaction_start,
+    "compaction_end": EventReader.read_compaction_end,
+    "auto_compaction_start": EventReader._read_compaction_start,
+    "auto_compaction_end": EventReader.read_compaction_end,
+    "thinking_level_changed": EventReader._read_thinking_level,
+    "session_info_changed": EventReader._read_title,
+    "session_info_update": EventReader._read_title,
+    "available_commands_update": EventReader._read_commands,
+    "notice": EventReader.read_notice,
+    "extension_error": EventReader.read_notice,
 }
-"""What every mode tells."""
+"""Events of all modes."""

@@ -1,239 +1,229 @@
-"""pi's `--mode rpc`: one process for a thread, commands and events over its lines.
+"""pi's `--mode rpc`: one process for a thread, commands and events as lines.
 
-In: events, answers, and what extensions ask. Out: events, and commands. Commands are carried out side by side by pi, so
-what must come first is waited for: the model and the level of thinking before the prompt.
-
-Two generations are read by what they say. Since 0.80 `agent_settled` ends a turn. Before, `agent_end` does unless a
-retry or a compaction follows, which is told right after it: so the agent is asked for its state then, and the turn is
-over when the answer finds it idle. Likewise for a prompt that a command of an extension's has dealt with: newer
-versions say so, older ones are found idle.
+In: events, responses, dialogs of extensions. Out: events, and commands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from gateway.events import Custom, Event, InterruptRequested, TurnFailed
+from gateway.errors import AgentFault
+from gateway.events import Custom, Event, InterruptRequested
 from gateway.turn import Answer
-from gateway.wire.dialects.base import Prompt, SessionStart
-from gateway.wire.dialects.pi import permissions
-from gateway.wire.dialects.pi.errors import refusal
-from gateway.wire.dialects.pi.models import named
-from gateway.wire.dialects.pi.reader import SHARED, Handler, broken
-from gateway.wire.dialects.pi.steering import PiSteering
-from gateway.wire.dialects.pi.tool_calls import Call
+from gateway.wire.dialects.base import NO_PARAMS, Dialect, Prompt, SessionStart
+from gateway.wire.dialects.pi.errors import clean_message
+from gateway.wire.dialects.pi.models import read_models
+from gateway.wire.dialects.pi.permissions import DIALOG_METHODS, Dialog, PermissionRequests
+from gateway.wire.dialects.pi.reader import EventReader
+from gateway.wire.dialects.pi.steering import ResponseReader
+from gateway.wire.dialects.pi.tool_calls import PiCall
+from gateway.wire.dialects.pi.turn_lifecycle import TurnLifecycle
+from gateway.wire.dialects.pi.turn_setup import SessionSettings, TurnSetup, command_fault
 from gateway.wire.fields import non_empty, obj, present, text
+from gateway.wire.requests import RequestTable
 
-SCREEN = frozenset(("setStatus", "setWidget", "setTitle", "set_editor_text", "open_url"))
-"""What extensions do to a screen that is not there."""
-GATE_KEY = "agui-gateway"
-UNGATED = "the gate that asks before tools run was not loaded: the agent would run them unasked"
+Json = dict[str, Any]
+
+SCREEN_METHODS = frozenset(("setStatus", "setWidget", "setTitle", "set_editor_text", "open_url"))
+"""What extensions do to a screen. There is none."""
+GATE_STATUS_KEY = "agui-gateway"
+"""The status that the gateway's gate sets when it is loaded."""
 
 
-class PiRpc(PiSteering):
+class PiRpc(Dialect):
     name: ClassVar[str] = "pi"
+    agent: ClassVar[str] = "pi"
+    """The key of metadata, and the prefix of CUSTOM events."""
+    has_intent: ClassVar[bool] = False
+    """Tool arguments carry omp's `i`."""
+    actions: ClassVar[frozenset[str]] = frozenset(("models", "set_model"))
+    can_steer: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._questions: dict[str, tuple[dict[str, Any], Call | None]] = {}
-        """What was asked, and about which call."""
-        self._todo: list[dict[str, Any]] = []
-        self._gated = self._settles = False
+        self._requests: RequestTable[ResponseReader] = RequestTable(separator="-")
+        self._events = EventReader(self, self.agent, self.session_layer, has_intent=self.has_intent)
+        self._settings = SessionSettings(self.agent, self._call, self.session_layer)
+        self._permissions = PermissionRequests()
+        self._turns = self._new_turns()
+        self._setup = TurnSetup(
+            self, self.agent, self._call, self._settings, self._turns.read_prompted, self._turns.finish_turn
+        )
+        self._is_gated = False
+        """The gateway's gate is loaded."""
 
-    def start_session(self, begin: SessionStart) -> None:
-        self._gated = self._settles = False
-        self._questions.clear()
-        super().start_session(begin)
+    def _new_turns(self) -> TurnLifecycle:
+        return TurnLifecycle(self, self._call, self._events, self._permissions, self._on_stuck)
 
-    # -- a turn
+    # -- called by the driver
+
+    def start_session(self, start: SessionStart) -> None:
+        super().start_session(start)
+        self._requests.begin(start.tag)
+        self._events.begin_process()
+        self._turns.begin_process()
+        self._permissions.clear()
+        self._is_gated = False
+        self.is_ready = False
+        self._open_session()
 
     def prompt(self, prompt: Prompt) -> None:
-        self.start_turn(prompt)
-        self._todo = []
-        if self.session_start.params.get("gate") is True and prompt.approvals != "auto" and not self._gated:
-            return self.ask({"type": "get_state"}, self._ungated)
-        if level := non_empty(prompt.thinking.get("thinking")):
-            self._todo.append({"type": "set_thinking_level", "level": level})
-        if prompt.model is not None and prompt.model != self._model:
-            # First: another model may mean another level.
-            self.ask({"type": "get_available_models"}, self._choose)
+        self._begin_turn(prompt)
+        if self._needs_gate(prompt):
+            self._setup.refuse()
         else:
-            self._next()
-        return None
+            self._setup.start()
 
-    def _ungated(self, told: dict[str, Any]) -> list[Event]:
-        self.is_busy = False
-        return [TurnFailed(UNGATED)]
+    def _begin_turn(self, prompt: Prompt, client_tools: Mapping[str, str] | None = None) -> None:
+        self.start_turn(prompt)
+        self._events.begin_turn(client_tools)
+        self._turns.begin_turn()
 
-    def _choose(self, told: dict[str, Any]) -> list[Event]:
-        wished = self.turn.model or ""
-        chosen = named(told, wished)
-        if chosen is None and told.get("success") is True:
-            self.is_busy = False
-            return [broken(self._no_such(wished, told))]
-        if chosen is not None:
-            self._todo.insert(0, {"type": "set_model", **chosen})
-        return self._prepared(told)
+    def _needs_gate(self, prompt: Prompt) -> bool:
+        """The gate must be loaded, and is not."""
+        return self.session_start.params.get("gate") is True and prompt.approvals != "auto" and not self._is_gated
 
-    def _prepared(self, told: dict[str, Any]) -> list[Event]:
-        if self.is_cancelled:
-            return self._over()
-        if told.get("success") is not True:
-            self.is_busy = False
-            return [refusal(told.get("error"))]
-        if told.get("command") == "set_model":
-            self._set_to(told.get("data"))
-        self._next()
-        return []
+    def read(self, messages: Sequence[bytes]) -> list[Event]:
+        return self._events.read_messages(messages, self._read_line)
 
-    def _next(self) -> None:
-        if self._todo:
-            return self.ask(self._todo.pop(0), self._prepared)
-        images = [
-            {"type": "image", "data": block["data"], "mimeType": block["mimeType"]}
-            for block in self.turn.blocks
-            if block.get("type") == "image" and "data" in block and "mimeType" in block
-        ]
-        # Where a background job of the agent's own is at work, the prompt is next, instead of refused.
-        command = {"type": "prompt", "message": self.turn.text, "streamingBehavior": "followUp"}
-        return self.ask(command | ({"images": images} if images else {}), self._prompted)
+    def answer(self, interrupt_id: str, answer: Answer) -> None:
+        if (response := self._permissions.answer(interrupt_id, answer)) is not None:
+            self.send(response)
 
-    def _prompted(self, told: dict[str, Any]) -> list[Event]:
-        if told.get("success") is not True:
-            self.is_busy = False
-            return [refusal(told.get("error"))]
-        self._accepted = True
-        if self.is_cancelled:
-            self._abort()
-        data = obj(told.get("data"))
-        self._settles = self._settles or "disposition" in data  # who says this says the other, too
-        if data.get("disposition") == "handled" or data.get("agentInvoked") is False:
-            return self._over()
-        if not data:
-            self._look()
-        return []
-
-    # -- its end
-
-    def _agent_end(self, told: dict[str, Any]) -> list[Event]:
-        if self._accepted:
-            return super()._agent_end(told)
-        self._running = False  # a job of the agent's own, which the prompt waits for
-        return []
-
-    def _settled(self, told: dict[str, Any]) -> list[Event]:
-        self._settles = True
-        return super()._settled(told) if self._accepted else []
-
-    def _over(self) -> list[Event]:
-        found = super()._over()
-        if not self.is_busy:
-            self._questions.clear()
-        return found
-
-    def _maybe_over(self, told: dict[str, Any]) -> list[Event]:
-        if not self._settles and told.get("willRetry") is not True:
-            self._look()
-        return []
-
-    def _retried(self, told: dict[str, Any]) -> list[Event]:
-        super()._retried(told)
-        return self._maybe_over({})
-
-    def _compacted(self, told: dict[str, Any]) -> list[Event]:
-        found = super()._compacted(told)
-        return [*found, *self._maybe_over({})]
-
-    def _look(self) -> None:
-        """Whether it is idle now; whatever follows an end has been told by the time this is answered."""
-        if self.is_busy and self._accepted and self._at_rest:
-            key = self.turn.id_prefix
-            self.ask({"type": "get_state"}, lambda told: self._idle(told, key))
-
-    @property
-    def _at_rest(self) -> bool:
-        return not (self._running or self._retrying or self._compacting)
-
-    def _idle(self, told: dict[str, Any], key: str) -> list[Event]:
-        if not self.is_busy or key != self.turn.id_prefix or not self._at_rest:
-            return []
-        state = obj(told.get("data"))
-        if state.get("isStreaming") is True or state.get("isCompacting") is True:
-            self._look()  # about to begin, or about to be at rest
-            return []
-        return self._over()
+    def steer(self, message_id: str, text: str) -> bool:
+        return self._turns.is_accepted and self._turns.steering.steer(message_id, text)
 
     def cancel(self) -> bool:
         self.is_cancelled = True
-        for request, _ in self._questions.values():  # omp waits for these first, and pi's gate takes them for a no
-            self.send(permissions.response(request, Answer("", "cancelled")))
-        self._questions.clear()
-        if self._accepted:
-            self._abort()
+        for response in self._permissions.cancel_all():
+            self.send(response)
+        if self._turns.is_accepted:
+            self._turns.abort()
         return True
 
-    def _abort(self) -> None:
-        key = self.turn.id_prefix
-        self.ask({"type": "abort"}, lambda told: self._stopped(key))
+    def start_action(self, action: str, params: Mapping[str, Any] = NO_PARAMS) -> str:
+        action_id = f"{action}-{self._requests.next_number()}"
+        if action == "models":
+            self._call({"type": "get_available_models"}, lambda line: self._read_model_list(action_id, line))
+        else:
+            wanted = text(params.get("model")) or ""
+            self._settings.set_model(wanted, lambda model, fault: self.finish_action(action_id, model, fault))
+        return action_id
 
-    def _stopped(self, key: str) -> list[Event]:
-        """Answered when all has come to rest: a turn that is not over by then has nothing more to say."""
-        return self._over() if self.is_busy and key == self.turn.id_prefix and self._at_rest and self._ran else []
+    def on_process_exit(self, exit_code: int | None, stderr: str) -> list[Event]:
+        was_ready = self.is_ready
+        self.is_ready = False
+        self._turns.steering.clear()
+        fault = self._events.read_exit_fault(exit_code, stderr)
+        if not was_ready and self.failure is None:
+            self.failure = fault
+        return self._events.end_at_exit(exit_code, fault, self._turns.finish_turn)
 
-    # -- questions
+    # -- commands
 
-    def _dialog(self, told: dict[str, Any]) -> list[Event] | None:
-        method = told.get("method")
-        if isinstance(method, str) and method in permissions.DIALOGS and non_empty(told.get("id")):
-            return self._asked(told)
+    def _call(self, command: Json, reader: ResponseReader) -> None:
+        self.send({"id": self._requests.add(reader), **command})
+
+    def _read_response(self, line: Json) -> list[Event]:
+        reader = self._requests.pop(line.get("id"))
+        if reader is not None:
+            return reader(line)
+        message = clean_message(line.get("error"))
+        value = present({"level": "error", "message": message, "source": text(line.get("command"))})
+        return [] if line.get("success") is True or not message else [Custom(f"{self.agent}.notice", value)]
+
+    def _read_model_list(self, action_id: str, line: Json) -> list[Event]:
+        fault = None if line.get("success") is True else command_fault(line)
+        self.finish_action(action_id, read_models(line), fault)
+        return []
+
+    def _open_session(self) -> None:
+        self._call({"type": "get_state"}, self._read_opened)
+
+    def _read_opened(self, line: Json) -> list[Event]:
+        if line.get("success") is not True:
+            self.failure = AgentFault(f"the agent does not report its state: {text(line.get('error'))}")
+            return []
+        self._read_state(obj(line.get("data")))
+        self.is_ready = self.failure is None
+        return []
+
+    def _read_state(self, state: Json) -> None:
+        """The session's id and settings. The rest (paths, whole instructions) stays inside."""
+        wanted = None if self.session_start.fork else self.session_start.session_id
+        self.session_id = non_empty(state.get("sessionId")) or self.session_id
+        self.has_lost_history = wanted is not None and self.session_id != wanted
+        self._settings.note(state.get("model"), state.get("thinkingLevel"))
+
+    def _on_stuck(self) -> None:
+        self.is_ready = False
+
+    # -- lines
+
+    def _read_line(self, line: Json) -> Iterable[Event] | None:
+        kind = line.get("type")
+        reader = self._readers.get(kind) if isinstance(kind, str) else None
+        return self._events.read(line) if reader is None else reader(self, line)
+
+    @property
+    def _readers(self) -> Mapping[str, Reader]:
+        return RPC_READERS
+
+    def _read_message_start(self, line: Json) -> Iterable[Event] | None:
+        events = self._events.read(line)
+        message = obj(line.get("message"))
+        if events is None or message.get("role") != "user":
+            return events
+        return [*events, *self._turns.steering.read_user_message(message.get("content"))]
+
+    # -- permissions
+
+    def _read_dialog(self, line: Json) -> list[Event] | None:
+        method = text(line.get("method"))
+        if method in DIALOG_METHODS and non_empty(line.get("id")):
+            return self._request_permission(Dialog(line))
         if method == "notify":
-            value = present({"level": text(told.get("notifyType")) or "info", "message": text(told.get("message"))})
+            value = present({"level": text(line.get("notifyType")) or "info", "message": text(line.get("message"))})
             return [Custom(f"{self.agent}.notice", value)]
         if method == "cancel":
-            self._questions.pop(self._question_id(told.get("targetId")), None)
+            self._permissions.withdraw(self._interrupt_id(line.get("targetId")))
             return []
-        self._gated = self._gated or (method == "setStatus" and told.get("statusKey") == GATE_KEY)
-        return [] if isinstance(method, str) and method in SCREEN else None
+        self._is_gated = self._is_gated or (method == "setStatus" and line.get("statusKey") == GATE_STATUS_KEY)
+        return [] if method in SCREEN_METHODS else None
 
-    def _asked(self, request: dict[str, Any]) -> list[Event]:
-        policy = self.turn.approvals
-        if policy != "prompt" or self.is_cancelled:
-            told = permissions.by_policy(request, policy) if policy != "prompt" and not self.is_cancelled else None
-            self.send(told or permissions.response(request, Answer("", "cancelled")))
+    def _request_permission(self, dialog: Dialog) -> list[Event]:
+        if self.is_cancelled:
+            self.send(dialog.to_response(Answer("", "cancelled")))
             return []
-        call, lane = self._about(request)
-        if call is not None:
-            call.asked = True
-        self._lane.break_off()
-        question_id = self._question_id(request["id"])
-        self._questions[question_id] = (request, call)
-        return [InterruptRequested((permissions.question(self.agent, question_id, request, call, lane),))]
+        if self.turn.approvals != "prompt":
+            self.send(dialog.to_policy_response(self.turn.approvals))
+            return []
+        call, subagent = self._find_call(dialog)
+        self._events.messages.break_off()
+        interrupt_id = self._interrupt_id(dialog.request.get("id"))
+        self._permissions.add(interrupt_id, dialog, call)
+        return [InterruptRequested((dialog.to_interrupt(self.agent, interrupt_id, call, subagent),))]
 
-    def _question_id(self, agents_id: Any) -> str:
-        return self.qualify_id(f"q:{agents_id}")
+    def _interrupt_id(self, native_id: Any) -> str:
+        return self.qualify_id(f"q:{native_id}")
 
-    def _about(self, request: dict[str, Any]) -> tuple[Call | None, str | None]:
-        """The call that it asks about, and whose that is."""
-        if permissions.is_gate(request):
-            return self._lane.calls.known(permissions.about(request).get("toolCallId")), None
-        return None, None
-
-    def answer(self, question_id: str, answer: Answer) -> None:
-        if (asked := self._questions.pop(question_id, None)) is not None:
-            request, call = asked
-            if call is not None:
-                call.edited = permissions.edited(request, answer)
-            self.send(permissions.response(request, answer))
+    def _find_call(self, dialog: Dialog) -> tuple[PiCall | None, str | None]:
+        """The tool call that a dialog is about, and the subagent that made it."""
+        native_id = dialog.gated_call.get("toolCallId") if dialog.is_gate else None
+        return self._events.messages.calls.get(native_id), None
 
 
-RPC: dict[str, Handler] = {
-    **SHARED,
-    "response": PiRpc._answered,
-    "message_start": PiRpc._message_started,
-    "extension_ui_request": PiRpc._dialog,
-    "agent_end": PiRpc._agent_end,
-    "agent_settled": PiRpc._settled,
-    "auto_retry_end": PiRpc._retried,
-    "compaction_end": PiRpc._compacted,
+Reader = Callable[[Any, Json], Iterable[Event] | None]
+
+RPC_READERS: dict[str, Reader] = {
+    "response": PiRpc._read_response,
+    "message_start": PiRpc._read_message_start,
+    "extension_ui_request": PiRpc._read_dialog,
+    "agent_start": lambda dialect, line: dialect._turns.read_agent_start(line),
+    "agent_end": lambda dialect, line: dialect._turns.read_agent_end(line),
+    "agent_settled": lambda dialect, line: dialect._turns.read_conclusion(line),
+    "auto_retry_end": lambda dialect, line: dialect._turns.read_retry_end(line),
+    "compaction_end": lambda dialect, line: dialect._turns.read_compaction_end(line),
 }
-PiRpc.handlers = RPC
+"""Line types that rpc mode reads itself; `EventReader` reads the others."""

@@ -1,7 +1,7 @@
-"""Tokens and money, as every answer of pi's and omp's tells them → AG-UI's accounting.
+"""Token usage and cost, as pi and omp report them with every answer.
 
-In: `usage` of a message: `input` without what came from or went to the cache, which stand beside it; `output` with the
-thinking in it. Out: `TokenUsage` for each, and the turn's cost.
+In: the `usage` of a message. Its `input` excludes tokens read from and written to the cache, which have fields of their
+own; its `output` includes reasoning. Out: `TokenUsage` for each message, and the turn's cost.
 """
 
 from __future__ import annotations
@@ -9,41 +9,47 @@ from __future__ import annotations
 from typing import Any
 
 from gateway.events import Custom, Event, TokenUsage
-from gateway.wire.fields import count, non_empty, obj
+from gateway.wire.fields import amount, count, non_empty, obj
+
+MAX_COST_USD = 1e9
+"""A larger number is no price."""
 
 
-class Ledger:
+class TurnUsage:
+    """The usage of one turn, of the agent and its subagents together."""
+
     def __init__(self) -> None:
-        self._usd = 0.0
+        self._cost_usd = 0.0
 
-    def enter(self, usage: Any, message: dict[str, Any]) -> list[Event]:
-        """Nothing for an answer that cost nothing: a failure has a count of zeros."""
-        told = obj(usage)
-        self._usd += _money(obj(told.get("cost")).get("total"))
-        given, made = count(told.get("input")), count(told.get("output"))
-        cached, written = count(told.get("cacheRead")) or 0, count(told.get("cacheWrite")) or 0
-        whole = (given or 0) + cached + written
-        if not whole and not made:
+    def read(self, usage: Any, message: dict[str, Any]) -> list[Event]:
+        """The usage of one message. No event for a message that used nothing: a failed one reports zeros."""
+        reported = obj(usage)
+        self._cost_usd += _read_cost(obj(reported.get("cost")).get("total"))
+        cache_read = count(reported.get("cacheRead")) or 0
+        cache_write = count(reported.get("cacheWrite")) or 0
+        total_input = (count(reported.get("input")) or 0) + cache_read + cache_write
+        output = count(reported.get("output")) or 0
+        if not total_input and not output:
             return []
-        thought = told.get("reasoning", told.get("reasoningTokens"))
-        used = TokenUsage(
+        event = TokenUsage(
             provider=non_empty(message.get("provider")),
             model=non_empty(message.get("model")),
-            input_tokens=whole,
-            output_tokens=made or 0,
-            total_tokens=whole + (made or 0),
-            reasoning_tokens=count(thought) or None,
-            cached_input_tokens=cached or None,
-            cache_write_input_tokens=written or None,
+            input_tokens=total_input,
+            output_tokens=output,
+            total_tokens=total_input + output,
+            reasoning_tokens=count(reported.get("reasoning", reported.get("reasoningTokens"))) or None,
+            cached_input_tokens=cache_read or None,
+            cache_write_input_tokens=cache_write or None,
         )
-        return [used]
+        return [event]
 
-    def total(self) -> list[Event]:
-        """What the turn cost, once; nothing where no price is known."""
-        usd, self._usd = self._usd, 0.0
+    def read_total(self) -> list[Event]:
+        """The turn's cost, once; no event where no price is known."""
+        usd = self._cost_usd
+        self._cost_usd = 0.0
         return [Custom("cost", {"usd": round(usd, 9)})] if usd else []
 
 
-def _money(value: Any) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
-    return float(value) if good else 0.0
+def _read_cost(value: Any) -> float:
+    usd = amount(value)
+    return float(usd) if usd is not None and usd < MAX_COST_USD else 0.0

@@ -42,8 +42,8 @@ USAGE = [{"provider": "p", "model": "m", "inputTokens": 3, "outputTokens": 4, "t
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
 
-def _message(kind: str, key: str, *words: str, **start: Any) -> list[dict[str, Any]]:
-    contents = [{"type": f"{kind}_CONTENT", "messageId": key, "delta": word} for word in words]
+def _message(kind: str, key: str, *texts: str, **start: Any) -> list[dict[str, Any]]:
+    contents = [{"type": f"{kind}_CONTENT", "messageId": key, "delta": text} for text in texts]
     return [
         {"type": f"{kind}_START", "messageId": key, **start},
         *contents,
@@ -62,14 +62,14 @@ def _call(key: str, name: str, **more: Any) -> list[dict[str, Any]]:
 
 async def texts(turn: Turn) -> AsyncIterator[Any]:
     yield {"type": "RUN_STARTED", "threadId": "theirs", "runId": "theirs"}
-    words = ("plain ", "again ", 'a "quote", a \\ and a\ttab\n', "é 漢 🎉 \u2028", "\x7f\x01", "</script>", "🎉")
-    for event in _message("TEXT_MESSAGE", "t1", *words, role="assistant", name="n", **MORE):
+    texts = ("plain ", "again ", 'a "quote", a \\ and a\ttab\n', "é 漢 🎉 \u2028", "\x7f\x01", "</script>", "🎉")
+    for event in _message("TEXT_MESSAGE", "t1", *texts, role="assistant", name="n", **MORE):
         yield event
     for event in _message("TEXT_MESSAGE", "t2", "of the user's", role="user"):
         yield event
     yield {"type": "TEXT_MESSAGE_CHUNK", "messageId": "t3", "role": "assistant", "delta": "in ", **MORE}
     yield {"type": "TEXT_MESSAGE_CHUNK", "delta": "chunks"}
-    yield TextMessageContent("by the house")
+    yield TextMessageContent("by the gateway")
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "without a start"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "two halves \ud83c"}
     yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": "t4", "delta": "\udf89 of one"}
@@ -157,9 +157,9 @@ async def asks(turn: Turn) -> AsyncGenerator[Any, Any]:
     first = Interrupt("q1", "tool_call", "May it?", tool_call_id="c", response_schema=SCHEMA, subagent="helper")
     second = Interrupt("q2", "confirmation", metadata={"why": [None]}, expires_in=600)
     answers = yield InterruptRequested((first, second))
-    told = {name: [answer.status, answer.payload] for name, answer in sorted(answers.items())}
-    yield ToolCallResult("c", str(told), subagent="helper")
-    yield SubagentFinished("helper", told)
+    results = {name: [answer.status, answer.payload] for name, answer in sorted(answers.items())}
+    yield ToolCallResult("c", str(results), subagent="helper")
+    yield SubagentFinished("helper", results)
     answers = yield InterruptRequested((Interrupt("q3", "input_required", response_schema=SCHEMA),))
     yield f"In the end: {answers['q3'].payload}"
 
@@ -169,8 +169,14 @@ async def asks_anew(turn: Turn) -> AsyncIterator[Any]:
     if turn.resume:
         yield "; ".join(f"{answer.interrupt_id}={answer.status}:{answer.payload}" for answer in turn.resume)
         return
-    asked = {"id": "anew", "reason": "confirmation", "message": "Well?", "responseSchema": SCHEMA, "metadata": {"a": 1}}
-    outcome = {"type": "interrupt", "interrupts": [asked]}
+    interrupt = {
+        "id": "anew",
+        "reason": "confirmation",
+        "message": "Well?",
+        "responseSchema": SCHEMA,
+        "metadata": {"a": 1},
+    }
+    outcome = {"type": "interrupt", "interrupts": [interrupt]}
     yield {"type": "RUN_FINISHED", "threadId": "any", "runId": "any", "outcome": outcome}
 
 
@@ -181,8 +187,10 @@ async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
         yield ToolCallArgs(key, '{"color":"teal"}')
         yield ToolCallEnd(key)
     answers = yield ClientToolsCalled((ClientToolCall("k1", tool), ClientToolCall("k2", tool)))
-    told = [f"{key}={(answer.payload or {}).get('content', answer.status)}" for key, answer in sorted(answers.items())]
-    yield ", ".join(told)
+    results = [
+        f"{key}={(answer.payload or {}).get('content', answer.status)}" for key, answer in sorted(answers.items())
+    ]
+    yield ", ".join(results)
 
 
 async def leaves_calls(turn: Turn) -> AsyncIterator[Any]:

@@ -1,0 +1,64 @@
+"""The facts that an agent's snapshots are computed from, read from the running agent and kept until one changes.
+
+In: a running agent. Out: its `AgentFacts`: the same object for as long as nothing has changed, so that a caller sees
+a change by comparing objects. Never: a wait for an agent that has announced nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.capabilities.agent_facts import AgentFacts, agent_layers, gateway_layer, probe_layer
+from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.probe import Availability
+from gateway.registry.agents import Agent, Handshake
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFacts:
+    """Facts, and what they were read from."""
+
+    facts: AgentFacts
+    agent: Agent
+    definition: AgentDefinition
+    availability: Availability | None
+    handshake: Handshake
+    models: tuple[str, str | None]
+
+    def is_current(self, agent: Agent, handshake: Handshake) -> bool:
+        return (
+            self.agent is agent
+            and self.definition is agent.definition
+            and self.availability == agent.availability
+            and self.handshake.fingerprint == handshake.fingerprint
+            and self.models == _models_version(agent)
+        )
+
+
+class FactsCache:
+    def __init__(self, transports: Mapping[str, Any]) -> None:
+        """`transports`: what the gateway itself carries, by dotted paths of the snapshot."""
+        self._gateway_layer = gateway_layer(transports)
+        self._cached: dict[str, CachedFacts] = {}
+
+    async def read(self, agent: Agent) -> AgentFacts:
+        handshake = await agent.read_handshake()
+        known = self._cached.get(agent.definition.id)
+        if known is not None and known.is_current(agent, handshake):
+            return known.facts
+        availability = agent.availability
+        probe = [] if availability is None else probe_layer(availability.status, availability.version)
+        layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer)
+        previous = () if known is None else known.facts.layers
+        dated = tuple(layer.keep_date(previous) for layer in layers)
+        facts = AgentFacts(agent.definition, agent.models, handshake.layer, dated)
+        self._cached[agent.definition.id] = CachedFacts(
+            facts, agent, agent.definition, availability, handshake, _models_version(agent)
+        )
+        return facts
+
+
+def _models_version(agent: Agent) -> tuple[str, str | None]:
+    return agent.models.source, agent.models.last_updated
