@@ -32,7 +32,7 @@ def check_order(events: list[Wire]) -> list[Wire]:
     for event in events:
         assert validate(event) == event
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)
     assert order.phase in ("finished", "errored")
     assert not order.open_text_messages, "an error may leave it open, but a frontend would show it as still streaming"
     return events

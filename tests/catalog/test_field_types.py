@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.agui.options import KEYS
+from gateway.agui.options import OPTION_SCHEMAS
 from gateway.catalog.field_types import OPTIONS
 from gateway.catalog.load import with_bare
 from gateway.catalog.problems import Place
@@ -15,7 +15,7 @@ from tests.catalog.invalid_files import mistakes
 
 
 def test_the_options_are_those_that_a_run_may_ask_for() -> None:
-    assert set(OPTIONS) == set(KEYS)
+    assert set(OPTIONS) == set(OPTION_SCHEMAS)
     assert mistakes(options=[*OPTIONS]) == []
 
 

@@ -1,4 +1,4 @@
-"""What real agents told of their sessions: every recording, played once."""
+"""What real agents reported of their sessions: every recording, played once."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def _acp() -> Iterator[Recorded]:
 def tellers(path: str) -> list[str]:
     """Whose sessions told this."""
     return sorted(
-        {told.who for told in recorded() if path in told.handshake_layer or path in told.facts}, key=str.lower
+        {report.who for report in recorded() if path in report.handshake_layer or path in report.facts}, key=str.lower
     )

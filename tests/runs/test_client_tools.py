@@ -133,4 +133,4 @@ def test_a_turn_that_waits_for_a_tool_can_be_cancelled_by_its_run(calling: Gatew
 def test_a_call_of_nothing_is_the_agents_fault(calling: Gateway) -> None:
     error = Talk(calling, "calls-nothing").say("show me")[-1]
     assert error["type"] == "RUN_ERROR"
-    assert "Called takes one call or more" in error["message"]
+    assert "ClientToolsCalled takes one call or more" in error["message"]

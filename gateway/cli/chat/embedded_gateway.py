@@ -18,7 +18,7 @@ import httpx
 from gateway.errors import GatewayError
 from gateway.settings import Settings
 from gateway.web.app import create_app
-from gateway.web.server import Serving
+from gateway.web.server import GatewayServer
 
 BASE_URL = "http://localhost"
 STOP_TIMEOUT_SECONDS = 30.0
@@ -31,7 +31,7 @@ class ServerThread:
     def __init__(self, settings: Settings) -> None:
         self._started_or_failed = Event()
         self._failure: BaseException | None = None
-        self._serving = Serving(create_app(settings), settings, self._started_or_failed.set)
+        self._serving = GatewayServer(create_app(settings), settings, self._started_or_failed.set)
 
     def start(self, sock: socket.socket) -> None:
         """Returns when the server accepts requests; raises the reason if it cannot."""

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from gateway.capabilities.merge import Snapshot, etag, to_json
 from gateway.capabilities.versions import RenderedSnapshot
-from gateway.encode.negotiate import names
+from gateway.encode.negotiate import accepts
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.web.routes.capabilities import answer, is_true
@@ -32,7 +32,7 @@ async def show(request: Request) -> Response:
     explain = is_true(request.query_params.get("explain"))
     snapshots = await _snapshots(gateway)
     cells = _to_matrix(snapshots, explain=explain)
-    if names(request.headers.get("accept"), CSV):
+    if accepts(request.headers.get("accept"), CSV):
         return _answer(request, _to_csv(list(snapshots), cells, explain=explain), f"{CSV}; charset=utf-8")
     return _answer(request, to_json({"agents": list(snapshots), "leaves": cells}), "application/json")
 

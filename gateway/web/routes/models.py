@@ -13,7 +13,7 @@ from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import find_model
-from gateway.web.disconnect import while_there
+from gateway.web.disconnect import run_until_disconnect
 
 REFRESH_TIMEOUT_SECONDS = 90.0
 """An agent may have to start first, and to query its providers."""
@@ -66,7 +66,7 @@ async def refresh(request: Request) -> Response:
     agent = _agent(request)
     try:
         with anyio.fail_after(REFRESH_TIMEOUT_SECONDS):
-            listed = await while_there(request, agent.usable_driver.models)
+            listed = await run_until_disconnect(request, agent.usable_driver.models)
     except TimeoutError:
         detail = f"the agent did not list its models within {REFRESH_TIMEOUT_SECONDS:g} seconds"
         raise AgentFault(detail, code="AGENT_STALLED") from None

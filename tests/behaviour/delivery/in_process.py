@@ -119,7 +119,7 @@ class Scene:
 
     async def post(self, name: str, delivery: str = "on-idle") -> DeliveryRecord:
         body = {"message": {"id": name, "content": f"the words of {name}"}, "delivery": delivery, "deliveryId": name}
-        return await self.gateway.dispatcher.accept(self.thread, message_input.read(dumps(body)))
+        return await self.gateway.dispatcher.accept(self.thread, message_input.read_message_input(dumps(body)))
 
     async def run(self, name: str) -> Run:
         """Of another client's."""

@@ -36,7 +36,7 @@ def test_an_agent_that_takes_no_message_in_its_turn_says_so(thread: Thread) -> N
     problem = problem_in(thread.send("hello", delivery="next-tool-call"), 422, "CAPABILITY_ERROR")
     assert problem["capability"] == "custom.gateway.steering" and problem["pointer"] == "/delivery"
     assert problem["detail"] == (
-        "'doer' takes no message while its turn is under way: custom.gateway.steering is not known, said by nobody. "
+        "'doer' takes no message while its turn is running: custom.gateway.steering is not known. "
         "Post it with the delivery on-idle or immediate."
     )
     nothing_is_kept(thread)

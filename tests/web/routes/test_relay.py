@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.behaviour.acp.harness import Stage, Talk
-from tests.capabilities.views.test_relay import CATALOG, held_against_the_interface
+from tests.capabilities.views.test_relay import CATALOG, check_interface
 from tests.runs.harness import eventually
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
@@ -42,7 +42,7 @@ def relay_view(gateway: Gateway, thread: str | None = None, agent: str = "demo")
     response = gateway.client.get(f"/agents/{agent}/capabilities", params=params)
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
-    held_against_the_interface(found)
+    check_interface(found)
     return found
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from gateway.encode.protobuf.encoder import CONTENT_TYPE as PROTOBUF
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of, types_of
 from tests.web.event_order import well_ordered
@@ -81,7 +81,7 @@ def test_a_client_that_names_it_gets_the_same_events_in_protobuf(gateway: Gatewa
     run = new_id()
     response = gateway.post("demo", run_input("tools", runId=run), accept=accept)
     assert response.headers["content-type"] == PROTOBUF
-    events = Frames().feed(response.content)
+    events = FrameDecoder().feed(response.content)
     assert well_ordered(events)
     assert events == events_of(attach(gateway, run).text)
 

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from tests.agui.replay import accepted
 from tests.drivers.process_watch import until
 from tests.support.gateway import Gateway, run_input, text_of, types_of
@@ -48,7 +48,7 @@ def receive(socket: ClientConnection) -> Message:
         return message
     size = int.from_bytes(answer[:4], "big")
     head: Message = json.loads(answer[4 : 4 + size])
-    return {**head, "events": Frames().feed(answer[4 + size :])}
+    return {**head, "events": FrameDecoder().feed(answer[4 + size :])}
 
 
 def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Message]:

@@ -265,7 +265,7 @@ class Replay:
         session.open_interrupts.add(number)
         if session.outbound is not None:
             session.runs[-1] += session.outbound.finished(
-                [interrupt(requested) for requested in session.outbound.asked]
+                [interrupt(requested) for requested in session.outbound.open_interrupts]
             )
             session.outbound = None
 

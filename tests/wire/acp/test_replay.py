@@ -31,7 +31,7 @@ def test_every_run_is_a_stream_that_clients_accept(name: str) -> None:
             order = Order()
             for event in run:
                 assert validate(event) == event
-                order.take(event)
+                order.accept(event)
             assert order.phase in ("finished", "errored")
 
 

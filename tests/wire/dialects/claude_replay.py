@@ -83,7 +83,7 @@ class Runs:
             return
         self.streams[-1] += self._out.feed([event])
         if isinstance(event, InterruptRequested):
-            interrupts = self._out.interrupts([interrupt(question) for question in event.interrupts])
+            interrupts = self._out.check_interrupts([interrupt(question) for question in event.interrupts])
             self._suspended = self._out.suspended()
             self._end(self._out.finished(interrupts))
         elif isinstance(event, TurnFailed):

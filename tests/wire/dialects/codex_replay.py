@@ -93,8 +93,8 @@ class Talk:
 
     def park(self) -> None:
         """Whatever was asked by now ends the run."""
-        if self.out is not None and self.out.asked:
-            interrupts = self.out.interrupts([interrupt(question) for question in self.out.asked])
+        if self.out is not None and self.out.open_interrupts:
+            interrupts = self.out.check_interrupts([interrupt(question) for question in self.out.open_interrupts])
             self.suspended = self.out.suspended()
             self.runs[-1] += self.out.finished(interrupts)
             self.out = None

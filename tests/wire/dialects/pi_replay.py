@@ -180,7 +180,7 @@ def runs_of(events: list[Event]) -> list[list[Wire]]:
         stream += out.feed([event])
         if isinstance(event, InterruptRequested):
             suspended = out.suspended()
-            runs.append(stream + out.finished(out.interrupts([interrupt(item) for item in out.asked])))
+            runs.append(stream + out.finished(out.check_interrupts([interrupt(item) for item in out.open_interrupts])))
             out = Outbound("thread", f"run{len(runs) + 1}", f"r{len(runs) + 1}", merging=False)
             stream = out.started(suspended=suspended)
     match out.ended:

@@ -42,7 +42,7 @@ def client_runs(events: Sequence[Event], dialect: Dialect | None = None) -> list
                 assert dialect is not None
                 dialect.answer(question.id, Answer(question.id, "cancelled"))
             interrupts = [{"id": question.id, "reason": question.reason} for question in event.interrupts]
-            outcome = out.interrupts(interrupts)
+            outcome = out.check_interrupts(interrupts)
             suspended = out.suspended()
             runs.append(accepted(stream + out.finished(outcome)))
             out = Outbound("t", f"r{len(runs)}", f"x{len(runs)}")
