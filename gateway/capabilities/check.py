@@ -77,7 +77,7 @@ def _drop_parts(turn: Turn, snapshot: Snapshot) -> Turn:
             continue
         pointer = f"/messages/{index}/content/{number}"
         detail = (
-            f"{pointer}: the agent takes no such input: {fact.path} is false, said by {fact.source}. "
+            f"{pointer}: the agent takes no such input: {fact.path} is false, stated by {fact.source}. "
             "Remove the part, or choose an agent that takes it."
         )
         if turn.options.strict or len(notices) + 1 == len(content):  # No content would be left.

@@ -53,7 +53,7 @@ def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegis
     advice = f"GET /agents/{definition.id}/models lists what there is"
     extra = {key: value for key, value in verdict.to_json().items() if key not in ("valid", "message")}
     return NotCapable(
-        f"{verdict.message.rstrip('.')} (said by {source}). {advice}.",
+        f"{verdict.message.rstrip('.')} (stated by {source}). {advice}.",
         capability="model",
         source=source,
         pointer=POINTER,

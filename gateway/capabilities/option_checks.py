@@ -76,7 +76,7 @@ def _check_available_values(options: Options, snapshot: Snapshot, definition: Ag
             continue
         source = snapshot.source_of(path)
         raise NotCapable(
-            f"Agent '{definition.id}' has no {option} {value!r}: {path} has {', '.join(known)}, said by "
+            f"Agent '{definition.id}' has no {option} {value!r}: {path} has {', '.join(known)}, stated by "
             f"{source}. Choose one of these, or leave it out.",
             capability=path,
             source=source,
@@ -91,7 +91,7 @@ def _with_options(turn: Turn, options: Options) -> Turn:
 
 def refusal(definition: AgentDefinition, option: str, cannot: str, fact: Fact, advice: str) -> NotCapable:
     return NotCapable(
-        f"Agent '{definition.id}' {cannot}: {fact.path} is false, said by {fact.source}. {advice}",
+        f"Agent '{definition.id}' {cannot}: {fact.path} is false, stated by {fact.source}. {advice}",
         capability=fact.path,
         source=fact.source,
         pointer=f"{POINTER}/{option}",
@@ -150,7 +150,7 @@ def _check_streaming(turn: Turn, snapshot: Snapshot, definition: AgentDefinition
     if not unsupported or not (stream == "auto" or (stream is None and "text" in unsupported)):
         return turn
     first = facts[unsupported[0]]
-    reason = f"{first.path} is false, said by {first.source}"
+    reason = f"{first.path} is false, stated by {first.source}"
     message = f"what does not stream comes whole: {', '.join(unsupported)} ({reason})"
     detail = {"agent": definition.id, "unsupported": unsupported, "source": first.source}
     return replace(turn, warnings=(*turn.warnings, Notice("STREAM_FALLBACK", message, f"{POINTER}/stream", detail)))

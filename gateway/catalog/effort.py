@@ -128,7 +128,7 @@ def _check_supported(
         message = f"Agent '{definition.id}' does not support thinking/reasoning mode"
     else:
         return
-    reason = f"{THINKING_CAPABILITY} is false, said by {source}"
+    reason = f"{THINKING_CAPABILITY} is false, stated by {source}"
     advice = f"Omit {option}, or choose a model that supports thinking"
     raise _refusal(message, reason, advice, THINKING_CAPABILITY, source, pointer)
 
@@ -141,14 +141,14 @@ def _check_level(definition: AgentDefinition, model: Model | None, level: str) -
     subject = f"Model '{model.id}'" if model is not None else f"Agent '{definition.id}'"
     message = f"{subject} does not support thinking effort level '{level}'"
     known = ", ".join(known for known in LEVELS if known in offered) or "none"
-    reason = f"the levels are {known}, said by {source}"
+    reason = f"the levels are {known}, stated by {source}"
     raise _refusal(message, reason, "Choose one of them, or omit effort", LEVELS_CAPABILITY, source, EFFORT_POINTER)
 
 
 def _check_budget(definition: AgentDefinition, model: Model | None, tokens: int) -> None:
     supported = budget(definition, model)
     source = source_of(definition, model, "budget")
-    reason = f"said by {source}"
+    reason = f"stated by {source}"
     if supported is False:
         message = f"Agent '{definition.id}' does not support numeric thinking budget"
         advice = "Use effort instead, or omit thinkingBudgetTokens"
@@ -168,7 +168,7 @@ def _check_override(definition: AgentDefinition, override: Mapping[str, Any]) ->
             source = source_of(definition, None, "")
             known = ", ".join(sorted(allowed)) or "none"
             message = f"Agent '{definition.id}' has no thinking parameter '{name}'"
-            reason = f"[effort] lists {known}, said by {source}"
+            reason = f"[effort] lists {known}, stated by {source}"
             pointer = f"{OVERRIDE_POINTER}/{name.replace('~', '~0').replace('/', '~1')}"
             raise _refusal(message, reason, "Omit it", OVERRIDE_CAPABILITY, source, pointer)
 

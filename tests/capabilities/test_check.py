@@ -105,7 +105,7 @@ def test_media_that_the_agent_does_not_take_are_dropped_with_a_notice(medium: di
     assert medium not in checked.parts and len(checked.parts) == 2
     [notice] = checked.warnings
     assert (notice.code, notice.pointer) == ("CONTENT_DROPPED", "/messages/0/content/2")
-    assert f"multimodal.input.{key} is false, said by handshake (initialize)" in notice.message
+    assert f"multimodal.input.{key} is false, stated by handshake (initialize)" in notice.message
     assert len(sent.parts) == 3  # the turn that came in is as it was
 
 

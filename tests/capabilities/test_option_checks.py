@@ -66,7 +66,7 @@ def test_an_option_that_the_agent_is_known_not_to_support_is_refused(name: str, 
     assert (problem["status"], problem["code"]) == (422, "CAPABILITY_ERROR")
     assert (problem["capability"], problem["source"]) == (path, "handshake (handshake's source)")
     assert problem["pointer"].startswith(f"/forwardedProps/gateway/{camel(name)}")
-    assert "said by handshake" in problem["detail"] and problem["detail"].endswith(".")
+    assert "stated by handshake" in problem["detail"] and problem["detail"].endswith(".")
 
 
 @pytest.mark.parametrize(("name", "value", "path"), GATED)
@@ -86,7 +86,7 @@ def test_an_empty_list_needs_no_ability(name: str) -> None:
 
 def test_a_session_has_precedence_over_the_file() -> None:
     agent = otter(options=ALL, manifest={"supports_skills": True})
-    with pytest.raises(NotCapable, match="said by session"):
+    with pytest.raises(NotCapable, match="stated by session"):
         check_turn(wishing(skills=("x",)), snapshot(agent, session={"custom.mux.supportsSkills": False}), agent)
 
 
@@ -116,7 +116,7 @@ def test_images_for_a_model_that_takes_none_are_dropped() -> None:
     agent = snapshot(AGENT, model_layer(AGENT, small), profile={"multimodal": {"input": {"image": True}}})
     checked = check_turn(turn, agent, AGENT, small)
     assert checked.parts == [texts]
-    assert "said by model (otter.toml: models.otter-2-small)" in checked.warnings[0].message
+    assert "stated by model (otter.toml: models.otter-2-small)" in checked.warnings[0].message
 
 
 def test_a_file_and_nothing_else_for_an_agent_that_takes_none_is_refused_by_the_manifest_too() -> None:
@@ -141,7 +141,7 @@ def test_what_the_session_does_not_list_is_refused_with_what_it_does(option: Opt
     agent = otter(driver="acp", cli=None, models=(), options=("mode", "model"))
     turn_with = Turn("t", "r", options=option)
     assert check_turn(turn_with, snapshot(agent), agent) is turn_with, "nobody knows before the session has told"
-    with pytest.raises(NotCapable, match="said by session") as refused:
+    with pytest.raises(NotCapable, match="stated by session") as refused:
         check_turn(turn_with, merge([profile_layer(agent), LayerStatement("session", "told", listed)]), agent)
     [offered] = listed.values()
     assert refused.value.extra["known"] == [one["id"] for one in offered]

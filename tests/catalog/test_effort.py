@@ -138,7 +138,7 @@ def test_effort_for_a_model_that_does_not_think(thinks: bool | None) -> None:
 def test_a_level_that_the_model_does_not_have() -> None:
     problem = refusal(OTTER, OLD, with_options(effort="max"), thinks=True)
     assert problem["detail"].startswith("Model 'otter-1' does not support thinking effort level 'max': ")
-    assert "the levels are low, said by model (otter.toml: models.otter-1)" in problem["detail"]
+    assert "the levels are low, stated by model (otter.toml: models.otter-1)" in problem["detail"]
     assert problem["capability"] == "custom.mux.thinkingEffortLevels"
 
 

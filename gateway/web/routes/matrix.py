@@ -61,7 +61,7 @@ def _to_csv(agents: Sequence[str], matrix: Matrix, *, explain: bool) -> bytes:
     """A row for each capability. Values are JSON, so that `"1"` differs from `1` and no cell is read as a formula."""
     text = StringIO()
     rows = csv.writer(text)
-    columns = [column for name in agents for column in ((name, f"{name}: said by") if explain else (name,))]
+    columns = [column for name in agents for column in ((name, f"{name}: stated by") if explain else (name,))]
     rows.writerow(["capability", *columns])
     for path, cells in matrix.items():
         pairs = [_to_cells(cells.get(name), explain=explain) for name in agents]

@@ -61,7 +61,7 @@ def _check_steering(snapshot: Snapshot, thread: ThreadKey, message: MessageInput
     hint = "Post it with the delivery on-idle or immediate."
     if snapshot.get(STEERING) is not True:
         source = snapshot.source_of(STEERING)
-        state = f"false, said by {source}" if snapshot.get(STEERING) is False else "not known"
+        state = f"false, stated by {source}" if snapshot.get(STEERING) is False else "not known"
         raise NotCapable(
             f"{thread.agent!r} takes no message while its turn is running: {STEERING} is {state}. {hint}",
             capability=STEERING,

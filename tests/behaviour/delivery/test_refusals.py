@@ -46,7 +46,7 @@ def test_an_image_for_an_agent_that_takes_none(thread: Thread) -> None:
     problem = problem_in(thread.send([{"type": "text", "text": "look"}, IMAGE]), 422, "CAPABILITY_ERROR")
     assert problem["detail"] == (
         "/message/content/1: the agent takes no such input: multimodal.input.image is false, "
-        "said by profile (doer.toml). Remove the part, or choose an agent that takes it."
+        "stated by profile (doer.toml). Remove the part, or choose an agent that takes it."
     )
     assert (problem["capability"], problem["source"]) == ("multimodal.input.image", "profile (doer.toml)")
     assert problem["pointer"] == "/message/content/1"

@@ -57,7 +57,7 @@ def test_it_is_a_table_for_a_client_that_wants_one(gateway: Gateway, matrix: Any
 
 def test_the_table_says_who_said_it_too(gateway: Gateway) -> None:
     [row] = [row for row in rows(gateway, explain="1") if row["capability"] == "reasoning.supported"]
-    assert (row["echo"], row["echo: said by"]) == ("false", "profile (echo.toml)")
+    assert (row["echo"], row["echo: stated by"]) == ("false", "profile (echo.toml)")
 
 
 @pytest.mark.parametrize("headers", [{}, CSV])
