@@ -94,7 +94,7 @@ def _modes(definition: AgentDefinition) -> dict[str, Any]:
     return {MODES: available, **flatten(definition.modes[0].capabilities)}
 
 
-EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget"}
+EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget_parameter"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
 """Manifest key → agent-mux's name, where that is not the plain camelCase."""
 

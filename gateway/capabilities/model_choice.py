@@ -1,7 +1,7 @@
 """The model that a run gets.
 
 In: a turn and the agent's models. Out: the turn with the model's own id, and the model. An unknown model is refused
-with a suggestion, but only if the list of models is known to be complete (`ModelRegistry.complete`). Otherwise the
+with a suggestion, but only if the list of models is known to be complete (`ModelRegistry.is_complete`). Otherwise the
 agent may take models from elsewhere: it gets the name unchanged, and the client a warning.
 """
 
@@ -26,7 +26,7 @@ def choose_model(turn: Turn, definition: AgentDefinition, registry: ModelRegistr
         return turn, None
     verdict = registry.validate(name)
     if verdict.model is None:
-        if registry.complete or turn.options.strict:
+        if registry.is_complete or turn.options.strict:
             raise _refusal(verdict, definition, registry)
         return _with_warning(turn, "MODEL_UNKNOWN", f"{verdict.message} It is passed to the agent unchanged."), None
     if verdict.status == "deprecated":
@@ -51,7 +51,7 @@ def _with_warning(turn: Turn, code: str, message: str) -> Turn:
 def _refusal(verdict: Verdict, definition: AgentDefinition, registry: ModelRegistry) -> NotCapable:
     source = f"profile ({definition.source.name})" if registry.source == "bundled" else "what the agent lists"
     advice = f"GET /agents/{definition.id}/models lists what there is"
-    extra = {key: value for key, value in verdict.json().items() if key not in ("valid", "message")}
+    extra = {key: value for key, value in verdict.to_json().items() if key not in ("valid", "message")}
     return NotCapable(
         f"{verdict.message.rstrip('.')} (said by {source}). {advice}.",
         capability="model",

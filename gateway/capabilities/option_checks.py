@@ -47,7 +47,7 @@ ANY_OBJECT = {"type": "object"}
 def check_options(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None) -> Turn:
     """The turn with options that the agent can carry out. Raises `NotCapable`."""
     thinking = find_fact(snapshot, "supportsThinking")
-    effort.refuse(definition, model, turn.options, thinks=thinking.value, said_by=thinking.source)
+    effort.check_thinking(definition, model, turn.options, thinks=thinking.value, source=thinking.source)
     turn = _with_options(turn, _check_output_format(turn.options, snapshot, definition))
     for field, *_ in ABILITY_CHECKS:
         if getattr(turn.options, field):

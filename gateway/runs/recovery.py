@@ -49,7 +49,7 @@ async def prune_for_ever(store: Store, settings: Settings) -> None:
     while True:
         try:
             await store.prune(time.time() - settings.retain_seconds, settings.retain_bytes)
-            await store.mail.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
+            await store.deliveries.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
         except GatewayError as exc:
             log.error("old logs could not be pruned: %s", exc)
         await anyio.sleep(settings.prune_interval)

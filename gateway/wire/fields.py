@@ -14,7 +14,10 @@ from typing import Any
 import orjson
 
 from gateway.errors import AgentFault
-from gateway.jsonio import dumps
+from gateway.jsonio import dumps, is_deeper
+
+MESSAGE_MAX_DEPTH = 150
+"""Levels of objects and lists in a message. An AG-UI event around a part of it must stay below `jsonio.MAX_DEPTH`."""
 
 COUNT_MAX = 2**53 - 1
 """AG-UI's limit for a count. A larger one would fail the run at its last event."""
@@ -108,11 +111,12 @@ def present(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_json(value: str | bytes) -> Any:
-    """The JSON value in a text; None for a text that is no JSON."""
+    """The JSON value in a text; None for a text that is no JSON, or nested so deep that no event could carry it."""
     try:
-        return orjson.loads(value)
+        parsed = orjson.loads(value)
     except orjson.JSONDecodeError:
         return None
+    return None if is_deeper(value.encode() if isinstance(value, str) else value, MESSAGE_MAX_DEPTH) else parsed
 
 
 def json_text(value: Any) -> str:

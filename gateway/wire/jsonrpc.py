@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import orjson
 
 from gateway.errors import NotJson
-from gateway.jsonio import dumps, loads
+from gateway.jsonio import dumps, is_deeper, loads
+from gateway.wire.fields import MESSAGE_MAX_DEPTH
 from gateway.wire.lines import TooLong
 
 Id: TypeAlias = int | str | None
@@ -129,9 +130,9 @@ class JsonRpc:
 
     def _read_line(self, line: bytes) -> Iterator[Incoming]:
         try:
-            message = loads(line)
+            message = loads(line, MESSAGE_MAX_DEPTH)
         except NotJson:
-            yield Noise(line, "not JSON")
+            yield Noise(line, "not JSON, or nested too deep")
             return
         yield from self._message(message, line)
 
@@ -168,9 +169,10 @@ def _is_request_id(value: Any) -> bool:
 def _parse_lines(lines: list[bytes | TooLong]) -> list[Any]:
     """Each line's value, or `UNPARSED`. Many lines are parsed as one list, in one call, at half the cost. If that
     fails, or gives another number of values, some line is no JSON, and each is parsed by itself."""
-    if len(lines) >= MIN_BATCH_LINES and not any(isinstance(line, TooLong) for line in lines):
+    whole = [line for line in lines if not isinstance(line, TooLong) and not is_deeper(line, MESSAGE_MAX_DEPTH)]
+    if len(lines) >= MIN_BATCH_LINES and len(whole) == len(lines):
         try:
-            values: list[Any] = orjson.loads(b"[%b]" % b",".join(lines))  # type: ignore[arg-type]  # checked above
+            values: list[Any] = orjson.loads(b"[%b]" % b",".join(whole))
         except orjson.JSONDecodeError:
             values = []
         if len(values) == len(lines):
@@ -180,7 +182,9 @@ def _parse_lines(lines: list[bytes | TooLong]) -> list[Any]:
 
 def _parse_line(line: bytes | TooLong) -> Any:
     try:
-        return UNPARSED if isinstance(line, TooLong) else orjson.loads(line)
+        if isinstance(line, TooLong) or is_deeper(line, MESSAGE_MAX_DEPTH):
+            return UNPARSED
+        return orjson.loads(line)
     except orjson.JSONDecodeError:
         return UNPARSED
 

@@ -92,7 +92,7 @@ def test_where_models_come_from_elsewhere_a_name_is_handed_on_with_a_warning() -
 
 def test_once_the_agent_has_listed_them_there_are_no_others() -> None:
     registry = ModelRegistry(OPEN)
-    registry.refreshed([{"id": "eve/orca"}], NOW)
+    registry.refresh([{"id": "eve/orca"}], NOW)
     problem = refused(OPEN, turn_for("eve/whale"), registry)
     assert problem["source"] == "what the agent lists"
     assert choose_model(turn_for("orca"), OPEN, registry)[0].options.model == "eve/orca"

@@ -120,7 +120,7 @@ def test_what_a_run_looks_like_is_what_one_sees(tmp_path: Path) -> None:
     command, _, expected = recorded.partition("\n")
     with Terminal(tmp_path, *shlex.split(command)[2:]) as terminal:
         assert terminal.end() == 0
-    shown = terminal.screen.partition("go on: ")[0]
+    shown = terminal.screen.partition("To continue: ")[0]
     assert [without_time(line) for line in shown.splitlines()] == [without_time(line) for line in expected.splitlines()]
 
 

@@ -55,7 +55,7 @@ def write_whole(folder: Path) -> None:
     assert STATED.keys() == Manifest.model_fields.keys()
     whole: dict[str, Any] = {"id": "whole", "driver": "python", "entry": "code:agent", "verified": DAY}
     whole |= {"identity": {"name": "Whole"}, "capabilities": _stated(), "manifest": STATED, "models": [MODEL]}
-    whole |= {"effort": {"parameter": "effort", "values": {"low": "1"}, "budget": "tokens"}}
+    whole |= {"effort": {"parameter": "effort", "values": {"low": "1"}, "budget_parameter": "tokens"}}
     _write(folder / "whole.toml", whole | {"install": [{"kind": "npm", "package": "whole"}]})
     silent = {"id": "silent", "driver": "acp", "command": {"run": ["silent"]}, "identity": {"name": "Silent"}}
     _write(folder / "silent.toml", silent)

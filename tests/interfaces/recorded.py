@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gateway.wire.acp.session_state import session_layer
 from tests.wire.acp.replay import NAMES, played
+from tests.wire.dialects.recordings import all_recordings
 from tests.wire.dialects.replay import read_turn
-from tests.wire.dialects.test_mutations import RECORDINGS
 
 ACP = "ACP"
 
@@ -31,7 +31,7 @@ def recorded() -> tuple[Recorded, ...]:
 
 
 def _dialects() -> Iterator[Recorded]:
-    for case, recording in RECORDINGS.items():
+    for case, recording in all_recordings().items():
         dialect, messages = recording()
         read_turn(dialect, [messages])
         yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.session_layer)

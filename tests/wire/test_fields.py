@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.wire.fields import (
     COUNT_MAX,
+    MESSAGE_MAX_DEPTH,
     amount,
     count,
     flag,
@@ -103,6 +104,13 @@ def test_no_reader_raises_for_values_at_the_edge_of_json(value: Any) -> None:
 def test_a_text_that_is_no_json_reads_as_none(value: str | bytes) -> None:
     parse_json(value)
     assert parse_json("{") is None
+
+
+def test_json_in_a_text_that_no_event_could_carry_is_absent() -> None:
+    nested = "[" * MESSAGE_MAX_DEPTH + "]" * MESSAGE_MAX_DEPTH
+    assert parse_json(nested) is not None
+    assert parse_json(f"[{nested}]") is None
+    assert parse_json(f"[{nested}]".encode()) is None
 
 
 def test_values_are_read_by_their_type() -> None:

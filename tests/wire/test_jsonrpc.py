@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import AgentFault
-from gateway.wire.jsonrpc import INTERNAL_ERROR, Fault, Id, Incoming, JsonRpc, Noise, Notification, Request, Response
+from gateway.wire.fields import MESSAGE_MAX_DEPTH
+from gateway.wire.jsonrpc import (
+    INTERNAL_ERROR,
+    MIN_BATCH_LINES,
+    Fault,
+    Id,
+    Incoming,
+    JsonRpc,
+    Noise,
+    Notification,
+    Request,
+    Response,
+)
 from gateway.wire.lines import Lines, TooLong
 
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
@@ -193,13 +205,26 @@ def test_what_is_neither_request_nor_answer_is_noise(message: Any) -> None:
 
 @pytest.mark.parametrize("line", [b"Welcome to otter!", b'{"method": ', b"\xff\xfe", b'{"a": NaN}', b"[" * 100_000])
 def test_what_is_not_json_is_noise(line: bytes) -> None:
-    assert one(line) == Noise(line, "not JSON")
+    assert one(line) == Noise(line, "not JSON, or nested too deep")
 
 
 @pytest.mark.parametrize("shape", ["%s", '{"id": 0, "error": %s}', '{"id": %s, "result": 1}', '{"method": %s}'])
 def test_deep_nesting_is_not_fatal(shape: str) -> None:
     line = (shape % ("[" * 1000 + "]" * 1000)).encode()
     assert isinstance(one(line, rpc_with_open("x")), Noise | Response)
+
+
+@pytest.mark.parametrize("line_count", [1, MIN_BATCH_LINES])
+def test_a_message_that_no_event_could_carry_is_noise(line_count: int) -> None:
+    def nested(levels: int) -> bytes:
+        return b'{"method":"x","params":%b%b}' % (b"[" * (levels - 1), b"]" * (levels - 1))
+
+    good = nested(MESSAGE_MAX_DEPTH)
+    deep = nested(MESSAGE_MAX_DEPTH + 1)
+    *others, last = JsonRpc().read([good] * (line_count - 1) + [deep])
+    assert last == Noise(deep, "not JSON, or nested too deep")
+    assert all(isinstance(message, Notification) for message in others)
+    assert isinstance(one(good), Notification)
 
 
 def test_a_line_that_was_too_long_is_noise_with_its_start() -> None:

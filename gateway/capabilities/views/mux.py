@@ -13,7 +13,7 @@ from typing import Any
 from gateway.capabilities.merge import Snapshot
 from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.install import typed
+from gateway.catalog.install import command_line
 from gateway.catalog.sections import Install
 
 FIELDS = (
@@ -161,9 +161,9 @@ def _install_method(install: Install) -> dict[str, Any]:
     method = {
         "platform": install.platform,
         "type": INSTALL_TYPES.get(install.kind, install.kind),
-        "command": typed(install),
+        "command": command_line(install),
         "notes": install.notes,
-        "prerequisiteCheck": shlex.join(install.needs) or None,
+        "prerequisiteCheck": shlex.join(install.prerequisite_check) or None,
     }
     return {key: value for key, value in method.items() if value is not None}
 

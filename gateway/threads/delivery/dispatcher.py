@@ -85,7 +85,7 @@ class Dispatcher:
 
     async def recover(self) -> int:
         """Takes up what the last gateway left. Returns how many messages there were."""
-        records = await self._store.mail.waiting()
+        records = await self._store.deliveries.waiting()
         for record in records:
             await self._recover_delivery(record)
         return len(records)
@@ -109,7 +109,7 @@ class Dispatcher:
         before anything is stored."""
         digest = hashlib.sha256(posted.identity_bytes()).hexdigest()
         if posted.delivery_id is not None:
-            known = await self._store.mail.delivery(thread, posted.delivery_id)
+            known = await self._store.deliveries.delivery(thread, posted.delivery_id)
             if known is not None:
                 return _check_same(known, digest)
         message_id = posted.message["id"]

@@ -38,13 +38,11 @@ from gateway.errors import AgentFault, NotJson
 from gateway.events import Event, Raw, TurnEnded, TurnFailed, Warning
 from gateway.jsonio import dumps, loads
 from gateway.turn import Answer, Approvals
+from gateway.wire.fields import MESSAGE_MAX_DEPTH
 
 Block = dict[str, Any]
 """One content block of a prompt, in ACP's shape: `text`, `image`, `audio`, `resource`, `resource_link`.
 https://agentclientprotocol.com/protocol/content"""
-
-MESSAGE_MAX_DEPTH = 150
-"""Levels of objects and lists in a message. An AG-UI event around a part of it must stay below `jsonio.MAX_DEPTH`."""
 
 NO_PARAMS: Mapping[str, Any] = {}
 

@@ -192,7 +192,7 @@ def test_an_agent_without_plugins_has_no_formats_for_them() -> None:
 def test_install_methods_have_agent_mux_s_terms() -> None:
     agent = otter(
         install=(
-            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "needs": ("node", "--version")},
+            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "prerequisite_check": ("node", "--version")},
             {"kind": "uv", "package": "otter", "platform": "linux"},
             {"kind": "shell", "package": "curl -fsSL https://otter.example | sh"},
             {"kind": "nix", "package": "nix run github:otter/otter"},

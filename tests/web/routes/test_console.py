@@ -69,7 +69,7 @@ def test_a_file_that_the_browser_has_is_not_sent_again(gateway: Gateway) -> None
     assert gateway.client.get("/console/main.js", headers={"if-none-match": '"another"'}).status_code == 200
 
 
-def test_a_file_is_packed_for_whoever_can_unpack_it(gateway: Gateway) -> None:
+def test_a_file_is_packed_for_a_client_that_can_unpack_it(gateway: Gateway) -> None:
     packed = gateway.client.get("/console/main.js", headers={"accept-encoding": "gzip"})
     plain = gateway.client.get("/console/main.js", headers={"accept-encoding": "identity"})
     assert packed.headers["content-encoding"] == "gzip"

@@ -131,12 +131,12 @@ def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gatewa
         ("[]", "INVALID_INPUT"),
         ('{"type": "dance"}', "INVALID_INPUT"),
         ('{"type": "run", "input": {}}', "INVALID_INPUT"),
-        ('{"type": "attach", "runId": "nobody"}', "UNKNOWN_RUN"),
+        ('{"type": "attach", "runId": "unknown"}', "UNKNOWN_RUN"),
         ('{"type": "attach", "runId": "r", "after": -1}', "INVALID_INPUT"),
-        ('{"type": "cancel", "runId": "nobody"}', "UNKNOWN_RUN"),
+        ('{"type": "cancel", "runId": "unknown"}', "UNKNOWN_RUN"),
     ],
 )
-def test_what_is_refused_is_told_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
+def test_what_is_refused_is_reported_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
     with opened(gateway) as socket:
         socket.send(message)
         answer = receive(socket)
@@ -179,7 +179,7 @@ def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:
 
 
 def test_an_agent_that_is_not_there_is_a_404_before_anything_is_opened(gateway: Gateway) -> None:
-    with pytest.raises(InvalidStatus) as refused, opened(gateway, "nobody"):
+    with pytest.raises(InvalidStatus) as refused, opened(gateway, "unknown"):
         pass
     assert refused.value.response.status_code == 404
     assert json.loads(refused.value.response.body or b"{}")["code"] == "UNKNOWN_AGENT"

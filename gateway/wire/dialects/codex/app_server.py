@@ -20,7 +20,6 @@ from gateway.events import Event, TurnFailed, UserMessageAccepted
 from gateway.jsonio import loads
 from gateway.turn import Answer
 from gateway.wire.dialects.base import (
-    MESSAGE_MAX_DEPTH,
     NO_PARAMS,
     ActionResult,
     Dialect,
@@ -42,7 +41,7 @@ from gateway.wire.dialects.codex.requests import (
 from gateway.wire.dialects.codex.server_requests import ServerRequests
 from gateway.wire.dialects.codex.session_state import TurnState, models_layer, read_models, thread_layer, update_layer
 from gateway.wire.dialects.codex.subagents import Threads
-from gateway.wire.fields import non_empty, obj, text
+from gateway.wire.fields import MESSAGE_MAX_DEPTH, non_empty, obj, text
 from gateway.wire.requests import RequestTable, tag_of
 
 TEXT_DELTA = "item/agentMessage/delta"
