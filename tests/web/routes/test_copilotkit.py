@@ -71,7 +71,7 @@ def test_info_describes_each_agent_by_what_it_can_do_in_the_older_spelling(gatew
         older = gateway.client.get(f"/agents/{name}/capabilities", params={"protocol": "0"}).json()
         assert agents[name]["capabilities"] == older
     assert agents["demo"]["capabilities"]["multiAgent"]["subAgents"]
-    assert agents["echo"]["description"].startswith("Says what you said.")
+    assert agents["echo"]["description"].startswith("Repeats your message.")
 
 
 def test_default_is_another_name_for_the_demo(gateway: Gateway) -> None:

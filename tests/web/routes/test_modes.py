@@ -130,4 +130,4 @@ def test_modes_are_a_function_s_own_and_each_stands_once(tmp_path: Path) -> None
     with Gateway(tmp_path) as gateway:
         named = {"identity": {"name": "X"}, "driver": "acp", "command": {"run": ["x"]}, "modes": [{"id": "a"}]}
         problem = problem_in(gateway.client.put("/agents/x", json=named), 422, "INVALID_DEFINITION")
-        assert "tells its own" in problem["detail"]
+        assert "reports its own" in problem["detail"]
