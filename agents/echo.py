@@ -1,10 +1,10 @@
-"""The smallest agent: takes a turn, yields text."""
+"""The smallest agent: it takes a turn and yields text."""
 
 from collections.abc import AsyncIterator
 
-from gateway.turn import Turn
+from gateway import Turn
 
 
 async def echo(turn: Turn) -> AsyncIterator[str]:
-    for word in turn.text.split(" "):
-        yield f"{word} "
+    for part in turn.text.split(" "):
+        yield f"{part} "

@@ -1,34 +1,33 @@
 /**
- * MCP servers that a run wishes for, told to pi, which takes them from its own files only: `pi -e pi-mcp.ts` with the
- * path of a file `{"mcpServers": {name: {…}}}` in PI_AGUI_MCP. For this process alone: nothing is written anywhere.
- * Their tools are offered to the model by name, as tools of its own; a server that pi will not take is told as a notice.
- * Needs pi 1.0 or newer.
+ * Registers a run's MCP servers with pi, which reads them from its own files only: `pi -e pi-mcp.ts` with the path of a
+ * file `{"mcpServers": {name: {…}}}` in PI_AGUI_MCP. They hold for this process; nothing is written to disk. The model
+ * sees their tools by name, like pi's own. A server that pi rejects is reported as a notification. Needs pi 1.0 or newer.
  *
- * In values of `env` and `headers` pi would put in its own environment for `$NAME`, and run `!command`. Here they come
- * from whoever asks for the run, so they are taken literally.
+ * In values of `env` and `headers` pi would replace `$NAME` from its own environment and run `!command`. Here the values
+ * come from the client of the run, so they are escaped and taken literally.
  */
 
 import { readFileSync } from "node:fs";
 
-const NAME = "PI_AGUI_MCP";
+const FILE_VARIABLE = "PI_AGUI_MCP";
 
 export default function (pi: any) {
-  const path = process.env[NAME];
+  const path = process.env[FILE_VARIABLE];
   if (path === undefined) return;
-  delete process.env[NAME]; // commands that the agent runs need not know of it
-  const told = JSON.parse(readFileSync(path, "utf8"));
-  const refused = Object.entries<any>(told.mcpServers).flatMap(([name, server]) => register(pi, name, server));
+  delete process.env[FILE_VARIABLE]; // commands that the agent runs must not see it
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  const problems = Object.entries<any>(config.mcpServers).flatMap(([name, server]) => register(pi, name, server));
   pi.on("session_start", (_event: any, ctx: any) => {
-    if (ctx.hasUI) for (const words of refused) ctx.ui.notify(words, "warning");
+    if (ctx.hasUI) for (const problem of problems) ctx.ui.notify(problem, "warning");
   });
 }
 
-/** Why it could not be, if so. */
+/** The reasons why it could not be registered; empty when it was. */
 function register(pi: any, name: string, { type, command, args, url, env, headers }: any): string[] {
   try {
-    if (type === "sse") throw new Error("pi does not speak SSE");
+    if (type === "sse") throw new Error("pi does not support SSE");
     const values = { env: literal(env), headers: literal(headers) };
-    pi.registerMcpServer(name, present({ command, args, url, ...values, exposure: "direct" }));
+    pi.registerMcpServer(name, withoutUndefined({ command, args, url, ...values, exposure: "direct" }));
     return [];
   } catch (error: any) {
     return [`The MCP server ${name} was left out: ${error.message}`];
@@ -41,6 +40,6 @@ function literal(values: Record<string, string> | undefined) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, escaped(value)]));
 }
 
-function present(fields: Record<string, unknown>) {
+function withoutUndefined(fields: Record<string, unknown>) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

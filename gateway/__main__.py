@@ -1,4 +1,4 @@
-"""`python -m gateway`."""
+"""`python -m gateway` is the command `agui-gateway`."""
 
 from gateway.cli import main
 

@@ -1,26 +1,27 @@
-"""Errors name the party at fault.
+"""Errors. Each class names the party at fault: client, operator, agent or gateway.
 
-    GatewayError
-    ├── BadRequest           the bytes are not what the route takes          400
-    │   ├── NotJson          …no JSON at all                                 400
-    │   ├── TooLarge         …more than a bound allows                       413
-    │   ├── TooSlow          …not complete within the bound                  408
-    │   └── WrongType        …another content type                           415
-    ├── Unauthorized         no token, or not a known one                    401
-    ├── Forbidden            a Host, an Origin or a scope that may not       403
+    GatewayError             the gateway itself failed                       500
+    ├── BadRequest           the client's request is not what the route takes 400
+    │   ├── NotJson          …the body is not JSON                           400
+    │   ├── TooLarge         …it exceeds a size limit                        413
+    │   ├── TooSlow          …it was not complete in time                    408
+    │   └── WrongType        …it has another content type                    415
+    ├── Unauthorized         no token, or an unknown one                     401
+    ├── Forbidden            a Host, an Origin or a scope is not allowed     403
     ├── NotFound             no such agent, run, thread, page                404
-    ├── NotAllowed           the route has no such method                    405
-    ├── Conflict             something live is in the way                    409
-    ├── Refused              understood, and cannot be done                  422
-    │   ├── BadInput         a field is wrong; says which by JSON pointer
-    │   └── NotCapable       the agent cannot; says which key, and who said so
-    ├── Busy                 no slot free, or shutting down                  503
-    ├── ConfigError          a setting or an agent's file is wrong (at start)
+    ├── NotAllowed           the route does not have this method             405
+    ├── Conflict             the state of a run or a thread does not allow it 409
+    ├── Refused              understood, but cannot be done                  422
+    │   ├── BadInput         a field is invalid; `pointer` is its JSON pointer
+    │   └── NotCapable       the agent lacks `capability`; `source` is the layer that states so
+    ├── Busy                 no capacity, or shutting down                   503
+    ├── ConfigError          the operator's setting or agent file is invalid (at start)
     ├── StoreError           the store cannot be opened or written           503
-    └── AgentFault           the agent died, raised or talked nonsense       502
-        └── EventTooLarge    …or sent more than one event may carry
+    └── AgentFault           the agent died, raised or broke its protocol    502
+        └── EventTooLarge    …or sent an event that is too large
 
-Before the first byte an error is `application/problem+json` (`problem()`), after it a `RUN_ERROR`.
+A code is `PARTY_PROBLEM`, for example `AGENT_PROTOCOL_ERROR`. Before the first byte of a response an error is
+`application/problem+json` (`problem()`), after it a `RUN_ERROR` event.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any, ClassVar
 
 
 class GatewayError(Exception):
-    """`detail` says what happened and what to do; `extra` is what programs need of it."""
+    """`detail`: what happened and what to do, for people. `extra`: further fields of the problem, for programs."""
 
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
@@ -55,72 +56,103 @@ class GatewayError(Exception):
 
 
 class BadRequest(GatewayError):
-    status, title, code = 400, "Bad request", "BAD_REQUEST"
+    status = 400
+    title = "Bad request"
+    code = "BAD_REQUEST"
 
 
 class NotJson(BadRequest):
-    title, code = "Not JSON", "NOT_JSON"
+    title = "Not JSON"
+    code = "NOT_JSON"
 
 
 class TooLarge(BadRequest):
-    status, title, code = 413, "Too large", "TOO_LARGE"
+    status = 413
+    title = "Too large"
+    code = "TOO_LARGE"
 
 
 class TooSlow(BadRequest):
-    status, title, code = 408, "Too slow", "TOO_SLOW"
+    status = 408
+    title = "Too slow"
+    code = "TOO_SLOW"
 
 
 class WrongType(BadRequest):
-    status, title, code = 415, "Unsupported content type", "UNSUPPORTED_CONTENT_TYPE"
+    status = 415
+    title = "Unsupported content type"
+    code = "UNSUPPORTED_CONTENT_TYPE"
 
 
 class Unauthorized(GatewayError):
-    status, title, code = 401, "Token needed", "UNAUTHORIZED"
+    status = 401
+    title = "Token needed"
+    code = "UNAUTHORIZED"
 
 
 class Forbidden(GatewayError):
-    status, title, code = 403, "Forbidden", "FORBIDDEN"
+    status = 403
+    title = "Forbidden"
+    code = "FORBIDDEN"
 
 
 class NotFound(GatewayError):
-    status, title, code = 404, "Not found", "NOT_FOUND"
+    status = 404
+    title = "Not found"
+    code = "NOT_FOUND"
 
 
 class NotAllowed(GatewayError):
-    status, title, code = 405, "Method not allowed", "METHOD_NOT_ALLOWED"
+    status = 405
+    title = "Method not allowed"
+    code = "METHOD_NOT_ALLOWED"
 
 
 class Conflict(GatewayError):
-    status, title, code = 409, "Conflict", "CONFLICT"
+    status = 409
+    title = "Conflict"
+    code = "CONFLICT"
 
 
 class Refused(GatewayError):
-    status, title, code = 422, "Refused", "REFUSED"
+    status = 422
+    title = "Refused"
+    code = "REFUSED"
 
 
 class BadInput(Refused):
-    title, code = "Invalid input", "INVALID_INPUT"
+    title = "Invalid input"
+    code = "INVALID_INPUT"
 
 
 class NotCapable(Refused):
-    title, code = "The agent cannot do this", "CAPABILITY_ERROR"
+    title = "The agent cannot do this"
+    code = "CAPABILITY_ERROR"
 
 
 class Busy(GatewayError):
-    status, title, code = 503, "Busy", "GATEWAY_BUSY"
+    status = 503
+    title = "Busy"
+    code = "GATEWAY_BUSY"
 
 
 class ConfigError(GatewayError):
-    title, code = "Configuration error", "INVALID_CONFIG"
+    title = "Configuration error"
+    code = "INVALID_CONFIG"
 
 
 class StoreError(GatewayError):
-    status, title, code = 503, "Store unavailable", "STORE_ERROR"
+    status = 503
+    title = "Store unavailable"
+    code = "STORE_ERROR"
 
 
 class AgentFault(GatewayError):
-    status, title, code = 502, "The agent failed", "AGENT_ERROR"
+    status = 502
+    title = "The agent failed"
+    code = "AGENT_ERROR"
 
 
 class EventTooLarge(AgentFault):
-    title, code = "Event too large", "EVENT_TOO_LARGE"
+    title = "Event too large"
+    code = "EVENT_TOO_LARGE"

@@ -1,6 +1,8 @@
 """One frozen `Settings`: defaults < `gateway.toml` < environment (`AGUI_GATEWAY_*`) < flags.
 
-Every bound of the gateway has its name here; an error that a bound causes names it.
+In: a file, the environment, flags. Out: `Settings`, or a `ConfigError` that names the flag, the variable or the key.
+Every limit of the gateway is a setting, and an error that a limit causes names it. The docstrings of the fields are
+the reference documentation.
 """
 
 from __future__ import annotations
@@ -16,104 +18,127 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from gateway.errors import ConfigError
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LISTS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
+LIST_SETTINGS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
+"""Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
+
+RENAMED = {
+    "allow_private": "allow_private_addresses",
+    "event_bytes": "max_event_bytes",
+    "feed_events": "retain_thread_events",
+    "max_deliveries": "max_queued_per_thread",
+    "max_waiting": "max_queued",
+    "mcp_stdio": "probe_mcp_stdio",
+    "retain_feed_events": "retain_all_thread_events",
+    "run_bytes": "max_run_log_bytes",
+    "session_idle": "session_idle_timeout",
+    "tail_bytes": "log_tail_bytes",
+}
+"""Old name → new name. Used only for error messages: an old name is never accepted."""
 
 
 def data_dir() -> Path:
-    """Where a user's data lives by convention (XDG)."""
+    """The directory of the user's data (XDG Base Directory)."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "agui-gateway"
 
 
 def default_store() -> str:
+    """The URL of a database in the user's data directory."""
     return f"sqlite://{data_dir() / 'gateway.db'}"
 
 
 class Settings(BaseModel):
-    """Everything that can be set. Times are seconds, sizes are bytes."""
+    """All settings of the gateway. Times are seconds, sizes are bytes.
+
+    Each can be set in `gateway.toml` (`port = 8123`), by an environment variable (`AGUI_GATEWAY_PORT`) and, where
+    `agui-gateway serve --help` lists it, by a flag (`--port`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but loopback needs `token_file`."""
+    """The address to listen on. Any address but a loopback one requires `token_file`."""
     port: int = Field(default=8123, ge=0, le=65535)
-    """Port to listen on; 0 takes a free one."""
+    """The port to listen on; 0 chooses a free one."""
     agents: tuple[Path, ...] = ()
-    """Folders of agent files, laid over the bundled ones in order: the same id replaces."""
+    """Directories of agent files, added to the bundled agents in this order. An agent with the same id replaces the
+    earlier one."""
     watch: bool = True
-    """Apply changes of agent files while it runs."""
+    """Apply changes of agent files while the gateway runs."""
     allow_private_addresses: bool = False
-    """Let agents that are registered by HTTP be at private addresses and on loopback; those of files always may. MCP
-    servers that clients name are asked for their tools there, too."""
+    """Allow private and loopback addresses for agents that are registered over HTTP and for MCP servers that clients
+    name. Agents of files may always be there."""
     probe_mcp_stdio: bool = True
-    """Start the MCP servers over stdio that clients name, to ask them for their tools, as the agents themselves start
-    them. Turn it off where agents are shut in a sandbox and the gateway is not."""
+    """Start the stdio MCP servers that clients name, to list their tools, as the agents themselves do. Turn this off
+    where agents run in a sandbox and the gateway does not."""
     acp: tuple[str, ...] = ()
-    """Command lines of ACP agents to try without a file: `"gemini --acp"` becomes the agent `gemini`."""
+    """Command lines of ACP agents without a file: `"gemini --acp"` becomes the agent `gemini`."""
     store: str = Field(default_factory=default_store)
-    """`sqlite:///PATH` or `memory:`."""
+    """Where threads and run logs are kept: `sqlite:///PATH`, or `memory:` to keep nothing. Default: `gateway.db` in the
+    user's data directory."""
     token_file: Path | None = None
-    """File with one token per line (`name:token` or just the token; `#` begins a comment)."""
+    """A file with one token per line, as `name:token` or just the token; `#` begins a comment. Default: no token is
+    required."""
     allow_origin: tuple[str, ...] = ()
-    """Web origins, beside the gateway's own, whose pages may call it (`http://localhost:5173`)."""
+    """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
-    """Host names, beside loopback and `host`, that a request may name (`gateway.example.org`)."""
+    """Host names, besides loopback names and `host`, that a request may use: `gateway.example.org`."""
     default_agent: str | None = None
-    """The agent that CopilotKit's `default` stands for; unset: `demo`, or else the first."""
+    """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
     body_limit: int = Field(default=32 * 1024 * 1024, gt=0)
-    """Largest request body; more is refused with 413."""
+    """The largest request body; a larger one is refused with 413."""
     body_timeout: float = Field(default=30.0, gt=0)
-    """A request's body must be complete within this; else 408."""
+    """Seconds within which a request's body must be complete; otherwise it is refused with 408."""
     header_limit: int = Field(default=64 * 1024, gt=0)
-    """Largest request line and headers together; more is refused with 431."""
+    """The largest size of request line and headers together; more is refused with 431."""
     header_timeout: float = Field(default=10.0, gt=0)
-    """A request's headers must be complete within this; else the connection is closed."""
+    """Seconds within which a request's headers must be complete; otherwise the connection is closed."""
     keep_alive: float = Field(default=15.0, gt=0)
-    """An SSE stream that is silent this long gets a comment line."""
+    """Seconds of silence after which an SSE stream gets a comment line, so that proxies keep it open."""
     send_timeout: float = Field(default=600.0, gt=0)
-    """A reader that takes nothing for this long is let go; it may attach again and loses nothing."""
+    """Seconds without reading after which a client is disconnected. It can reconnect and loses nothing."""
 
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
-    """Folders that agents work in. The first is where they start; a run may choose another inside any of them."""
+    """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
+    them. Default: the current directory."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
-    """A session that was not used so long is closed; the thread brings it back."""
+    """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
-    """Runs live at once; one more is refused with 503."""
+    """How many runs may be live at once; one more is refused with 503."""
     max_watchers: int = Field(default=10_000, gt=0)
-    """Watchers of the capability feed at once; one more is refused with 503."""
+    """How many clients may watch capabilities at once; one more is refused with 503."""
     stall_timeout: float = Field(default=900.0, gt=0)
-    """A run whose agent says nothing this long fails with `AGENT_STALLED`; an agent's file may set its own."""
+    """Seconds without an event after which a run fails with `AGENT_STALLED`. An agent's file may set its own."""
     cancel_grace: float = Field(default=3.0, ge=0)
-    """How long a cancelled agent may take to end its turn by itself."""
+    """Seconds that a cancelled agent has to end its turn itself."""
     shutdown_grace: float = Field(default=8.0, ge=0)
-    """At SIGTERM: how long live runs may go on before they are ended with `GATEWAY_STOPPING`."""
+    """Seconds that live runs may go on after SIGTERM before they end with `GATEWAY_STOPPING`."""
     interrupt_ttl: float = Field(default=3600.0, gt=0)
-    """A question that nobody answers within this is answered `cancelled`."""
+    """Seconds after which an unanswered interrupt is cancelled."""
     max_queued_per_thread: int = Field(default=100, gt=0)
-    """Messages that wait for one thread; one more is refused with 503 `QUEUE_FULL`."""
+    """How many messages may be queued for one thread; one more is refused with 503 `QUEUE_FULL`."""
     max_queued: int = Field(default=10_000, gt=0)
-    """Messages that wait for all threads together; one more is refused with 503 `QUEUE_FULL`."""
+    """How many messages may be queued for all threads together; one more is refused with 503 `QUEUE_FULL`."""
 
     log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
-    """How much of a live run's log is kept in memory; readers further behind are served from the store."""
+    """How much of a live run's log is kept in memory. Clients that are further behind read from the store."""
     max_run_log_bytes: int = Field(default=1024 * 1024 * 1024, gt=0)
-    """Largest log of one run; more fails the run with `RUN_TOO_LARGE`."""
+    """The largest log of one run; a run with more fails with `RUN_TOO_LARGE`."""
     max_event_bytes: int = Field(default=10_000_000, gt=0, le=10_400_000)
-    """Largest single event; clients refuse anything over 10 MiB. Long deltas are split, others fail the run."""
+    """The largest single event; clients refuse more than 10 MiB. Longer deltas are split, other events fail the run."""
     retain_seconds: float = Field(default=30 * 86400.0, gt=0)
-    """Logs of runs that ended longer ago are deleted."""
+    """How long the logs of ended runs are kept."""
     retain_bytes: int = Field(default=2 * 1024 * 1024 * 1024, gt=0)
-    """Above this much log in the store, the oldest ended runs are deleted."""
+    """How much log the store keeps. Above this, the oldest ended runs are deleted."""
     prune_interval: float = Field(default=600.0, gt=0)
-    """How often old logs are looked for."""
+    """Seconds between two deletions of old logs."""
     retain_thread_events: int = Field(default=2000, gt=0)
-    """Events of a thread's feed, receipts among them, that are kept; the oldest go first."""
+    """How many events of a thread, delivery receipts among them, are kept; the oldest are deleted first."""
     retain_all_thread_events: int = Field(default=500_000, gt=0)
-    """The same for all threads together. `retain_seconds` holds for them too."""
+    """How many events of all threads together are kept. `retain_seconds` applies to them too."""
 
     @field_validator("allow_origin")
     @classmethod
-    def _origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
         for origin in origins:
             scheme, _, rest = origin.partition("://")
             if scheme not in ("http", "https") or not rest or "/" in rest:
@@ -122,7 +147,7 @@ class Settings(BaseModel):
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """`flags` holds only what was really given. Without `file`, `gateway.toml` in the working folder, if any."""
+    """`flags`: only those that the user has set. Without `file`: `gateway.toml` of the current directory, if any."""
     path = file or Path("gateway.toml")
     from_file = _read_file(path) if file or path.is_file() else {}
     from_env = _read_environment(environ)
@@ -134,28 +159,28 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8"))
     except OSError as exc:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
-    # A path in a file is meant from where the file stands.
-    here = path.resolve().parent
+    # A path in a file is relative to the file.
+    base = path.resolve().parent
     for key in ("agents", "workspace"):
-        if isinstance(found.get(key), list):
-            found[key] = [here / str(folder) for folder in found[key]]
-    if isinstance(found.get("token_file"), str):
-        found["token_file"] = here / found["token_file"]
-    return found
+        if isinstance(table.get(key), list):
+            table[key] = [base / str(folder) for folder in table[key]]
+    if isinstance(table.get("token_file"), str):
+        table["token_file"] = base / table["token_file"]
+    return table
 
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in environ.items():
         if name.startswith(ENV_PREFIX) and value:
             key = name.removeprefix(ENV_PREFIX).lower()
-            found[key] = _split(key, value) if key in LISTS else value
-    return found
+            values[key] = _split(key, value) if key in LIST_SETTINGS else value
+    return values
 
 
 def _split(key: str, value: str) -> list[str]:
@@ -167,11 +192,14 @@ def _explain(exc: ValidationError, path: Path, from_env: Mapping[str, Any], flag
     error = exc.errors(include_url=False)[0]
     key = str(error["loc"][0]) if error["loc"] else "settings"
     if key in flags:
-        where = f"--{key.replace('_', '-')}"
+        location = f"--{key.replace('_', '-')}"
     elif key in from_env:
-        where = f"{ENV_PREFIX}{key.upper()}"
+        location = f"{ENV_PREFIX}{key.upper()}"
     else:
-        where = f"{path}: {key}"
-    if error["type"] == "extra_forbidden":
-        return f"{where}: there is no such setting. Known: {', '.join(sorted(Settings.model_fields))}."
-    return f"{where}: {error['msg'].removeprefix('Value error, ')}"
+        location = f"{path}: {key}"
+    if error["type"] != "extra_forbidden":
+        return f"{location}: {error['msg'].removeprefix('Value error, ')}"
+    if (new := RENAMED.get(key)) is not None:
+        old, new = (f"{ENV_PREFIX}{key.upper()}", f"{ENV_PREFIX}{new.upper()}") if key in from_env else (key, new)
+        return f"{location}: `{old}` is called `{new}` now"
+    return f"{location}: there is no such setting. Known: {', '.join(sorted(Settings.model_fields))}."

@@ -49,7 +49,7 @@ TABLE: dict[str, Row] = {
     "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
     "web": row(
         f"{VOCABULARY} __init__ agui capabilities catalog encode registry runs service threads",
-        "anyio httptools orjson starlette uvicorn",
+        "anyio httptools orjson sse_starlette starlette uvicorn",
     ),
     # The last package: it shows agents without a server (`catalog`, `drivers`), serves, and is a client of the gateway.
     "cli": row(
@@ -58,7 +58,7 @@ TABLE: dict[str, Row] = {
     ),
     "__main__": row("cli"),
     # The public names: the one place that imports from above.
-    "__init__": row("errors settings web"),
+    "__init__": row("errors events settings turn web"),
 }
 """Package → what it may import: packages, or one module of a package."""
 

@@ -29,6 +29,9 @@ SENTENCES = re.compile(
 )
 """Words that hide who acts. The protocols name the actors: client, user, agent, operator, gateway."""
 
+OLD_KEYS = Path("gateway/catalog/renamed_keys.py")
+"""The table of keys that have other names now: it must have the old ones."""
+
 GENERATED = Path("gateway/encode/protobuf/pb")
 MODULES = [
     path for path in files() if path.suffix == ".py" and path.parts[0] == "gateway" and GENERATED not in path.parents
@@ -72,6 +75,7 @@ def test_no_docstring_comment_or_message_has_a_banned_word() -> None:
     wrong = [
         f"{path}:{token.start[0]}: …{token.string[max(0, found.start() - 30) : found.end() + 30]}…"
         for path in MODULES
+        if path != OLD_KEYS
         for token in tokens(path)
         if token.type in (tokenize.STRING, tokenize.COMMENT)
         for found in SENTENCES.finditer(token.string)

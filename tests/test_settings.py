@@ -1,4 +1,4 @@
-"""Where settings come from, who wins, and what is said when one is wrong."""
+"""Where settings come from, which one wins, and how a mistake is reported."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from pydantic import ValidationError
 
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, Settings, data_dir, load
+from gateway.settings import ENV_PREFIX, RENAMED, Settings, data_dir, load
 
 TIMES = [name for name, field in Settings.model_fields.items() if field.annotation is float]
 
 
 @pytest.fixture(autouse=True)
-def remote_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No `gateway.toml` of anybody is near."""
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory: there is no `gateway.toml`."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -27,14 +27,14 @@ def refusal(flags: dict[str, Any], environ: dict[str, str], file: Path | None = 
     return caught.value.detail
 
 
-def written(text: str, name: str = "gateway.toml") -> Path:
+def write_file(text: str, name: str = "gateway.toml") -> Path:
     path = Path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     return path
 
 
-# -- who wins
+# -- precedence
 
 
 def test_without_anything_the_defaults_hold() -> None:
@@ -42,23 +42,23 @@ def test_without_anything_the_defaults_hold() -> None:
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file() -> None:
-    written('port = 1111\nhost = "127.0.0.2"\nmax_runs = 7\n')
+    write_file('port = 1111\nhost = "127.0.0.2"\nmax_runs = 7\n')
     environ = {"AGUI_GATEWAY_PORT": "2222", "AGUI_GATEWAY_MAX_RUNS": "8"}
-    found = load({"port": 3333}, environ)
-    assert (found.port, found.max_runs, found.host) == (3333, 8, "127.0.0.2")
+    settings = load({"port": 3333}, environ)
+    assert (settings.port, settings.max_runs, settings.host) == (3333, 8, "127.0.0.2")
 
 
 @pytest.mark.parametrize("name", sorted(Settings.model_fields))
 def test_every_setting_can_be_set_in_every_way(name: str) -> None:
     value = example(name)
-    written(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n")
+    write_file(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n")
     from_file = load({}, {})
     Path("gateway.toml").unlink()
     text = value if not isinstance(value, list) else value[0]
     from_environment = load({}, {ENV_PREFIX + name.upper(): str(text)})
     from_flag = load({name: value}, {})
     assert from_flag == from_environment != Settings()
-    # A path in a file is meant from where the file stands, so it is another one.
+    # A path in a file is relative to the file, so it differs.
     assert from_file == from_flag or name in ("agents", "workspace", "token_file")
     assert from_file != Settings()
 
@@ -75,66 +75,66 @@ def example(name: str) -> Any:
             return number + 1
 
 
-def test_a_file_that_is_named_is_read_instead_of_the_one_that_lies_there() -> None:
-    written("port = 1111")
-    other = written("port = 2222", "elsewhere/other.toml")
+def test_a_named_file_is_read_instead_of_the_one_in_the_current_directory() -> None:
+    write_file("port = 1111")
+    other = write_file("port = 2222", "elsewhere/other.toml")
     assert load({}, {}, other).port == 2222
 
 
-def test_an_empty_variable_says_nothing() -> None:
+def test_an_empty_variable_states_nothing() -> None:
     assert load({}, {"AGUI_GATEWAY_PORT": ""}) == Settings()
 
 
-def test_a_variable_of_another_program_says_nothing() -> None:
+def test_a_variable_of_another_program_states_nothing() -> None:
     assert load({}, {"PORT": "1", "AGUI_PORT": "2", "agui_gateway_port": "3"}) == Settings()
 
 
 # -- lists and paths
 
 
-def test_a_list_in_the_environment_is_split_as_such_lists_are() -> None:
+def test_a_list_in_the_environment_is_split_by_its_separator() -> None:
     environ = {
         "AGUI_GATEWAY_AGENTS": "one:two",
         "AGUI_GATEWAY_ALLOW_ORIGIN": "http://localhost:1, https://a.example",
         "AGUI_GATEWAY_ALLOW_HOST": "a.example,,b.example",
     }
-    found = load({}, environ)
-    assert found.agents == (Path("one"), Path("two"))
-    assert found.allow_origin == ("http://localhost:1", "https://a.example")
-    assert found.allow_host == ("a.example", "b.example")
+    settings = load({}, environ)
+    assert settings.agents == (Path("one"), Path("two"))
+    assert settings.allow_origin == ("http://localhost:1", "https://a.example")
+    assert settings.allow_host == ("a.example", "b.example")
 
 
-def test_a_path_in_a_file_is_meant_from_where_the_file_stands(remote_proxy: Path) -> None:
+def test_a_path_in_a_file_is_relative_to_the_file(working_directory: Path) -> None:
     text = 'agents = ["mine", "/abs/olute"]\nworkspace = ["code"]\ntoken_file = "tokens.txt"\n'
-    found = load({}, {}, written(text, "etc/gateway.toml"))
-    assert found.agents == (remote_proxy / "etc" / "mine", Path("/abs/olute"))
-    assert found.workspace == (remote_proxy / "etc" / "code",)
-    assert found.token_file == remote_proxy / "etc" / "tokens.txt"
+    settings = load({}, {}, write_file(text, "etc/gateway.toml"))
+    assert settings.agents == (working_directory / "etc" / "mine", Path("/abs/olute"))
+    assert settings.workspace == (working_directory / "etc" / "code",)
+    assert settings.token_file == working_directory / "etc" / "tokens.txt"
 
 
-def test_the_store_is_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatch, remote_proxy: Path) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(remote_proxy))
-    assert data_dir() == remote_proxy / "agui-gateway"
-    assert load({}, {}).store == f"sqlite://{remote_proxy}/agui-gateway/gateway.db"
+def test_the_store_is_in_the_users_data_directory(monkeypatch: pytest.MonkeyPatch, working_directory: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(working_directory))
+    assert data_dir() == working_directory / "agui-gateway"
+    assert load({}, {}).store == f"sqlite://{working_directory}/agui-gateway/gateway.db"
 
 
 @pytest.mark.parametrize("unset", [None, ""])
-def test_which_is_where_convention_has_it(
-    monkeypatch: pytest.MonkeyPatch, remote_proxy: Path, unset: str | None
+def test_the_data_directory_follows_the_xdg_convention(
+    monkeypatch: pytest.MonkeyPatch, working_directory: Path, unset: str | None
 ) -> None:
-    monkeypatch.setenv("HOME", str(remote_proxy))
+    monkeypatch.setenv("HOME", str(working_directory))
     if unset is None:
         monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     else:
         monkeypatch.setenv("XDG_DATA_HOME", unset)
-    assert data_dir() == remote_proxy / ".local" / "share" / "agui-gateway"
+    assert data_dir() == working_directory / ".local" / "share" / "agui-gateway"
 
 
 def test_origins_are_compared_in_lower_case() -> None:
     assert load({"allow_origin": ["http://LocalHost:5173"]}, {}).allow_origin == ("http://localhost:5173",)
 
 
-# -- what is said when one is wrong
+# -- mistakes
 
 
 def test_a_wrong_flag_is_named() -> None:
@@ -147,36 +147,46 @@ def test_a_wrong_variable_is_named() -> None:
 
 
 def test_a_wrong_key_of_a_file_is_named_with_the_file() -> None:
-    assert refusal({}, {}, written('port = "high"', "my.toml")).startswith("my.toml: port: ")
+    assert refusal({}, {}, write_file('port = "high"', "my.toml")).startswith("my.toml: port: ")
 
 
-def test_the_one_who_won_is_blamed() -> None:
-    written("port = 99999")
+def test_the_source_that_won_is_named() -> None:
+    write_file("port = 99999")
     assert refusal({}, {"AGUI_GATEWAY_PORT": "x"}).startswith("AGUI_GATEWAY_PORT: ")
     assert load({"port": 1}, {"AGUI_GATEWAY_PORT": "x"}).port == 1
 
 
-@pytest.mark.parametrize("way", ["environment", "file"])
-def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(way: str) -> None:
-    if way == "environment":
-        said, name = refusal({}, {"AGUI_GATEWAY_PROT": "1"}), "AGUI_GATEWAY_PROT"
+@pytest.mark.parametrize("origin", ["environment", "file"])
+def test_an_unknown_setting_is_refused_with_the_known_ones(origin: str) -> None:
+    if origin == "environment":
+        message, name = refusal({}, {"AGUI_GATEWAY_PROT": "1"}), "AGUI_GATEWAY_PROT"
     else:
-        said, name = refusal({}, {}, written("prot = 1", "my.toml")), "my.toml: prot"
-    assert said.startswith(f"{name}: there is no such setting.")
-    assert all(setting in said for setting in Settings.model_fields)
+        message, name = refusal({}, {}, write_file("prot = 1", "my.toml")), "my.toml: prot"
+    assert message.startswith(f"{name}: there is no such setting.")
+    assert all(setting in message for setting in Settings.model_fields)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_setting_is_refused_with_its_new_name(old: str, new: str) -> None:
+    assert old not in Settings.model_fields
+    assert new in Settings.model_fields
+    assert refusal({}, {}, write_file(f"{old} = 1", "my.toml")) == f"my.toml: {old}: `{old}` is called `{new}` now"
+    variable = ENV_PREFIX + old.upper()
+    message = f"{variable}: `{variable}` is called `{ENV_PREFIX}{new.upper()}` now"
+    assert refusal({}, {variable: "1"}) == message
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
     assert "nowhere.toml: cannot be read" in refusal({}, {}, Path("nowhere.toml"))
 
 
-def test_a_folder_in_place_of_a_file_is_named(remote_proxy: Path) -> None:
-    assert str(remote_proxy) in refusal({}, {}, remote_proxy)
+def test_a_folder_in_place_of_a_file_is_named(working_directory: Path) -> None:
+    assert str(working_directory) in refusal({}, {}, working_directory)
 
 
 def test_a_file_that_is_not_toml_is_named_with_the_line() -> None:
-    said = refusal({}, {}, written("port = 1\nhost = \n", "my.toml"))
-    assert "my.toml: not TOML" in said and "line 2" in said
+    message = refusal({}, {}, write_file("port = 1\nhost = \n", "my.toml"))
+    assert "my.toml: not TOML" in message and "line 2" in message
 
 
 def test_a_file_that_is_no_text_is_named() -> None:
@@ -206,5 +216,5 @@ def test_settings_cannot_be_changed() -> None:
         Settings().port = 1
 
 
-def test_every_setting_says_what_it_is_for() -> None:
+def test_every_setting_is_documented() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []

@@ -1,9 +1,9 @@
-"""The demo: an agent without a model that shows everything a frontend can meet, each by a plain word in the prompt.
+"""The demo: an agent without a model. It shows everything that a frontend can receive; a keyword chooses the scene.
 
-In: a `Turn`. Out: the events of the scene whose word the prompt has. Nothing it does is real: the weather is made up,
-no file is deleted, no token is spent.
+In: a `Turn`. Out: the events of the scene whose keyword the prompt contains. Never: a real effect. The weather is made
+up, no file is deleted, no token is spent.
 
-Look at `words` first: its table has every word. Beside it one file per idea, each a good place to copy from.
+Start with `scenes`: its table lists every keyword. Beside it there is one file per idea, each good to copy from.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from gateway.events import Event
-from gateway.turn import Turn
+from gateway import Event, Turn
 
-from .words import commands, scene_for
+from .scenes import list_commands, scene_for
 
 __all__ = ["capabilities", "demo"]
 
@@ -25,5 +24,5 @@ def demo(turn: Turn) -> AsyncIterator[Event]:
 
 
 def capabilities() -> dict[str, Any]:
-    """What it can say of itself better than its file: asked at every snapshot."""
-    return {"custom": {"session": {"commands": commands()}}}
+    """Its commands, made from the table of scenes. The gateway calls this for every capability snapshot."""
+    return {"custom": {"session": {"commands": list_commands()}}}

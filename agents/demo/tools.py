@@ -1,4 +1,4 @@
-"""Scenes with tools of the agent's own: one call, and two at once."""
+"""Scenes with the agent's own tools: one call, and two at once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from itertools import zip_longest
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart
-from gateway.turn import Turn
+from gateway import Event, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, Turn
 
-from .voice import call, pieces, say
+from .streams import call, cut_arguments, say
 
 WEATHER = {"Oslo": "snow, -3 °C", "Lisbon": "sun, 24 °C", "Reykjavík": "wind, 5 °C"}
 
 
 def weather(city: str) -> str:
-    """What the tool `get_weather` gives back."""
+    """The result of the tool `get_weather`."""
     return f"{city}: {WEATHER[city]}"
 
 
@@ -35,7 +34,7 @@ async def tools(turn: Turn) -> AsyncIterator[Event]:
     cities = {f"{turn.run_id}-{city.lower()}": city for city in ("Oslo", "Lisbon")}
     async for event in say("Two cities, two calls, both at once."):
         yield event
-    async for event in _at_once(cities):
+    async for event in _call_in_parallel(cities):
         yield event
     for id_, city in cities.items():
         yield ToolCallResult(id_, weather(city))
@@ -44,11 +43,11 @@ async def tools(turn: Turn) -> AsyncIterator[Event]:
         yield event
 
 
-async def _at_once(cities: dict[str, str]) -> AsyncIterator[Event]:
-    """A piece of one call's arguments, then one of the other's: a client must tell them apart by id."""
+async def _call_in_parallel(cities: dict[str, str]) -> AsyncIterator[Event]:
+    """Pieces of the two calls' arguments alternate; a client must assign them by id."""
     for id_ in cities:
         yield ToolCallStart(id_, "get_weather")
-    for row in zip_longest(*(pieces({"city": city}) for city in cities.values())):
+    for row in zip_longest(*(cut_arguments({"city": city}) for city in cities.values())):
         for id_, piece in zip(cities, row, strict=True):
             if piece is not None:
                 yield ToolCallArgs(id_, piece)

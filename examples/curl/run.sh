@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One run: RunAgentInput in, events out, as they come (-N). Ids are yours to choose; a thread is a conversation.
+# One run: RunAgentInput in, events out as they arrive (-N). The client chooses the ids; a thread is a conversation.
 set -euo pipefail
 gateway=${GATEWAY:-http://127.0.0.1:8123}
 

@@ -1,9 +1,9 @@
-// An HttpAgent that can say what it is able to: the snapshot that the gateway keeps of every agent.
+// An HttpAgent with getCapabilities(): it reads the gateway's snapshot of the agent.
 
 import { HttpAgent } from "@ag-ui/client";
 
 export class GatewayAgent extends HttpAgent {
-  /** What the agent can do now; with `threadId`, in that conversation: its mode, its model, its tools. */
+  /** The agent's current capabilities; with `threadId`, those in that thread, with its mode, model and tools. */
   async getCapabilities(threadId) {
     const query = threadId === undefined ? "" : `?thread=${encodeURIComponent(threadId)}`;
     const response = await fetch(`${this.url}/capabilities${query}`, { headers: this.headers });

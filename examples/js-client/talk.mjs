@@ -1,4 +1,4 @@
-// What a frontend does: look first, then talk, then answer. A gateway elsewhere is named by GATEWAY.
+// What a frontend does: read the capabilities, run the agent, answer its interrupt. GATEWAY chooses another gateway.
 
 import { GatewayAgent } from "./gateway-agent.mjs";
 
@@ -8,7 +8,7 @@ const agent = new GatewayAgent({ url: `${gateway}/agents/demo` });
 const { multimodal, reasoning, humanInTheLoop } = await agent.getCapabilities();
 console.log("show a paperclip:", multimodal?.input?.image === true);
 console.log("show a reasoning panel:", reasoning?.supported === true);
-console.log("expect questions:", humanInTheLoop?.interrupts === true);
+console.log("expect interrupts:", humanInTheLoop?.interrupts === true);
 
 const interrupts = [];
 agent.subscribe({
@@ -20,7 +20,7 @@ agent.subscribe({
 agent.addMessage({ id: "1", role: "user", content: "approve" });
 await agent.runAgent();
 
-const [question] = interrupts.splice(0);
-console.log("asked:", question.message);
-await agent.runAgent({ resume: [{ interruptId: question.id, status: "resolved", payload: { approved: true } }] });
-console.log("open questions:", interrupts.length);
+const [interrupt] = interrupts.splice(0);
+console.log("interrupt:", interrupt.message);
+await agent.runAgent({ resume: [{ interruptId: interrupt.id, status: "resolved", payload: { approved: true } }] });
+console.log("open interrupts:", interrupts.length);

@@ -1,10 +1,10 @@
-"""Who owns what in one run: the book that AG-UI's attribution rules (V17–V22) are read from, and V23 on nulls.
+"""The owners of messages, tool calls and activities in one run, for AG-UI's attribution rules V17–V22 (numbered in
+`ordering`), and the fields that V23 forbids to be null.
 
-In: events that create something, and messages that a snapshot or an input brings along. Out: the owner on record.
-An owner is a `subagentRunId`; None is the parent agent, which owns as firmly as any subagent. The book never refuses
-anything: `order` compares, and raises.
+In: events that create an entity, and the messages of a snapshot or an input. Out: the owner of an entity. An owner is a
+`subagentRunId`; None is the parent agent. Never: a refusal; `ordering` compares and raises.
 
-An id is unique within its kind only, so each kind has its own page. Nothing is struck out when the thing closes: an
+An id is unique within its kind only, so each kind has its own table. An entity keeps its owner after it is closed: an
 encrypted value, or a second start, may come after the end.
 """
 
@@ -25,82 +25,83 @@ _NEVER_NULL = {
 
 
 class Attribution:
-    """One page per kind: id → owner. A missing id is unknown, which is not the same as None."""
+    """For each kind of entity: id → owner. A missing id is unknown, which is not the same as None."""
 
     __slots__ = ("activities", "calls", "messages", "reasoning")
 
     def __init__(self) -> None:
         self.messages: dict[str, Owner] = {}
-        """Text messages, and the messages that tool results make."""
+        """Text messages, and the messages of tool results."""
         self.calls: dict[str, Owner] = {}
         self.reasoning: dict[str, Owner] = {}
-        """Reasoning spans and messages together: they often share an id."""
+        """Spans and messages together: they often share an id."""
         self.activities: dict[str, Owner] = {}
 
-    def snapshot(self, event: Wire) -> None:
-        """V22. A snapshot rewrites the conversation, and so its owners."""
-        self._seed(event["messages"], overwrite=True)
+    def add_snapshot(self, event: Wire) -> None:
+        """V22: a MESSAGES_SNAPSHOT replaces the conversation, and so the owners."""
+        self._add_messages(event["messages"], overwrite=True)
 
-    def echo(self, event: Wire) -> None:
-        """V22. The input that RUN_STARTED repeats is history: it claims only what nobody has claimed."""
-        self._seed(_echoed(event), overwrite=False)
+    def add_input(self, event: Wire) -> None:
+        """V22: the messages of RUN_STARTED.input set owners of unknown ids only."""
+        self._add_messages(_input_messages(event), overwrite=False)
 
-    def call(self, event: Wire) -> None:
-        """A tool call without a tag belongs to whoever owns the message that carries it (V18)."""
-        owner, parent = event.get("subagentRunId"), event.get("parentMessageId")
+    def add_call(self, event: Wire) -> None:
+        """V18: a tool call without a `subagentRunId` has the owner of its parent message."""
+        owner = event.get("subagentRunId")
+        parent = event.get("parentMessageId")
         if owner is None and parent is not None:
             owner = self.messages.get(parent)
         self.calls.setdefault(event["toolCallId"], owner)
 
-    def result(self, event: Wire) -> None:
-        """A result makes a new message, so the newest one counts: who ran the tool need not be who called it."""
+    def add_result(self, event: Wire) -> None:
+        """V22: a result is a new message. Its owner ran the tool, and need not be the caller."""
         self.messages[event["messageId"]] = event.get("subagentRunId")
 
-    def activity(self, event: Wire) -> None:
-        """V21. With `replace: false` the client leaves a known activity alone, its owner too."""
-        _note(self.activities, event["messageId"], event.get("subagentRunId"), event.get("replace") is not False)
+    def add_activity(self, event: Wire) -> None:
+        """V21: with `replace: false` the client leaves a known activity unchanged, its owner included."""
+        _set_owner(self.activities, event["messageId"], event.get("subagentRunId"), event.get("replace") is not False)
 
-    def encrypted(self, event: Wire) -> dict[str, Owner]:
-        """The page that knows what a REASONING_ENCRYPTED_VALUE names (V20)."""
+    def owners_of_encrypted(self, event: Wire) -> dict[str, Owner]:
+        """V20: the table with the entity that a REASONING_ENCRYPTED_VALUE names."""
         if event["subtype"] == "tool-call":
             return self.calls
         return self.messages if event["entityId"] in self.messages else self.reasoning
 
-    def _seed(self, messages: Iterable[Wire], *, overwrite: bool) -> None:
+    def _add_messages(self, messages: Iterable[Wire], *, overwrite: bool) -> None:
         for message in messages:
             owner = message.get("subagentRunId")
-            _note(self._page(message["role"]), message["id"], owner, overwrite)
-            for call in message.get("toolCalls") or ():
-                _note(self.calls, call["id"], owner, overwrite)
+            _set_owner(self._owners_by_role(message["role"]), message["id"], owner, overwrite)
+            for add_call in message.get("toolCalls") or ():
+                _set_owner(self.calls, add_call["id"], owner, overwrite)
 
-    def _page(self, role: str) -> dict[str, Owner]:
+    def _owners_by_role(self, role: str) -> dict[str, Owner]:
         if role == "reasoning":
             return self.reasoning
         return self.activities if role == "activity" else self.messages
 
 
-def nulls(event: Wire) -> Iterator[str]:
-    """V23: the fields of this event, attribution and subagents only, that are null where absence is the only way."""
+def null_fields(event: Wire) -> Iterator[str]:
+    """V23: the event's fields that are null and must be absent instead."""
     for field in ("subagentRunId", *_NEVER_NULL.get(event["type"], ())):
         if event.get(field, "") is None:
             yield field
     outcome = event.get("outcome") or {}
     if outcome.get("interruptIds", "") is None:
         yield "outcome.interruptIds"
-    for item in (*_echoed(event), *event.get("messages", ()), *outcome.get("interrupts", ())):
+    for item in (*_input_messages(event), *event.get("messages", ()), *outcome.get("interrupts", ())):
         if item.get("subagentRunId", "") is None:
             yield f"subagentRunId of {item['id']!r}"
 
 
-def tagged(event: Wire, owner: Owner) -> Wire:
-    """The event in its owner's name; the parent agent signs nothing."""
+def tag_event(event: Wire, owner: Owner) -> Wire:
+    """The event in its owner's name; events of the parent agent have no `subagentRunId`."""
     return event if owner is None else {**event, "subagentRunId": owner}
 
 
-def _echoed(event: Wire) -> Any:
+def _input_messages(event: Wire) -> Any:
     return (event.get("input") or {}).get("messages", ())
 
 
-def _note(page: dict[str, Owner], key: str, owner: Owner, overwrite: bool) -> None:
-    if overwrite or key not in page:
-        page[key] = owner
+def _set_owner(owners: dict[str, Owner], key: str, owner: Owner, overwrite: bool) -> None:
+    if overwrite or key not in owners:
+        owners[key] = owner

@@ -1,7 +1,7 @@
-"""What an agent waits for, as it was given: held against what it must be before anybody waits.
+"""Checks of the interrupts and client tool calls that an agent's code yields.
 
-In: whatever stands in `Asked` and `ClientToolsCalled`, which an author may have filled in wrongly. Out: the same, or
-`AgentFault`.
+In: the contents of `InterruptRequested` and `ClientToolsCalled`, which an author may have filled in wrongly. Out: the
+same, or `AgentFault`. A mistake found later would leave the turn waiting for an answer that no client is asked for.
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ from gateway.errors import AgentFault
 from gateway.events import ClientToolCall, Interrupt
 
 
-def questions_of(given: Any) -> Sequence[Interrupt]:
-    """An author's mistake here would leave the turn waiting for an answer that nobody is asked for."""
-    listed = isinstance(given, tuple | list) and given
-    if not listed or not all(isinstance(question, Interrupt) for question in given):
-        raise AgentFault("Asked takes one question or more, as a tuple: Asked((Question(…),))")
-    for question in given:
-        if not isinstance(question.expires_in, int | float | None):
-            raise AgentFault(f"the question {question.id!r:.80} expires in {question.expires_in!r:.40}: not seconds")
-    found: Sequence[Interrupt] = given
-    return found
+def check_interrupts(value: Any) -> Sequence[Interrupt]:
+    is_list = isinstance(value, tuple | list) and value
+    if not is_list or not all(isinstance(interrupt, Interrupt) for interrupt in value):
+        raise AgentFault(
+            "InterruptRequested takes one interrupt or more, as a tuple: InterruptRequested((Interrupt(…),))"
+        )
+    for interrupt in value:
+        if not isinstance(interrupt.expires_in, int | float | None):
+            detail = f"the interrupt {interrupt.id!r:.80} expires in {interrupt.expires_in!r:.40}: not seconds"
+            raise AgentFault(detail)
+    interrupts: Sequence[Interrupt] = value
+    return interrupts
 
 
-def calls_of(given: Any) -> Sequence[ClientToolCall]:
-    listed = isinstance(given, tuple | list) and given
-    if not listed or not all(isinstance(call, ClientToolCall) and isinstance(call.id, str) for call in given):
-        raise AgentFault("Called takes one call or more, as a tuple: Called((ClientCall(…),))")
-    for call in given:
+def check_client_calls(value: Any) -> Sequence[ClientToolCall]:
+    is_list = isinstance(value, tuple | list) and value
+    if not is_list or not all(isinstance(call, ClientToolCall) and isinstance(call.id, str) for call in value):
+        raise AgentFault(
+            "ClientToolsCalled takes one call or more, as a tuple: ClientToolsCalled((ClientToolCall(…),))"
+        )
+    for call in value:
         if not isinstance(call.expires_in, int | float | None):
             raise AgentFault(f"the call {call.id!r:.80} expires in {call.expires_in!r:.40}: not seconds")
-    found: Sequence[ClientToolCall] = given
-    return found
+    calls: Sequence[ClientToolCall] = value
+    return calls

@@ -1,4 +1,7 @@
-"""How large one event may be. Clients refuse more than 10 MiB on both wire formats, and with it the whole run."""
+"""The size of one event. Clients refuse more than 10 MiB in both wire formats, and fail the whole run with it.
+
+In: an event. Out: nothing, or `EventTooLarge`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ from gateway.errors import EventTooLarge
 from gateway.events import Wire
 from gateway.jsonio import dumps
 
-DELTA_CHARS = 1_000_000
-"""A longer delta is sent as several events: at most six bytes a character (an escaped one), so well inside."""
-PROTOBUF_GROWTH = 6
-"""A list of small numbers is two bytes each in JSON and eleven in protobuf; nothing grows more."""
+MAX_DELTA_CHARS = 1_000_000
+"""A longer delta is sent as several events. A character takes six bytes at most, when it is escaped."""
+MAX_PROTOBUF_GROWTH = 6
+"""Protobuf size to JSON size at most: a small number in a list takes two bytes in JSON and eleven in protobuf."""
 
 
 def check_size(event: Wire, limit: int) -> None:
     """Raises `EventTooLarge`, or `AgentFault` when the event is not JSON at all."""
     size = len(dumps(event))
-    if size * PROTOBUF_GROWTH > limit:
+    if size * MAX_PROTOBUF_GROWTH > limit:
         size = max(size, protobuf_bound(event))
     if size > limit:
         raise EventTooLarge(
@@ -27,7 +30,7 @@ def check_size(event: Wire, limit: int) -> None:
 
 
 def protobuf_bound(value: Any) -> int:
-    """At least as many bytes as the value takes in protobuf, without encoding it."""
+    """An upper bound of the bytes that the value takes in protobuf, found without encoding it."""
     if isinstance(value, str):
         return 12 + (len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, dict):

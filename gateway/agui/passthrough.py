@@ -1,7 +1,8 @@
-"""AG-UI events that an agent makes itself: checked, chunks expanded, put into an order that clients accept.
+"""AG-UI events that an agent emits itself: validated, chunks expanded, put into an order that clients accept.
 
-What breaks the order and can be mended is mended (a missing start); a start or end that changes nothing is left out;
-everything else travels on inside a RAW event, so that nothing an agent said is lost.
+In: an official event object, or its JSON. Out: the events to send. A missing start is added. A start or end that
+changes nothing is left out. Any other event that breaks a rule of `ordering` is sent inside a RAW event, so that
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ STARTS: dict[str, dict[str, Any]] = {
     "TEXT_MESSAGE_CONTENT": {"type": "TEXT_MESSAGE_START", "role": "assistant"},
     "REASONING_MESSAGE_CONTENT": {"type": "REASONING_MESSAGE_START", "role": "reasoning"},
 }
-"""Content without a start gets this one. A tool call has a name, which cannot be made up."""
+"""Content event → the start that is added if it is missing. A tool call's start cannot be added: it needs a name."""
 
-BARE: dict[str, frozenset[str]] = {
+BARE_KEYS: dict[str, frozenset[str]] = {
     kind: frozenset(("type", "subagentRunId", *keys))
     for kind, keys in {
         "TEXT_MESSAGE_START": ("messageId", "role"),
@@ -40,28 +41,30 @@ BARE: dict[str, frozenset[str]] = {
         "STEP_FINISHED": ("stepName",),
     }.items()
 }
-"""A start of what is open or an end of what is not, with no more than these keys, may tell a client nothing new."""
+"""Start and end events → their keys. A repeated one with no other keys may be left out."""
 
-IDS = {
+START_IDS = {
     "TEXT_MESSAGE_START": "messageId",
     "REASONING_START": "messageId",
     "REASONING_MESSAGE_START": "messageId",
     "TOOL_CALL_START": "toolCallId",
 }
-"""Starts that say more than that something starts: only if it was all said before is nothing lost with them."""
+"""Start events with further fields: a repeated one may be left out only if the earlier start had the same fields."""
 
-DEFAULTS = {"role": "assistant"}
+START_DEFAULTS = {"role": "assistant"}
 
 
 class Passthrough:
+    """The events of one run."""
+
     def __init__(self, order: Order) -> None:
         self._order = order
         self._chunks = Chunks()
-        self._begun: dict[tuple[str, str], Wire] = {}
-        """(type, id) → the start that was sent last."""
+        self._starts: dict[tuple[str, str], Wire] = {}
+        """(type, id) → the latest start event."""
 
     def read(self, item: Any) -> list[Wire]:
-        """An official event object or its JSON, as events without chunks. Raises `AgentFault` for a malformed one."""
+        """The event without chunks. Raises `AgentFault` for a malformed one."""
         if isinstance(item, Mapping):
             kind = item.get("type")
             if not isinstance(kind, str) or kind not in EVENT_TYPES:
@@ -70,53 +73,53 @@ class Passthrough:
         try:
             return self._chunks.feed(event)
         except OutOfOrder:
-            return [raw(event)]
+            return [to_raw(event)]
 
-    def passing(self, ended: bool) -> Mapping[str, None]:
-        """The open messages that a content event may go on with, whatever its text: no rule can be broken by it and no
-        chunk is under way that it would end. It holds until the next event of any other kind."""
-        return {} if ended or self._chunks.under_way else self._order.streaming_texts
+    def unchecked_messages(self, ended: bool) -> Mapping[str, None]:
+        """The open text messages whose content events need no check: they can break no rule, and no chunk stream is
+        open that they would close. Valid until the next event of another kind."""
+        return {} if ended or self._chunks.has_open_stream else self._order.open_text_ids
 
     def put_in_order(self, event: Wire) -> list[Wire]:
         try:
-            self._order.take(event)
+            self._order.accept(event)
         except OutOfOrder:
-            return self._mend(event)
-        self._note(event)
+            return self._repair(event)
+        self._record_start(event)
         return [event]
 
-    def _mend(self, event: Wire) -> list[Wire]:
+    def _repair(self, event: Wire) -> list[Wire]:
         kind = event["type"]
-        if start := STARTS.get(kind):
-            opening = start | {key: event[key] for key in ("messageId", "subagentRunId") if key in event}
+        if defaults := STARTS.get(kind):
+            start = defaults | {key: event[key] for key in ("messageId", "subagentRunId") if key in event}
             try:
-                self._order.take(opening)
-                self._order.take(event)
+                self._order.accept(start)
+                self._order.accept(event)
             except OutOfOrder:
-                return [raw(event)]
-            self._note(opening)
-            return [opening, event]
-        return [] if self._says_nothing(event) else [raw(event)]
+                return [to_raw(event)]
+            self._record_start(start)
+            return [start, event]
+        return [] if self._is_redundant(event) else [to_raw(event)]
 
-    def _note(self, event: Wire) -> None:
-        if (key := IDS.get(event["type"])) is not None:
-            self._begun[event["type"], event[key]] = event
+    def _record_start(self, event: Wire) -> None:
+        if (key := START_IDS.get(event["type"])) is not None:
+            self._starts[event["type"], event[key]] = event
 
-    def _says_nothing(self, event: Wire) -> bool:
+    def _is_redundant(self, event: Wire) -> bool:
         kind = event["type"]
-        if kind not in BARE or not event.keys() <= BARE[kind]:
+        if kind not in BARE_KEYS or not event.keys() <= BARE_KEYS[kind]:
             return False
-        if kind not in IDS:
+        if kind not in START_IDS:
             return True
-        known = DEFAULTS | self._begun.get((kind, event[IDS[kind]]), {})
+        known = START_DEFAULTS | self._starts.get((kind, event[START_IDS[kind]]), {})
         return all(known.get(key) == value for key, value in event.items())
 
 
-def unfolded(written: EncodedText) -> list[Wire]:
-    """Its events, as if each had come by itself."""
-    events: list[Wire] = orjson.loads(b"[%b]" % b",".join(written.lines))
+def decode_lines(text: EncodedText) -> list[Wire]:
+    """The events of lines that were encoded already."""
+    events: list[Wire] = orjson.loads(b"[%b]" % b",".join(text.lines))
     return events
 
 
-def raw(event: Wire) -> Wire:
+def to_raw(event: Wire) -> Wire:
     return {"type": "RAW", "event": event, "source": OUT_OF_ORDER}

@@ -1,11 +1,10 @@
-"""`RunAgentInput` and everything in it, as data: AG-UI 1.0, and the one part older clients still send.
+"""`RunAgentInput` and everything in it, described with the combinators of `schema`: AG-UI 1.0, and the retired `binary`
+part that older clients still send (https://docs.ag-ui.com/sdk/js/core/types).
 
-In: `shape`'s readers. Out: `RUN_AGENT_INPUT`, which `inbound` reads bodies with. The sentence behind a required field
-ends its refusal. Nothing here decides what a turn is.
-
-Where this is wider than the protocol: a role, part type or source type that is newer than us is left out with a notice;
-a tool call without `type` is a function call, as in the official Python models; the retired `binary` part is upgraded
-wherever parts may stand. Where it is narrower: `ID`, and `resume` names an interrupt once.
+Out: `RUN_AGENT_INPUT`, by which `inbound` reads request bodies. Wider than the protocol: a role, part type or source
+type that this version does not know is left out with a notice; a tool call without `type` is a function call, as in the
+official Python models; a `binary` part is upgraded wherever content parts are allowed. Narrower: ids (`ID`), and
+`resume` must name an interrupt once only.
 """
 
 from __future__ import annotations
@@ -14,26 +13,26 @@ from dataclasses import dataclass
 
 from gateway.agui.options import FORWARDED_PROPS
 from gateway.agui.schema import (
-    LEFT_OUT,
+    SKIPPED,
     Anything,
-    Choice,
     Field,
     Findings,
-    Line,
     ListOf,
+    Name,
     Object,
-    Place,
-    Tagged,
+    OneOf,
+    Path,
+    TaggedUnion,
     Text,
-    TextOr,
+    TextOrList,
 )
 from gateway.events import Json
 
 TEXT = Text()
 METADATA = Object()
-ID = Line(512, "the gateway's addresses name threads and runs by it")
+ID = Name(512, "the gateway's URLs name threads and runs by it")
 
-SOURCE = Tagged(
+SOURCE = TaggedUnion(
     "type",
     {
         "data": Object(
@@ -52,11 +51,11 @@ SOURCE = Tagged(
         ),
     },
     code="UNKNOWN_SOURCE",
-    loses="content part",
+    skipped_noun="content part",
 )
 
-ANY_PART = (Field("id", TEXT), Field("metadata", Anything()))
-MEDIA = Object((*ANY_PART, Field("source", SOURCE, "a media part says where its bytes come from")))
+PART_FIELDS = (Field("id", TEXT), Field("metadata", Anything()))
+MEDIA_PART = Object((*PART_FIELDS, Field("source", SOURCE, "a media part says where its bytes come from")))
 
 RETIRED_BINARY = Object(
     (
@@ -68,62 +67,62 @@ RETIRED_BINARY = Object(
         Field("metadata", METADATA),
     )
 )
-# The id goes too: it was a handle for the bytes, while a media part's id names the part.
+# The id is not copied: it was a handle for the bytes, while a media part's id names the part.
 RETIRED_KEYS = {"mimeType", "data", "url", "id", "filename"}
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryPart:
-    """What clients before 1.0 send for a file; reads as the media part of today, by the official upgrade."""
+    """A file as clients before 1.0 send it. It reads as a media part of AG-UI 1.0, by the official upgrade."""
 
-    def read(self, value: Json, at: Place, found: Findings) -> Json:
-        before = found.count
-        part = RETIRED_BINARY.read(value, at, found)
-        return value if found.count > before else _upgraded(part, at, found)
+    def read(self, value: Json, path: Path, findings: Findings) -> Json:
+        count_before = findings.problem_count
+        part = RETIRED_BINARY.read(value, path, findings)
+        return value if findings.problem_count > count_before else _upgrade_binary(part, path, findings)
 
 
-def _upgraded(part: dict[str, Json], at: Place, found: Findings) -> Json:
-    mime, data, url = part["mimeType"], part.get("data"), part.get("url")
+def _upgrade_binary(part: dict[str, Json], path: Path, findings: Findings) -> Json:
+    mime_type, data, url = part["mimeType"], part.get("data"), part.get("url")
     if not (data or url):
         if part.get("id"):
-            found.notice(at, "BINARY_BY_ID", "is left out: a binary part with nothing but an id cannot be fetched")
+            findings.notice(path, "BINARY_BY_ID", "is left out: a binary part with nothing but an id cannot be fetched")
         else:
-            found.refuse(at, "holds nothing: a binary part has data, a url or an id")
-        return LEFT_OUT
+            findings.refuse(path, "holds nothing: a binary part has data, a url or an id")
+        return SKIPPED
     source = {"type": "data", "value": data} if data else {"type": "url", "value": url}
-    upgraded = {key: value for key, value in part.items() if key not in RETIRED_KEYS}
-    upgraded |= {"type": _media_kind(mime), "source": {**source, "mimeType": mime}}
+    result = {key: value for key, value in part.items() if key not in RETIRED_KEYS}
+    result |= {"type": _media_type(mime_type), "source": {**source, "mimeType": mime_type}}
     if filename := part.get("filename"):
-        upgraded["metadata"] = {**part.get("metadata", {}), "filename": filename}
-    return upgraded
+        result["metadata"] = {**part.get("metadata", {}), "filename": filename}
+    return result
 
 
-def _media_kind(mime: str) -> str:
-    prefix = mime.lower().partition("/")[0]
+def _media_type(mime_type: str) -> str:
+    prefix = mime_type.lower().partition("/")[0]
     return prefix if prefix in ("image", "audio", "video") else "document"
 
 
 PARTS = ListOf(
-    Tagged(
+    TaggedUnion(
         "type",
         {
-            "text": Object((*ANY_PART, Field("text", TEXT, "a text part has its text there"))),
-            "image": MEDIA,
-            "audio": MEDIA,
-            "video": MEDIA,
-            "document": MEDIA,
+            "text": Object((*PART_FIELDS, Field("text", TEXT, "a text part has its text there"))),
+            "image": MEDIA_PART,
+            "audio": MEDIA_PART,
+            "video": MEDIA_PART,
+            "document": MEDIA_PART,
             "binary": BinaryPart(),
         },
         code="UNKNOWN_PART",
-        loses="content part",
+        skipped_noun="content part",
     )
 )
-TEXT_OR_PARTS = TextOr(PARTS, "content parts")
+TEXT_OR_PARTS = TextOrList(PARTS, "content parts")
 
 TOOL_CALL = Object(
     (
         Field("id", TEXT, "a tool message answers the call by it"),
-        Field("type", Choice(("function",)), default="function"),
+        Field("type", OneOf(("function",)), default="function"),
         Field(
             "function",
             Object(
@@ -139,26 +138,28 @@ TOOL_CALL = Object(
     )
 )
 
-ANY_MESSAGE = (
+MESSAGE_FIELDS = (
     Field("id", TEXT, "every message has an id"),
     Field("subagentRunId", TEXT),
     Field("metadata", METADATA),
 )
-ENCRYPTED = Field("encryptedValue", TEXT)
-NAMED = (*ANY_MESSAGE, Field("name", TEXT), ENCRYPTED)
-INSTRUCTION = Object((*NAMED, Field("content", TEXT, "an instruction has its text there")))
+ENCRYPTED_FIELD = Field("encryptedValue", TEXT)
+NAMED_MESSAGE_FIELDS = (*MESSAGE_FIELDS, Field("name", TEXT), ENCRYPTED_FIELD)
+INSTRUCTION = Object((*NAMED_MESSAGE_FIELDS, Field("content", TEXT, "an instruction has its text there")))
 
-MESSAGE = Tagged(
+MESSAGE = TaggedUnion(
     "role",
     {
         "developer": INSTRUCTION,
         "system": INSTRUCTION,
-        "user": Object((*NAMED, Field("content", TEXT_OR_PARTS, 'a user message says something, if only ""'))),
-        "assistant": Object((*NAMED, Field("content", TEXT), Field("toolCalls", ListOf(TOOL_CALL)))),
+        "user": Object(
+            (*NAMED_MESSAGE_FIELDS, Field("content", TEXT_OR_PARTS, 'a user message says something, if only ""'))
+        ),
+        "assistant": Object((*NAMED_MESSAGE_FIELDS, Field("content", TEXT), Field("toolCalls", ListOf(TOOL_CALL)))),
         "tool": Object(
             (
-                *ANY_MESSAGE,
-                ENCRYPTED,
+                *MESSAGE_FIELDS,
+                ENCRYPTED_FIELD,
                 Field("toolCallId", TEXT, "a tool message names the call it answers"),
                 Field("content", TEXT_OR_PARTS, 'a tool message says what the tool gave back, if only ""'),
                 Field("error", TEXT),
@@ -166,15 +167,15 @@ MESSAGE = Tagged(
         ),
         "activity": Object(
             (
-                *ANY_MESSAGE,
-                Field("activityType", TEXT, "an activity says of which type it is"),
+                *MESSAGE_FIELDS,
+                Field("activityType", TEXT, "an activity has a type"),
                 Field("content", Object(), "an activity has its content there, if only {}"),
             )
         ),
-        "reasoning": Object((*ANY_MESSAGE, ENCRYPTED, Field("content", TEXT, "reasoning has its text there"))),
+        "reasoning": Object((*MESSAGE_FIELDS, ENCRYPTED_FIELD, Field("content", TEXT, "reasoning has its text there"))),
     },
     code="UNKNOWN_ROLE",
-    loses="message",
+    skipped_noun="message",
 )
 
 TOOL = Object(
@@ -196,7 +197,7 @@ CONTEXT = Object(
 RESUME_ENTRY = Object(
     (
         Field("interruptId", TEXT, "an answer names the interrupt it answers"),
-        Field("status", Choice(("resolved", "cancelled")), "an answer says if the interrupt was answered or abandoned"),
+        Field("status", OneOf(("resolved", "cancelled")), "an answer says if the interrupt was answered or abandoned"),
         Field("payload", Anything()),
         Field("metadata", METADATA),
     )
@@ -213,6 +214,6 @@ RUN_AGENT_INPUT = Object(
         Field("tools", ListOf(TOOL)),
         Field("context", ListOf(CONTEXT)),
         Field("forwardedProps", FORWARDED_PROPS),
-        Field("resume", ListOf(RESUME_ENTRY, unique="interruptId")),
+        Field("resume", ListOf(RESUME_ENTRY, unique_key="interruptId")),
     )
 )

@@ -1,6 +1,7 @@
-"""The house's own events → AG-UI events, ids filled in. Order is `outbound`'s concern: it drops a close too many.
+"""One event of `gateway.events` → the AG-UI events that it stands for, with ids filled in.
 
-In: one event of `gateway.events`. Out: the AG-UI events it stands for. Remembers the open message of every lane.
+In: an event of an agent. Out: AG-UI events. It remembers the open messages of the agent and of each subagent. Never:
+the rules of order; `outbound` drops an end that is too many.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
-from gateway import events as e
+from gateway import events
 from gateway.agui.open_messages import OpenMessages
 from gateway.agui.tool_results import result_metadata
 from gateway.agui.validate import validate
@@ -18,118 +19,125 @@ from gateway.turn import Notice
 
 
 class Translator:
+    """The events of one run."""
+
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._count = 0
-        self._lanes: dict[str | None, OpenMessages] = {}
-        self.main = self._lane(None)
+        self._messages_by_owner: dict[str | None, OpenMessages] = {}
+        self.main = self._open_messages(None)
         self.calls: dict[str, str | None] = {}
-        """Tool call → the subagent that made it."""
+        """Tool call id → the subagent that made the call."""
 
     def read(self, event: object) -> list[Wire]:
-        """Raises `AgentFault` when the event holds what AG-UI has no place for."""
+        """Raises `AgentFault` for a value that AG-UI does not allow there."""
         kind = type(event)
-        for name, hint in TEXTS[kind].items():
+        for name, hint in TEXT_FIELDS[kind].items():
             if not isinstance(getattr(event, name), hint):
-                found = type(getattr(event, name)).__name__
-                raise AgentFault(f"the agent's {kind.__name__} has a {found} for `{name}`, which is a string")
-        return [checked(wire) for wire in HANDLERS[kind](self, event)]
+                type_name = type(getattr(event, name)).__name__
+                raise AgentFault(f"the agent's {kind.__name__} has a {type_name} for `{name}`, which is a string")
+        return [check_event(wire) for wire in HANDLERS[kind](self, event)]
 
     def new_id(self) -> str:
         self._count += 1
         return f"{self._prefix}-{self._count}"
 
-    def _lane(self, owner: str | None) -> OpenMessages:
-        lane = self._lanes.get(owner)
-        if lane is None:
-            lane = self._lanes[owner] = OpenMessages(owner)
-        return lane
+    def _open_messages(self, owner: str | None) -> OpenMessages:
+        messages = self._messages_by_owner.get(owner)
+        if messages is None:
+            messages = self._messages_by_owner[owner] = OpenMessages(owner)
+        return messages
 
-    def _text(self, event: e.TextMessageContent) -> list[Wire]:
-        lane, opened = self._lane(event.subagent), list[Wire]()
-        if lane.text is None or event.message_id not in (None, lane.text):
-            opened = lane.open_text(event.message_id or self.new_id(), event.role or "assistant")
-        delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": lane.text, "delta": event.text}
-        return [*opened, with_metadata(lane.tag(delta), event.metadata)]
+    def _text(self, event: events.TextMessageContent) -> list[Wire]:
+        messages = self._open_messages(event.subagent)
+        starts: list[Wire] = []
+        if messages.text is None or event.message_id not in (None, messages.text):
+            starts = messages.open_text(event.message_id or self.new_id(), event.role or "assistant")
+        delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": messages.text, "delta": event.text}
+        return [*starts, with_metadata(messages.tag(delta), event.metadata)]
 
-    def _reasoning(self, event: e.ReasoningMessageContent) -> list[Wire]:
-        lane, opened = self._lane(event.subagent), list[Wire]()
-        if lane.reasoning is None or event.message_id not in (None, lane.reasoning):
-            opened = lane.open_reasoning(event.message_id or self.new_id())
-        delta = {"type": "REASONING_MESSAGE_CONTENT", "messageId": lane.reasoning, "delta": event.text}
-        return [*opened, with_metadata(lane.tag(delta), event.metadata)]
+    def _reasoning(self, event: events.ReasoningMessageContent) -> list[Wire]:
+        messages = self._open_messages(event.subagent)
+        starts: list[Wire] = []
+        if messages.reasoning is None or event.message_id not in (None, messages.reasoning):
+            starts = messages.open_reasoning(event.message_id or self.new_id())
+        delta = {"type": "REASONING_MESSAGE_CONTENT", "messageId": messages.reasoning, "delta": event.text}
+        return [*starts, with_metadata(messages.tag(delta), event.metadata)]
 
-    def _heard(self, event: e.UserMessageAccepted) -> list[Wire]:
-        closed, lane = self.main.close(), OpenMessages(None)
-        self.main.assistant = None  # what the agent says now answers the new message
+    def _user_message(self, event: events.UserMessageAccepted) -> list[Wire]:
+        ends = self.main.close()
+        messages = OpenMessages(None)
+        self.main.assistant = None  # The agent's next message answers the new user message.
         delta = {"type": "TEXT_MESSAGE_CONTENT", "messageId": event.message_id, "delta": event.text}
-        return [*closed, *lane.open_text(event.message_id, "user"), delta, *lane.close()]
+        return [*ends, *messages.open_text(event.message_id, "user"), delta, *messages.close()]
 
-    def _text_end(self, event: e.TextMessageEnd) -> list[Wire]:
-        lane = self._lane(event.subagent)
-        return lane.close_text() if event.message_id in (None, lane.text) else []
+    def _text_end(self, event: events.TextMessageEnd) -> list[Wire]:
+        messages = self._open_messages(event.subagent)
+        return messages.close_text() if event.message_id in (None, messages.text) else []
 
-    def _reasoning_end(self, event: e.ReasoningMessageEnd) -> list[Wire]:
-        lane = self._lane(event.subagent)
-        return lane.close_reasoning() if event.message_id in (None, lane.reasoning) else []
+    def _reasoning_end(self, event: events.ReasoningMessageEnd) -> list[Wire]:
+        messages = self._open_messages(event.subagent)
+        return messages.close_reasoning() if event.message_id in (None, messages.reasoning) else []
 
-    def _encrypted(self, event: e.ReasoningEncryptedValue) -> list[Wire]:
+    def _encrypted(self, event: events.ReasoningEncryptedValue) -> list[Wire]:
         wire = {"subtype": event.subtype, "entityId": event.entity_id, "encryptedValue": event.value}
-        return [self._lane(event.subagent).tag({"type": "REASONING_ENCRYPTED_VALUE", **wire})]
+        return [self._open_messages(event.subagent).tag({"type": "REASONING_ENCRYPTED_VALUE", **wire})]
 
-    def _tool_start(self, event: e.ToolCallStart) -> list[Wire]:
-        lane = self._lane(event.subagent)
+    def _tool_start(self, event: events.ToolCallStart) -> list[Wire]:
+        messages = self._open_messages(event.subagent)
         self.calls[event.id] = event.subagent
-        closed = lane.close()
-        parent = event.message_id or lane.tool_parent(self.new_id)
+        ends = messages.close()
+        parent = event.message_id or messages.tool_parent(self.new_id)
         wire = {"toolCallId": event.id, "toolCallName": event.name, "parentMessageId": parent}
-        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_START", **wire}), event.metadata)]
+        return [*ends, with_metadata(messages.tag({"type": "TOOL_CALL_START", **wire}), event.metadata)]
 
-    def _tool_args(self, event: e.ToolCallArgs) -> list[Wire]:
-        return [self._of_call(event.id, {"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta})]
+    def _tool_args(self, event: events.ToolCallArgs) -> list[Wire]:
+        return [
+            self._tag_call_event(event.id, {"type": "TOOL_CALL_ARGS", "toolCallId": event.id, "delta": event.delta})
+        ]
 
-    def _tool_end(self, event: e.ToolCallEnd) -> list[Wire]:
-        end = self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})
+    def _tool_end(self, event: events.ToolCallEnd) -> list[Wire]:
+        end = self._tag_call_event(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})
         return [with_metadata(end, event.metadata)]
 
-    def _of_call(self, call: str, event: Wire) -> Wire:
-        return self._lane(self.calls.get(call)).tag(event)
+    def _tag_call_event(self, call: str, event: Wire) -> Wire:
+        return self._open_messages(self.calls.get(call)).tag(event)
 
-    def _tool_result(self, event: e.ToolCallResult) -> list[Wire]:
-        # Who gives the result need not be who made the call: only the call's end is in its owner's name.
-        lane = self._lane(self.calls.get(event.id) if event.subagent is None else event.subagent)
-        closed = [*lane.close(), self._of_call(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})]
-        lane.assistant = None
+    def _tool_result(self, event: events.ToolCallResult) -> list[Wire]:
+        # A result may come from another subagent than the call. The call's end is in its owner's name.
+        messages = self._open_messages(self.calls.get(event.id) if event.subagent is None else event.subagent)
+        ends = [*messages.close(), self._tag_call_event(event.id, {"type": "TOOL_CALL_END", "toolCallId": event.id})]
+        messages.assistant = None
         message_id = event.message_id or self.new_id()
         wire = {"messageId": message_id, "toolCallId": event.id, "content": event.content, "role": "tool"}
-        return [*closed, with_metadata(lane.tag({"type": "TOOL_CALL_RESULT", **wire}), result_metadata(event))]
+        return [*ends, with_metadata(messages.tag({"type": "TOOL_CALL_RESULT", **wire}), result_metadata(event))]
 
-    def _state(self, event: e.StateSnapshot) -> list[Wire]:
-        return [self._lane(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]
+    def _state(self, event: events.StateSnapshot) -> list[Wire]:
+        return [self._open_messages(event.subagent).tag({"type": "STATE_SNAPSHOT", "snapshot": event.snapshot})]
 
-    def _state_patch(self, event: e.StateDelta) -> list[Wire]:
-        return [self._lane(event.subagent).tag({"type": "STATE_DELTA", "delta": event.delta})]
+    def _state_patch(self, event: events.StateDelta) -> list[Wire]:
+        return [self._open_messages(event.subagent).tag({"type": "STATE_DELTA", "delta": event.delta})]
 
-    def _messages(self, event: e.MessagesSnapshot) -> list[Wire]:
+    def _messages(self, event: events.MessagesSnapshot) -> list[Wire]:
         return [{"type": "MESSAGES_SNAPSHOT", "messages": event.messages}]
 
-    def _activity(self, event: e.ActivitySnapshot) -> list[Wire]:
+    def _activity(self, event: events.ActivitySnapshot) -> list[Wire]:
         wire: Wire = {"messageId": event.id, "activityType": event.type, "content": event.content}
         if not event.replace:
             wire["replace"] = False
-        return [self._lane(event.subagent).tag({"type": "ACTIVITY_SNAPSHOT", **wire})]
+        return [self._open_messages(event.subagent).tag({"type": "ACTIVITY_SNAPSHOT", **wire})]
 
-    def _activity_patch(self, event: e.ActivityDelta) -> list[Wire]:
+    def _activity_patch(self, event: events.ActivityDelta) -> list[Wire]:
         wire = {"messageId": event.id, "activityType": event.type, "patch": event.patch}
-        return [self._lane(event.subagent).tag({"type": "ACTIVITY_DELTA", **wire})]
+        return [self._open_messages(event.subagent).tag({"type": "ACTIVITY_DELTA", **wire})]
 
-    def _step_start(self, event: e.StepStarted) -> list[Wire]:
-        return [self._lane(event.subagent).tag({"type": "STEP_STARTED", "stepName": event.name})]
+    def _step_start(self, event: events.StepStarted) -> list[Wire]:
+        return [self._open_messages(event.subagent).tag({"type": "STEP_STARTED", "stepName": event.name})]
 
-    def _step_end(self, event: e.StepFinished) -> list[Wire]:
-        return [self._lane(event.subagent).tag({"type": "STEP_FINISHED", "stepName": event.name})]
+    def _step_end(self, event: events.StepFinished) -> list[Wire]:
+        return [self._open_messages(event.subagent).tag({"type": "STEP_FINISHED", "stepName": event.name})]
 
-    def _subagent_start(self, event: e.SubagentStarted) -> list[Wire]:
+    def _subagent_start(self, event: events.SubagentStarted) -> list[Wire]:
         wire = {
             "type": "SUBAGENT_STARTED",
             "subagentRunId": event.id,
@@ -141,35 +149,35 @@ class Translator:
         }
         return [{key: value for key, value in wire.items() if value is not None}]
 
-    def _subagent_end(self, event: e.SubagentFinished) -> list[Wire]:
+    def _subagent_end(self, event: events.SubagentFinished) -> list[Wire]:
         wire: Wire = {"type": "SUBAGENT_FINISHED", "subagentRunId": event.id}
         if event.result is not None:
             wire["result"] = event.result
-        return [*self._lane(event.id).close(), wire]
+        return [*self._open_messages(event.id).close(), wire]
 
-    def _subagent_broke(self, event: e.SubagentError) -> list[Wire]:
+    def _subagent_error(self, event: events.SubagentError) -> list[Wire]:
         wire = {"type": "SUBAGENT_ERROR", "subagentRunId": event.id, "message": event.message}
         if event.code is not None:
             wire["code"] = event.code
-        return [*self._lane(event.id).close(), wire]
+        return [*self._open_messages(event.id).close(), wire]
 
-    def _custom(self, event: e.Custom) -> list[Wire]:
-        return [self._lane(event.subagent).tag({"type": "CUSTOM", "name": event.name, "value": event.value})]
+    def _custom(self, event: events.Custom) -> list[Wire]:
+        return [self._open_messages(event.subagent).tag({"type": "CUSTOM", "name": event.name, "value": event.value})]
 
-    def _unread(self, event: e.Raw) -> list[Wire]:
+    def _raw(self, event: events.Raw) -> list[Wire]:
         wire: Wire = {"type": "RAW", "event": event.event}
         if event.source is not None:
             wire["source"] = event.source
         return [wire]
 
-    def _warned(self, event: e.Warning) -> list[Wire]:
-        return [warning(event.code, event.message, event.detail)]
+    def _warning(self, event: events.Warning) -> list[Wire]:
+        return [warning_event(event.code, event.message, event.detail)]
 
 
-def checked(wire: Wire) -> Wire:
-    """Texts were looked at before; whatever else there is goes through the official models."""
-    plain = wire["type"] not in CHOOSY and all(type(value) is str for value in wire.values())
-    return wire if plain else validate(wire)
+def check_event(wire: Wire) -> Wire:
+    """The event, checked by the official models unless it has plain strings only, which were checked before."""
+    is_plain = wire["type"] not in RESTRICTED_EVENTS and all(type(value) is str for value in wire.values())
+    return wire if is_plain else validate(wire)
 
 
 def with_metadata(event: Wire, metadata: dict[str, Any] | None) -> Wire:
@@ -178,52 +186,53 @@ def with_metadata(event: Wire, metadata: dict[str, Any] | None) -> Wire:
     return event
 
 
-def warning(code: str, message: str, detail: dict[str, Any] | None = None) -> Wire:
-    """How the gateway tells a client of something it could not do, without failing the run."""
+def warning_event(code: str, message: str, detail: dict[str, Any] | None = None) -> Wire:
+    """A warning of the gateway to the client, which does not fail the run."""
     return {"type": "CUSTOM", "name": "gateway.warning", "value": {"code": code, "message": message, **(detail or {})}}
 
 
-def noticed(notice: Notice) -> Wire:
-    """What was left out or changed on the way in, as the run's client is told of it."""
-    if notice.code in NAMES_OF_THEIR_OWN:
-        return {"type": "CUSTOM", "name": NAMES_OF_THEIR_OWN[notice.code], "value": dict(notice.detail)}
-    return warning(notice.code, notice.message, {**notice.detail, "pointer": notice.pointer})
+def notice_event(notice: Notice) -> Wire:
+    """The event by which the client learns what was left out of its input, or changed."""
+    if notice.code in CUSTOM_EVENT_NAMES:
+        return {"type": "CUSTOM", "name": CUSTOM_EVENT_NAMES[notice.code], "value": dict(notice.detail)}
+    return warning_event(notice.code, notice.message, {**notice.detail, "pointer": notice.pointer})
 
 
-NAMES_OF_THEIR_OWN = {"STREAM_FALLBACK": "stream_fallback"}
-"""Notices that other programs know as an event: this one is agent-mux's."""
+CUSTOM_EVENT_NAMES = {"STREAM_FALLBACK": "stream_fallback"}
+"""Notice code → name of a custom event that other programs know. `stream_fallback` is agent-mux's."""
 
 
 HANDLERS: dict[type, Callable[[Translator, Any], list[Wire]]] = {
-    e.TextMessageContent: Translator._text,
-    e.TextMessageEnd: Translator._text_end,
-    e.UserMessageAccepted: Translator._heard,
-    e.ReasoningMessageContent: Translator._reasoning,
-    e.ReasoningMessageEnd: Translator._reasoning_end,
-    e.ReasoningEncryptedValue: Translator._encrypted,
-    e.ToolCallStart: Translator._tool_start,
-    e.ToolCallArgs: Translator._tool_args,
-    e.ToolCallEnd: Translator._tool_end,
-    e.ToolCallResult: Translator._tool_result,
-    e.StateSnapshot: Translator._state,
-    e.StateDelta: Translator._state_patch,
-    e.MessagesSnapshot: Translator._messages,
-    e.ActivitySnapshot: Translator._activity,
-    e.ActivityDelta: Translator._activity_patch,
-    e.StepStarted: Translator._step_start,
-    e.StepFinished: Translator._step_end,
-    e.SubagentStarted: Translator._subagent_start,
-    e.SubagentFinished: Translator._subagent_end,
-    e.SubagentError: Translator._subagent_broke,
-    e.Custom: Translator._custom,
-    e.Raw: Translator._unread,
-    e.Warning: Translator._warned,
+    events.TextMessageContent: Translator._text,
+    events.TextMessageEnd: Translator._text_end,
+    events.UserMessageAccepted: Translator._user_message,
+    events.ReasoningMessageContent: Translator._reasoning,
+    events.ReasoningMessageEnd: Translator._reasoning_end,
+    events.ReasoningEncryptedValue: Translator._encrypted,
+    events.ToolCallStart: Translator._tool_start,
+    events.ToolCallArgs: Translator._tool_args,
+    events.ToolCallEnd: Translator._tool_end,
+    events.ToolCallResult: Translator._tool_result,
+    events.StateSnapshot: Translator._state,
+    events.StateDelta: Translator._state_patch,
+    events.MessagesSnapshot: Translator._messages,
+    events.ActivitySnapshot: Translator._activity,
+    events.ActivityDelta: Translator._activity_patch,
+    events.StepStarted: Translator._step_start,
+    events.StepFinished: Translator._step_end,
+    events.SubagentStarted: Translator._subagent_start,
+    events.SubagentFinished: Translator._subagent_end,
+    events.SubagentError: Translator._subagent_error,
+    events.Custom: Translator._custom,
+    events.Raw: Translator._raw,
+    events.Warning: Translator._warning,
 }
 
-TEXTS = {
+TEXT_FIELDS = {
     kind: {name: hint for name, hint in get_type_hints(kind).items() if hint in (str, str | None)} for kind in HANDLERS
 }
-"""Event → its fields that are text. Authors' code is not type-checked, and ids are looked up before they are sent."""
+"""Event → its fields that are strings. They are checked here: agent authors' code may not be type-checked, and ids are
+used before the official models see them."""
 
-CHOOSY = frozenset(("TEXT_MESSAGE_START", "REASONING_ENCRYPTED_VALUE"))
-"""Events with a text that may not be just any."""
+RESTRICTED_EVENTS = frozenset(("TEXT_MESSAGE_START", "REASONING_ENCRYPTED_VALUE"))
+"""Events with a string that must be one of a few."""

@@ -1,12 +1,13 @@
-"""An event made by an agent → the AG-UI event as its JSON object, or `AgentFault` saying what is wrong, and where.
+"""An event that an agent emits, checked by the official AG-UI models.
 
-In: an official `ag_ui.core` event, or a dict in AG-UI's JSON shape. Out: a new dict with camelCase keys and no null in
-an optional position. Looks at one event at a time: what may follow what is `order`'s concern.
+In: an official `ag_ui.core` event, or a dict in AG-UI's JSON form. Out: a new dict with camelCase keys and no null in
+an optional position, or `AgentFault` with the problem and its JSON pointer. Never: the order of events; that is
+`ordering`.
 
-As strict as the JavaScript client: the official models in strict mode, so nothing is coerced, and the one `role` that
-they would fill in is asked for. As lenient as it, too: a top-level key that AG-UI does not describe is left out, and
-so is a message, content part, patch operation or outcome of a kind that AG-UI 1.0 does not know. Nulls that the
-client would trip over are left out, as the official encoders do.
+As strict as the JavaScript client: the models run in strict mode, so nothing is coerced, and the one `role` that they
+would fill in is required. As lenient as that client, too: a top-level key that AG-UI does not describe is left out, and
+so is a message, content part, patch operation or outcome of a kind that AG-UI 1.0 does not know. Nulls that the client
+does not accept are left out, as by the official encoders.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _FIELDS: dict[str, dict[str, str]] = {
 EVENT_TYPES = frozenset(_MODELS)
 """The 31 events of AG-UI 1.0."""
 
-_DELTAS = {
+_DELTA_IDS = {
     "TEXT_MESSAGE_CONTENT": "messageId",
     "REASONING_MESSAGE_CONTENT": "messageId",
     "TOOL_CALL_ARGS": "toolCallId",
@@ -52,29 +53,29 @@ _TEXT_ONLY = {str}
 def validate(event: object) -> Wire:
     """The event as it may go on the wire."""
     if isinstance(event, BaseEvent):
-        return _plain_object(event) or _checked(*_of_object(event))
+        return _read_plain_object(event) or _check(*_read_object(event))
     if isinstance(event, (dict, Mapping)):
-        return _plain_dict(event) or _checked(*_of_dict(event))
+        return _read_plain_dict(event) or _check(*_read_dict(event))
     raise AgentFault(f"{type(event).__name__} is not an AG-UI event", pointer="")
 
 
-# -- deltas: nearly all events of a run, so they take a short way
+# -- deltas: nearly all events of a run, so they have a fast path
 
 
-def _plain_object(event: BaseEvent) -> Wire | None:
-    known = _DELTA_OBJECTS.get(type(event))
-    if known is None or event.timestamp is not None or event.raw_event is not None or event.metadata is not None:
+def _read_plain_object(event: BaseEvent) -> Wire | None:
+    delta_fields = _DELTA_OBJECTS.get(type(event))
+    if delta_fields is None or event.timestamp is not None or event.raw_event is not None or event.metadata is not None:
         return None
-    (kind, name), given = known, vars(event)
-    wire = {"type": kind, _DELTAS[kind]: given.get(name), "delta": given.get("delta")}
-    if given.get("subagent_run_id") is not None:
-        wire["subagentRunId"] = given["subagent_run_id"]
+    (kind, name), fields = delta_fields, vars(event)
+    wire = {"type": kind, _DELTA_IDS[kind]: fields.get(name), "delta": fields.get("delta")}
+    if fields.get("subagent_run_id") is not None:
+        wire["subagentRunId"] = fields["subagent_run_id"]
     return wire if set(map(type, wire.values())) == _TEXT_ONLY else None
 
 
-def _plain_dict(event: Mapping[str, Any]) -> Wire | None:
+def _read_plain_dict(event: Mapping[str, Any]) -> Wire | None:
     kind = event.get("type")
-    key = _DELTAS.get(kind) if type(kind) is str else None
+    key = _DELTA_IDS.get(kind) if type(kind) is str else None
     if key is None or key not in event or "delta" not in event or len(event) - ("subagentRunId" in event) != 3:
         return None
     wire = dict(event)
@@ -84,89 +85,89 @@ def _plain_dict(event: Mapping[str, Any]) -> Wire | None:
 # -- all others: the official models
 
 
-def _of_object(event: BaseEvent) -> tuple[str, Wire]:
+def _read_object(event: BaseEvent) -> tuple[str, Wire]:
     kind = str(getattr(event.type, "value", event.type))
-    fields = _fields(kind)
+    fields = _fields_of(kind)
     return kind, {fields[name]: value for name, value in vars(event).items() if name in fields}
 
 
-def _of_dict(event: Mapping[str, Any]) -> tuple[str, Wire]:
+def _read_dict(event: Mapping[str, Any]) -> tuple[str, Wire]:
     kind = event.get("type")
     if not isinstance(kind, str):
         raise AgentFault("an AG-UI event has a type, which is a string", pointer="/type")
     kind = str(getattr(kind, "value", kind))
-    given = {alias: event[alias] for alias in _fields(kind).values() if alias in event}
-    if kind == "REASONING_MESSAGE_START" and "role" not in given:
+    fields = {alias: event[alias] for alias in _fields_of(kind).values() if alias in event}
+    if kind == "REASONING_MESSAGE_START" and "role" not in fields:
         raise _fault(kind, ["role"], "Field required")
-    return kind, given
+    return kind, fields
 
 
-def _fields(kind: str) -> dict[str, str]:
+def _fields_of(kind: str) -> dict[str, str]:
     try:
         return _FIELDS[kind]
     except KeyError:
         raise _fault(kind, ["type"], "AG-UI 1.0 has no such event") from None
 
 
-def _checked(kind: str, given: Wire) -> Wire:
+def _check(kind: str, fields: Wire) -> Wire:
     try:
         try:
-            return _dumped(_MODELS[kind], given)
+            return _validate_and_dump(_MODELS[kind], fields)
         except ValidationError as exc:
             errors = exc.errors(include_url=False, include_input=False)
-            seen: Wire = to_jsonable_python(given, by_alias=True)
+            document: Wire = to_jsonable_python(fields, by_alias=True)
     except ValueError as exc:
-        # Open data is whatever the agent put there: only when it is written does it show that it is not JSON.
+        # Open fields may hold any object of the agent. Whether that is JSON shows only when it is dumped.
         raise _fault(kind, [], str(exc)) from None
-    if _left_out(seen, errors):
-        return _checked(kind, seen)
-    raise _worst(kind, seen, errors)
+    if _remove_newer(document, errors):
+        return _check(kind, document)
+    raise _deepest_fault(kind, document, errors)
 
 
-def _dumped(model: type[BaseEvent], given: Wire) -> Wire:
-    checked: BaseEvent = model.__pydantic_validator__.validate_python(given, strict=True)
+def _validate_and_dump(model: type[BaseEvent], fields: Wire) -> Wire:
+    checked: BaseEvent = model.__pydantic_validator__.validate_python(fields, strict=True)
     return checked.model_dump(by_alias=True, mode="json", warnings="error")
 
 
-def _left_out(seen: Wire, errors: list[ErrorDetails]) -> bool:
-    """Takes out the members of a kind that is newer than we are. False if there are none."""
-    strange = ((error, _path(seen, error)) for error in errors if error["type"] == "union_tag_invalid")
-    newer = [path for error, path in strange if isinstance(_tag(_at(seen, path), error), str)]
-    for path in reversed(newer):  # backwards, so that indices stay true while items go
+def _remove_newer(document: Wire, errors: list[ErrorDetails]) -> bool:
+    """Removes the members of a kind that this version does not know. False if there are none."""
+    unknown = ((error, _path(document, error)) for error in errors if error["type"] == "union_tag_invalid")
+    newer = [path for error, path in unknown if isinstance(_tag_of(_value_at(document, path), error), str)]
+    for path in reversed(newer):  # Backwards, so that the indices of the others stay valid.
         while len(path) > 1 and not isinstance(path[-1], int):
-            path.pop()  # a content part goes with its source
-        del _at(seen, path[:-1])[path[-1]]
+            path.pop()  # A content part is removed with its source.
+        del _value_at(document, path[:-1])[path[-1]]
     return bool(newer)
 
 
-def _tag(member: Any, error: ErrorDetails) -> Any:
+def _tag_of(member: Any, error: ErrorDetails) -> Any:
     return member.get(error["ctx"]["discriminator"].strip("'"))
 
 
-def _worst(kind: str, seen: Wire, errors: list[ErrorDetails]) -> AgentFault:
-    """The deepest one: of a union's branches the one that came furthest is the one that was meant."""
-    path, error = max(((_path(seen, error), error) for error in errors), key=lambda found: len(found[0]))
+def _deepest_fault(kind: str, document: Wire, errors: list[ErrorDetails]) -> AgentFault:
+    """The deepest error: of a union's branches the agent most likely meant the one that matched furthest."""
+    path, error = max(((_path(document, error), error) for error in errors), key=lambda found: len(found[0]))
     return _fault(kind, path, error["msg"])
 
 
-def _path(seen: Any, error: ErrorDetails) -> _Path:
-    """Where it is in the document. pydantic's own path also names the branches of unions, which are no keys."""
+def _path(document: Any, error: ErrorDetails) -> _Path:
+    """The error's path in the document. pydantic's own path also names the branches of unions, which are no keys."""
     path: _Path = []
     for token in error["loc"]:
-        is_key = isinstance(seen, dict) and token in seen
-        is_item = isinstance(seen, list) and isinstance(token, int)
+        is_key = isinstance(document, dict) and token in document
+        is_item = isinstance(document, list) and isinstance(token, int)
         if is_key or is_item:
             path.append(token)
-            seen = seen[token]
+            document = document[token]
     return [*path, error["loc"][-1]] if error["type"] == "missing" else path
 
 
-def _at(seen: Any, path: _Path) -> Any:
+def _value_at(document: Any, path: _Path) -> Any:
     for token in path:
-        seen = seen[token]
-    return seen
+        document = document[token]
+    return document
 
 
-def _fault(kind: str, path: _Path, why: str) -> AgentFault:
-    where = pointer(path)
-    return AgentFault(f"{kind}{where and f' at {where}'}: {why}", event=kind, pointer=where)
+def _fault(kind: str, path: _Path, reason: str) -> AgentFault:
+    json_pointer = pointer(path)
+    return AgentFault(f"{kind}{json_pointer and f' at {json_pointer}'}: {reason}", event=kind, pointer=json_pointer)

@@ -66,7 +66,7 @@ class SnapshotBasis:
             layers += session_layers(facts.definition, self.session_layer, facts.layers, limits)
         if limits is not None:
             layers.append(limits)
-        return _entry([layer.since(previous) for layer in layers], model)
+        return _entry([layer.keep_date(previous) for layer in layers], model)
 
 
 @dataclass(frozen=True, slots=True)

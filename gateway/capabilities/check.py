@@ -1,6 +1,8 @@
-"""A run's wishes held against the snapshot before anything starts. A refusal says which, who said so, what to do.
+"""A run's options and content checked against the snapshot, before anything starts.
 
-`choosing` finds the model first, for the snapshot has that model's limits in it; `wishes` has the rules for each wish.
+In: a turn, the snapshot with the limits of its model (`model_choice` chooses that first), the agent's definition. Out:
+the turn without the content that the agent cannot take, with a notice for each part. A refusal names the capability,
+the source that states it, and what to do. `option_checks` has the rules of each option.
 """
 
 from __future__ import annotations
@@ -17,79 +19,84 @@ from gateway.catalog.models.definition import Model
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 
-GATEWAYS_OWN = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
+GATEWAY_OPTIONS = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
 """Options that the gateway itself carries out, for every agent."""
 
-STANDS_FOR = {"outputFormat": "outputSchema"}
-"""A wish that can be met by another one: JSON is an answer that fits a schema."""
+SUBSTITUTES = {"outputFormat": "outputSchema"}
+"""Option → another option that can fulfil it: an answer that fits a schema is JSON."""
 
-DROPPED = "CONTENT_DROPPED"
-"""The notice of a part that the agent does not take."""
+CONTENT_DROPPED = "CONTENT_DROPPED"
+"""The notice of a content part that the agent does not take."""
 
 MODALITIES = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def check(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None = None) -> Turn:
-    """The turn, without what the agent cannot take (a notice for each). Raises `NotCapable` for what must not be
-    dropped; `strict` turns every drop into a refusal."""
-    _options(turn.options, definition)
+def check_turn(turn: Turn, snapshot: Snapshot, definition: AgentDefinition, model: Model | None = None) -> Turn:
+    """The turn without the content that the agent cannot take, with a notice for each part. Raises `NotCapable` for
+    what must not be dropped; with the option `strict` nothing may be."""
+    _check_known_options(turn.options, definition)
     if turn.options.strict and turn.warnings:
         first = turn.warnings[0]
         raise BadInput(f"{first.message} (strict: nothing may be left out)", pointer=first.pointer, reason=first.code)
-    return _parts(check_options(turn, snapshot, definition, model), snapshot)
+    return _drop_parts(check_options(turn, snapshot, definition, model), snapshot)
 
 
-def _options(options: Options, definition: AgentDefinition) -> None:
+def _check_known_options(options: Options, definition: AgentDefinition) -> None:
     for field in fields(options):
         value = getattr(options, field.name)
-        wish = camel(field.name)
-        if value is None or field.name in GATEWAYS_OWN or {wish, STANDS_FOR.get(wish)} & set(definition.options):
+        option = camel(field.name)
+        if (
+            value is None
+            or field.name in GATEWAY_OPTIONS
+            or {option, SUBSTITUTES.get(option)} & set(definition.options)
+        ):
             continue
-        takes = ", ".join(definition.options) or "none"
+        known = ", ".join(definition.options) or "none"
         raise NotCapable(
-            f"{definition.id!r} does not take the option {wish!r}: its definition ({definition.source.name}) "
-            f"lists {takes}. Leave it out, or choose an agent that takes it.",
-            capability=f"options.{wish}",
+            f"{definition.id!r} does not take the option {option!r}: its definition ({definition.source.name}) "
+            f"lists {known}. Leave it out, or choose an agent that takes it.",
+            capability=f"options.{option}",
             source=f"profile ({definition.source.name})",
-            pointer=f"/forwardedProps/gateway/{wish}",
+            pointer=f"/forwardedProps/gateway/{option}",
         )
 
 
-def _parts(turn: Turn, snapshot: Snapshot) -> Turn:
-    """Media in the newest user message that the agent is known not to take. Unknown is let through: it may work."""
+def _drop_parts(turn: Turn, snapshot: Snapshot) -> Turn:
+    """Drops media of the newest user message that the agent is known not to take. Where nothing is known of a medium,
+    it is kept: it may work."""
     index = next((i for i, m in reversed(list(enumerate(turn.messages))) if m["role"] == "user"), None)
     if index is None or isinstance(turn.messages[index]["content"], str):
         return turn
     content = turn.messages[index]["content"]
-    kept: list[dict[str, Any]] = []
+    remaining: list[dict[str, Any]] = []
     notices: list[Notice] = []
     for number, part in enumerate(content):
-        found = _found(part, snapshot)
-        if found is None or found.value is not False:
-            kept.append(part)
+        fact = _find_fact(part, snapshot)
+        if fact is None or fact.value is not False:
+            remaining.append(part)
             continue
         pointer = f"/messages/{index}/content/{number}"
         detail = (
-            f"{pointer}: the agent takes no such input: {found.path} is false, said by {found.said_by}. "
+            f"{pointer}: the agent takes no such input: {fact.path} is false, stated by {fact.source}. "
             "Remove the part, or choose an agent that takes it."
         )
-        if turn.options.strict or len(notices) + 1 == len(content):  # without these nothing is left to say
-            raise NotCapable(detail, capability=found.path, source=found.said_by, pointer=pointer)
-        notices.append(Notice(DROPPED, detail, pointer, {"capability": found.path, "source": found.said_by}))
+        if turn.options.strict or len(notices) + 1 == len(content):  # No content would be left.
+            raise NotCapable(detail, capability=fact.path, source=fact.source, pointer=pointer)
+        notices.append(Notice(CONTENT_DROPPED, detail, pointer, {"capability": fact.path, "source": fact.source}))
     if not notices:
         return turn
     messages = [*turn.messages]
-    messages[index] = {**messages[index], "content": kept}
+    messages[index] = {**messages[index], "content": remaining}
     return replace(turn, messages=messages, warnings=(*turn.warnings, *notices))
 
 
-def _found(part: dict[str, Any], snapshot: Snapshot) -> Fact | None:
-    """What is known of the agent and such a part; None: it is no medium."""
+def _find_fact(part: dict[str, Any], snapshot: Snapshot) -> Fact | None:
+    """Whether the agent takes such a part; None if the part is no medium."""
     kind = part["type"]
     if kind in MODALITIES:
         return fact_at(snapshot, f"multimodal.input.{MODALITIES[kind]}")
     if kind != "document":
         return None
     mime = part["source"].get("mimeType", "").partition(";")[0].strip().lower()
-    found = fact_at(snapshot, f"multimodal.input.{'pdf' if mime == 'application/pdf' else 'file'}")
-    return found if found.value is not None else fact_at(snapshot, "custom.mux.supportsFileAttachments")
+    fact = fact_at(snapshot, f"multimodal.input.{'pdf' if mime == 'application/pdf' else 'file'}")
+    return fact if fact.value is not None else fact_at(snapshot, "custom.mux.supportsFileAttachments")

@@ -1,10 +1,10 @@
-"""Snapshots as they change, for any number of watchers. The one file of this room that waits.
+"""Snapshots as they change, for any number of watchers. The one module of this package that waits.
 
-In: a `SnapshotSource`, which tells what a key's watchers would see now, and by which cheap facts one notices that this
-may have changed. Out: for every watcher the newest state, as soon as there is one that it has not seen.
+In: a `SnapshotSource`, which renders the snapshot of a key, and reads cheap facts that differ when the snapshot may
+have changed. Out: for each watcher the newest version, as soon as there is one that it has not had.
 
-A change costs one look for each key that is watched, whatever the number of its watchers; a key that nobody watches
-costs no work. Nobody is waited for: whoever is slow finds the newest state when it comes back for more.
+A change costs one rendering for each key that is watched, however many watchers it has; a key without watchers costs
+nothing. No watcher is waited for: a slow one gets the newest version when it reads again.
 """
 
 from __future__ import annotations
@@ -24,114 +24,133 @@ from gateway.errors import Busy, GatewayError
 
 log = logging.getLogger(__name__)
 
-TICK = 0.1
-"""Between two looks at the cheap facts, while somebody watches."""
-TOGETHER = 0.05
-"""What changes within this is one change. A first watcher waits so long for what is about to be known."""
-AT_ONCE = 32
-"""Watchers that are woken before others have their turn."""
-RESTING = 64
-"""Keys without watchers whose versions are still remembered, for a page that is reloaded. No work is done for them."""
+POLL_SECONDS = 0.1
+"""Between two comparisons of the cheap facts, while an agent is watched."""
+SETTLE_SECONDS = 0.05
+"""Changes within this time become one version. A first watcher waits so long for facts that are about to be read."""
+WAKE_BATCH = 32
+"""Watchers that are woken before other tasks have their turn."""
+MAX_IDLE_KEYS = 64
+"""Keys without watchers whose versions are kept, for a page that is reloaded. They cost no work."""
 
 
 class SnapshotSource(Protocol):
-    """The world, as the feed sees it."""
+    """Where the feed reads snapshots, and what they depend on."""
 
-    async def facts(self, agent: str) -> Any:
-        """What all keys of an agent depend on: only compared, and asked for many times a second."""
+    async def read_agent_facts(self, agent: str) -> Any:
+        """What all keys of an agent depend on. Only compared; called many times a second. Raises `GatewayError` if the
+        agent is gone."""
 
-    def own(self, key: Key) -> Any:
+    def read_key_facts(self, key: Key) -> Any:
         """What this key depends on beside that."""
 
-    async def look(self, key: Key) -> RenderedSnapshot:
-        """Raises `GatewayError` where there is nothing to be seen any more."""
+    async def render(self, key: Key) -> RenderedSnapshot:
+        """Raises `GatewayError` if there is no such snapshot any more."""
 
-    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
-        """While somebody watches the agent: keeps those facts fresh that take time to learn. Runs until cancelled;
-        `looked` is called when all were learnt for the first time."""
+    async def keep_fresh(self, agent: str, on_fresh: Callable[[], None]) -> None:
+        """Keeps those facts of a watched agent fresh that take time to read. Runs until cancelled. `on_fresh` is called
+        whenever all have been read."""
 
 
 class ChangeSignal:
-    """Tells those who watch an agent to look at once. Nothing is lost without it: changes are then seen at the next
-    look. Touching costs nothing where nobody watches. For the event loop's own thread."""
+    """Wakes the task that watches an agent, so that a change is seen at once. Without a signal it is seen at the next
+    poll. A signal for an agent that is not watched costs nothing. For the event loop's own thread."""
 
     def __init__(self) -> None:
-        self._beats: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self._waiting: dict[str, anyio.Event] = {}
 
     def touch(self, agent: str) -> None:
-        """Something of this agent may be another now: its definition, its models, what a session has."""
-        self._beats[agent] = self.beat(agent) + 1
+        """Something of this agent may have changed: its definition, its models, a session."""
+        self._counts[agent] = self.count(agent) + 1
         if (waiting := self._waiting.pop(agent, None)) is not None:
             waiting.set()
 
-    def beat(self, agent: str) -> int:
-        return self._beats.get(agent, 0)
+    def count(self, agent: str) -> int:
+        """How often the agent was touched."""
+        return self._counts.get(agent, 0)
 
-    async def wait(self, agent: str, beat: int, at_most: float) -> None:
-        """Until there is another beat than this one."""
-        if self.beat(agent) == beat:
-            with anyio.move_on_after(at_most):
+    async def wait(self, agent: str, count: int, max_seconds: float) -> None:
+        """Until the agent's count is another than this one, or the time is over."""
+        if self.count(agent) == count:
+            with anyio.move_on_after(max_seconds):
                 await self._waiting.setdefault(agent, anyio.Event()).wait()
 
 
 class Watcher:
-    """One watcher's place."""
+    """One watcher of a key."""
 
     def __init__(self, channel: Channel, after: int | None) -> None:
-        self._channel, self._last = channel, after
+        self._channel = channel
+        self._last_number = after
         self.woken = anyio.Event()
 
     async def next(self) -> FeedEvent | None:
-        """The newest that it has not had yet; None at the end. May be cancelled and called again."""
-        while (told := self._channel.news(self._last)) is None and not self._channel.over:
+        """The newest event that this watcher has not had; None at the end. May be cancelled and called again."""
+        while (event := self._channel.event_after(self._last_number)) is None and not self._channel.is_over:
             self.woken = anyio.Event()
             await self.woken.wait()
-        self._last = self._last if told is None else told.number
-        return told
+        if event is not None:
+            self._last_number = event.number
+        return event
 
 
 class Channel:
     """One key that is watched."""
 
-    def __init__(self, key: Key, versions: Versions) -> None:
-        self.key, self.versions = key, versions
+    def __init__(self, key: Key, versions: Versions, facts: Any) -> None:
+        self.key = key
+        self.versions = versions
+        self.facts = facts
+        """What the newest version was rendered from."""
         self.watchers: set[Watcher] = set()
-        self.facts: Any = None
-        """What the newest version was made of."""
-        self.over = False
-        self._farewell: FeedEvent | None = None
+        self.is_over = False
+        self._removed_event: FeedEvent | None = None
 
-    def news(self, after: int | None) -> FeedEvent | None:
-        if not self.over:
-            return self.versions.after(after)
-        return self._farewell if self._farewell is not None and self._farewell.number != after else None
+    def event_after(self, number: int | None) -> FeedEvent | None:
+        if not self.is_over:
+            return self.versions.after(number)
+        event = self._removed_event
+        return event if event is not None and event.number != number else None
 
-    async def show(self, shown: RenderedSnapshot) -> None:
-        """A few at a time: whoever else is served by this gateway need not wait until a thousand were written to."""
-        if self.versions.publish(shown):
+    async def publish(self, rendered: RenderedSnapshot, facts: Any) -> None:
+        """Wakes the watchers in batches: other requests need not wait until a thousand watchers were written to."""
+        self.facts = facts
+        if self.versions.publish(rendered):
             for number, watcher in enumerate(list(self.watchers), 1):
                 watcher.woken.set()
-                if number % AT_ONCE == 0:
+                if number % WAKE_BATCH == 0:
                     await checkpoint()
 
     def end(self, reason: GatewayError | None) -> None:
-        """Without a reason it is the gateway that stops: whoever comes back will be served."""
-        self.over = True
-        self._farewell = None if reason is None else self.versions.farewell(reason)
+        """`reason`: why there is no such snapshot any more; None if the gateway stops, and clients may reconnect."""
+        self.is_over = True
+        self._removed_event = None if reason is None else self.versions.removed_event(reason)
         for watcher in self.watchers:
             watcher.woken.set()
 
 
 class AgentWatch:
-    """An agent that is watched: its channels, and the task that goes round them."""
+    """A watched agent: its channels, and the scope of the task that refreshes them."""
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
-        self.users = 0
-        self.channels: dict[Key, Channel] = {}
         self.scope = CancelScope()
-        self.looked = anyio.Event()
+        self.is_fresh = anyio.Event()
+        """Set when the facts that take time have been read for the first time."""
+        self.channels: dict[Key, Channel] = {}
+        self._users = 0
+
+    @property
+    def users(self) -> int:
+        """Watchers, and requests that are about to become one."""
+        return self._users
+
+    def enter(self) -> None:
+        self._users += 1
+
+    def leave(self) -> None:
+        self._users -= 1
 
     def end(self, reason: GatewayError | None) -> None:
         for channel in self.channels.values():
@@ -140,126 +159,134 @@ class AgentWatch:
 
 
 class Feed:
-    def __init__(self, capability_source: SnapshotSource, changes: ChangeSignal, tasks: Tasks, most: int) -> None:
-        self._capability_source, self._changes, self._tasks, self._most = capability_source, changes, tasks, most
-        self._rounds: dict[str, AgentWatch] = {}
-        self._resting: dict[Key, Versions] = {}
-        self._closed = False
+    """All watched agents."""
 
-    @property
-    def watched(self) -> dict[Key, int]:
-        """Keys and the number of their watchers."""
-        return {key: len(one.watchers) for rounds in self._rounds.values() for key, one in rounds.channels.items()}
+    def __init__(self, source: SnapshotSource, changes: ChangeSignal, tasks: Tasks, max_watchers: int) -> None:
+        self._source = source
+        self._changes = changes
+        self._tasks = tasks
+        self._max_watchers = max_watchers
+        self._watches: dict[str, AgentWatch] = {}
+        self._idle: dict[Key, Versions] = {}
+        self._is_closed = False
 
     @asynccontextmanager
     async def watch(self, key: Key, after: int | None = None) -> AsyncIterator[Watcher]:
-        """`after`: the number of the last event that this watcher has had. Raises why there is nothing to be seen."""
-        rounds = self._enter(key.agent)
+        """`after`: the number of the last event that this watcher has had. Raises `GatewayError` if there is no such
+        snapshot, `Busy` if there are too many watchers."""
+        watch = self._enter(key.agent)
         try:
-            channel = await self._open(rounds, key)
+            channel = await self._open_channel(watch, key)
             watcher = Watcher(channel, after)
             channel.watchers.add(watcher)
             try:
                 yield watcher
             finally:
                 channel.watchers.remove(watcher)
-                self._rest(rounds, channel)
+                self._close_if_unused(watch, channel)
         finally:
-            self._leave(rounds)
+            self._leave(watch)
 
     def close(self) -> None:
         """The gateway stops: every stream ends."""
-        self._closed = True
-        ending, self._rounds = self._rounds, {}
-        for rounds in ending.values():
-            rounds.scope.cancel()
-            rounds.end(None)
+        self._is_closed = True
+        watches = self._watches
+        self._watches = {}
+        for watch in watches.values():
+            watch.scope.cancel()
+            watch.end(None)
 
-    # -- who watches what
+    # -- watchers
 
     def _enter(self, agent: str) -> AgentWatch:
-        if self._closed:
+        if self._is_closed:
             raise Busy("the gateway is shutting down; watch again when it is back")
-        if sum(rounds.users for rounds in self._rounds.values()) >= self._most:
-            raise Busy(f"max_watchers ({self._most}) are watching already; ask without text/event-stream, or later")
-        rounds = self._rounds.get(agent)
-        if rounds is None:
-            rounds = self._rounds[agent] = AgentWatch(agent)
-            self._tasks.start_soon(self._go_round, rounds)
-        rounds.users += 1
-        return rounds
+        if sum(watch.users for watch in self._watches.values()) >= self._max_watchers:
+            detail = (
+                f"max_watchers ({self._max_watchers}) are watching already; ask without text/event-stream, or later"
+            )
+            raise Busy(detail)
+        watch = self._watches.get(agent)
+        if watch is None:
+            watch = AgentWatch(agent)
+            self._watches[agent] = watch
+            self._tasks.start_soon(self._refresh_agent, watch)
+        watch.enter()
+        return watch
 
-    def _leave(self, rounds: AgentWatch) -> None:
-        rounds.users -= 1
-        if not rounds.users:
-            rounds.scope.cancel()
-            if self._rounds.get(rounds.agent) is rounds:
-                del self._rounds[rounds.agent]
+    def _leave(self, watch: AgentWatch) -> None:
+        watch.leave()
+        if not watch.users:
+            watch.scope.cancel()
+            self._forget(watch)
 
-    async def _open(self, rounds: AgentWatch, key: Key) -> Channel:
-        if (channel := rounds.channels.get(key)) is not None:
+    def _forget(self, watch: AgentWatch) -> None:
+        if self._watches.get(watch.agent) is watch:
+            del self._watches[watch.agent]
+
+    async def _open_channel(self, watch: AgentWatch, key: Key) -> Channel:
+        if (channel := watch.channels.get(key)) is not None:
             return channel
-        with anyio.move_on_after(TOGETHER):
-            await rounds.looked.wait()
-        facts = (await self._capability_source.facts(key.agent), self._capability_source.own(key))
-        shown = await self._capability_source.look(key)
-        if self._rounds.get(key.agent) is not rounds:
+        with anyio.move_on_after(SETTLE_SECONDS):
+            await watch.is_fresh.wait()
+        facts = (await self._source.read_agent_facts(key.agent), self._source.read_key_facts(key))
+        rendered = await self._source.render(key)
+        if self._watches.get(key.agent) is not watch:
             raise Busy("the gateway is shutting down, or failed to watch this agent; watch again in a moment")
-        if (channel := rounds.channels.get(key)) is None:  # else somebody was quicker, and has newer news
-            channel = Channel(key, self._resting.pop(key) if key in self._resting else Versions())
-            channel.facts = facts
-            channel.versions.publish(shown)
-            rounds.channels[key] = channel
+        if (channel := watch.channels.get(key)) is None:  # Otherwise another request was quicker, and its is newer.
+            channel = Channel(key, self._idle.pop(key) if key in self._idle else Versions(), facts)
+            channel.versions.publish(rendered)
+            watch.channels[key] = channel
         return channel
 
-    def _rest(self, rounds: AgentWatch, channel: Channel) -> None:
-        if channel.watchers or rounds.channels.get(channel.key) is not channel:
+    def _close_if_unused(self, watch: AgentWatch, channel: Channel) -> None:
+        if channel.watchers or watch.channels.get(channel.key) is not channel:
             return
-        del rounds.channels[channel.key]
-        self._resting[channel.key] = channel.versions
-        if len(self._resting) > RESTING:
-            del self._resting[next(iter(self._resting))]
+        del watch.channels[channel.key]
+        self._idle[channel.key] = channel.versions
+        if len(self._idle) > MAX_IDLE_KEYS:
+            del self._idle[next(iter(self._idle))]
 
-    # -- looking
+    # -- changes
 
-    async def _go_round(self, rounds: AgentWatch) -> None:
-        """The agent's task. A defect here ends its watchers' streams, and nothing else."""
-        with rounds.scope:
+    async def _refresh_agent(self, watch: AgentWatch) -> None:
+        """The agent's task. A defect here ends the streams of its watchers, and nothing else."""
+        with watch.scope:
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._capability_source.attend, rounds.agent, rounds.looked.set)
-                    await self._look_for_ever(rounds)
+                    tasks.start_soon(self._source.keep_fresh, watch.agent, watch.is_fresh.set)
+                    await self._refresh_for_ever(watch)
             except Exception:
-                log.exception("the agent %s cannot be watched", rounds.agent)
-                rounds.end(GatewayError("the gateway itself failed; its log says how"))
-                if self._rounds.get(rounds.agent) is rounds:
-                    del self._rounds[rounds.agent]
+                log.exception("the agent %s cannot be watched", watch.agent)
+                watch.end(GatewayError("the gateway itself failed; its log says how"))
+                self._forget(watch)
 
-    async def _look_for_ever(self, rounds: AgentWatch) -> None:
-        seen = self._changes.beat(rounds.agent)
+    async def _refresh_for_ever(self, watch: AgentWatch) -> None:
+        seen = self._changes.count(watch.agent)
         while True:
-            await self._changes.wait(rounds.agent, seen, TICK)
-            if self._changes.beat(rounds.agent) == seen and not await self._stale(rounds):
+            await self._changes.wait(watch.agent, seen, POLL_SECONDS)
+            if self._changes.count(watch.agent) == seen and not await self._find_stale(watch):
                 continue
-            await anyio.sleep(TOGETHER)
-            seen = self._changes.beat(rounds.agent)
-            for channel, facts in await self._stale(rounds):
-                await self._refresh(rounds, channel, facts)
+            await anyio.sleep(SETTLE_SECONDS)
+            seen = self._changes.count(watch.agent)
+            for channel, facts in await self._find_stale(watch):
+                await self._refresh(watch, channel, facts)
 
-    async def _stale(self, rounds: AgentWatch) -> list[tuple[Channel, Any]]:
-        """Those whose facts are others now, with these. An agent that is gone has none."""
+    async def _find_stale(self, watch: AgentWatch) -> list[tuple[Channel, Any]]:
+        """The channels whose facts have changed, with the new facts. An agent that is gone has none."""
         try:
-            facts = await self._capability_source.facts(rounds.agent)
+            agent_facts = await self._source.read_agent_facts(watch.agent)
         except GatewayError:
-            facts = None
-        now = [(channel, (facts, self._capability_source.own(channel.key))) for channel in rounds.channels.values()]
-        return [(channel, its) for channel, its in now if channel.facts != its]
+            agent_facts = None
+        current = [
+            (channel, (agent_facts, self._source.read_key_facts(channel.key))) for channel in watch.channels.values()
+        ]
+        return [(channel, facts) for channel, facts in current if channel.facts != facts]
 
-    async def _refresh(self, rounds: AgentWatch, channel: Channel, facts: Any) -> None:
-        channel.facts = facts
+    async def _refresh(self, watch: AgentWatch, channel: Channel, facts: Any) -> None:
         try:
-            await channel.show(await self._capability_source.look(channel.key))
+            await channel.publish(await self._source.render(channel.key), facts)
         except GatewayError as exc:
             channel.end(exc)
-            if rounds.channels.get(channel.key) is channel:
-                del rounds.channels[channel.key]
+            if watch.channels.get(channel.key) is channel:
+                del watch.channels[channel.key]

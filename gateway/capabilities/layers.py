@@ -1,4 +1,7 @@
-"""Each party's word on capabilities, flattened: dotted AG-UI path → value. Absent says nothing."""
+"""The layers of a snapshot: what each party states of an agent's capabilities, as dotted AG-UI path → value.
+
+In: the agent's file, its model, its session. Out: a `LayerStatement` for each. A path that a layer lacks is not stated.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.capabilities import session_tools
-from gateway.capabilities.session_tools import ITEMS, SERVERS, SUPPORTED, folded, sources
+from gateway.capabilities.session_tools import (
+    ITEMS,
+    SERVERS,
+    SUPPORTED,
+    fold_session_layer,
+    has_tools,
+    item_sources,
+)
 from gateway.capability_paths import MODEL, MODES, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
@@ -17,33 +26,40 @@ from gateway.catalog.models.definition import Model
 from gateway.events import Layer
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
-"""Later wins, key by key."""
+"""In order of precedence: later layers win, key by key."""
 
 
-def now() -> str:
+def current_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class LayerStatement:
-    """One layer: who says what, where it was read and when."""
+    """One layer, or a part of it from one source."""
 
     layer: str
+    """One of `LAYERS`."""
     source: str
+    """Where the values come from: a file, an answer of the agent."""
     values: Mapping[str, Any]
-    at: str = field(default_factory=now)
-    """When it was first said so."""
+    since: str = field(default_factory=current_time)
+    """When the source first stated these values."""
     key_of: Callable[[str], str] | None = field(default=None, compare=False)
-    """Where in the source a leaf stands; None: the source has no places."""
+    """Path → key in the source; None if the source has no keys."""
 
-    def since(self, before: Iterable[LayerStatement]) -> LayerStatement:
-        """Itself, or one of those before that says the same: then it has been known for so long."""
-        mine = self.layer, self.source, self.values
-        return next((said for said in before if (said.layer, said.source, said.values) == mine), self)
+    @property
+    def label(self) -> str:
+        """`profile (echo.toml)`."""
+        return f"{self.layer} ({self.source})"
+
+    def keep_date(self, earlier: Iterable[LayerStatement]) -> LayerStatement:
+        """The one of the earlier statements that equals this one, with its date; this one if there is none."""
+        own = (self.layer, self.source, self.values)
+        return next((other for other in earlier if (other.layer, other.source, other.values) == own), self)
 
 
 def profile_layer(definition: AgentDefinition) -> LayerStatement:
-    """What the agent's file says of it."""
+    """What the agent's file states."""
     identity = {
         "name": definition.identity.name,
         "type": definition.identity.type or definition.driver,
@@ -53,11 +69,11 @@ def profile_layer(definition: AgentDefinition) -> LayerStatement:
         "documentationUrl": definition.identity.documentation_url,
     }
     values = flatten({"identity": identity}) | flatten(definition.capabilities) | _manifest(definition)
-    return LayerStatement("profile", definition.source.name, values | _first_mode(definition), key_of=profile_key)
+    return LayerStatement("profile", definition.source.name, values | _modes(definition), key_of=profile_key)
 
 
 def profile_key(path: str) -> str:
-    """The key of an agent's file that a leaf of its layer is from."""
+    """The key of the agent's file that a path of its layer comes from."""
     head, _, rest = path.partition(".")
     if head == "identity":
         return snake(path)
@@ -69,31 +85,33 @@ def profile_key(path: str) -> str:
     return f"capabilities.{head}.{rest}" if head == "custom" else f"capabilities.{snake(path)}"
 
 
-def _first_mode(definition: AgentDefinition) -> dict[str, Any]:
-    """What a thread can be set to, and what it begins with. Which one it is in, its session tells."""
+def _modes(definition: AgentDefinition) -> dict[str, Any]:
+    """The modes that a thread can be set to, and the capabilities of the first one, in which it starts. The session
+    states the current mode."""
     if not definition.modes:
         return {}
-    offered = [mode.to_json() for mode in definition.modes]
-    return {MODES: offered, **flatten(definition.modes[0].capabilities)}
+    available = [mode.to_json() for mode in definition.modes]
+    return {MODES: available, **flatten(definition.modes[0].capabilities)}
 
 
-EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget"}
+EFFORT_KEYS = {"thinkingEffortLevels": "effort.values", "supportsThinkingBudgetTokens": "effort.budget_parameter"}
 MUX_NAMES = {"supports_mcp": "supportsMCP"}
-"""Where agent-mux's name is not the plain camelCase."""
+"""Manifest key → agent-mux's name, where that is not the plain camelCase."""
 
 
 def _manifest(definition: AgentDefinition) -> dict[str, Any]:
-    """`[manifest]` and `[effort]` by agent-mux's names."""
-    told = definition.manifest.model_dump(mode="json", exclude_none=True)
-    takes = budget(definition)
-    told |= {"thinking_effort_levels": all_levels(definition), "supports_thinking_budget_tokens": _yes(takes)}
-    return {f"custom.mux.{MUX_NAMES.get(key, camel(key))}": value for key, value in told.items() if value is not None}
+    """`[manifest]` and `[effort]` under agent-mux's names."""
+    values = definition.manifest.model_dump(mode="json", exclude_none=True)
+    values["thinking_effort_levels"] = all_levels(definition)
+    values["supports_thinking_budget_tokens"] = _has_budget(budget(definition))
+    return {f"custom.mux.{MUX_NAMES.get(key, camel(key))}": value for key, value in values.items() if value is not None}
 
 
 def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None = None) -> LayerStatement:
-    """The chosen model's own limits. `agent`: what the agent itself announced; a model's yes does not undo its no, for
-    the agent stands between the model and the client."""
-    offered, takes = levels(definition, model), budget(definition, model)
+    """The limits of the model. `agent`: what the agent itself announced. Where the agent states false, a model's true
+    is left out: the client reaches the model through the agent only."""
+    effort_levels = levels(definition, model)
+    token_budget = budget(definition, model)
     values = {
         "reasoning.supported": model.thinking,
         "reasoning.streaming": False if model.thinking is False else model.thinking_streaming,
@@ -106,16 +124,20 @@ def model_layer(definition: AgentDefinition, model: Model, agent: Layer | None =
         "custom.mux.supportsJsonMode": model.json_mode,
         "custom.mux.supportsTextStreaming": model.text_streaming,
         "custom.mux.supportsToolCallStreaming": model.tool_streaming,
-        "custom.mux.thinkingEffortLevels": None if offered is None else [one for one in LEVELS if one in offered],
-        "custom.mux.supportsThinkingBudgetTokens": _yes(takes),
-        **{f"custom.model.{key}": value for key, value in _about(model, takes).items()},
+        "custom.mux.thinkingEffortLevels": (
+            None if effort_levels is None else [level for level in LEVELS if level in effort_levels]
+        ),
+        "custom.mux.supportsThinkingBudgetTokens": _has_budget(token_budget),
+        **{f"custom.model.{key}": value for key, value in _model_details(model, token_budget).items()},
     }
-    no = {path for path, value in (agent or {}).items() if value is False}
-    told = {path: value for path, value in values.items() if value is not None and not (value is True and path in no)}
-    return LayerStatement("model", model_source(definition, model), told)
+    denied = {path for path, value in (agent or {}).items() if value is False}
+    stated = {
+        path: value for path, value in values.items() if value is not None and not (value is True and path in denied)
+    }
+    return LayerStatement("model", model_source(definition, model), stated)
 
 
-def _about(model: Model, takes: tuple[int, int] | bool | None) -> dict[str, Any]:
+def _model_details(model: Model, token_budget: tuple[int, int] | bool | None) -> dict[str, Any]:
     return {
         "id": model.id,
         "name": model.name,
@@ -123,17 +145,22 @@ def _about(model: Model, takes: tuple[int, int] | bool | None) -> dict[str, Any]
         "contextWindow": model.context,
         "maxOutputTokens": model.output,
         "maxThinkingTokens": model.max_thinking,
-        "thinkingBudgetRange": list(takes) if isinstance(takes, tuple) else None,
+        "thinkingBudgetRange": list(token_budget) if isinstance(token_budget, tuple) else None,
         "deprecated": True if model.deprecated else None,
         "successorModelId": model.successor,
     }
 
 
-def _yes(takes: tuple[int, int] | bool | None) -> bool | None:
-    return None if takes is None else takes is not False
+def _has_budget(token_budget: tuple[int, int] | bool | None) -> bool | None:
+    return None if token_budget is None else token_budget is not False
 
 
-TOLD_BY = {"agent": "what the agent lists", "mcp": "tools/list of its MCP servers", "seen": "calls that were seen"}
+TOOL_SOURCES = {
+    "agent": "what the agent lists",
+    "mcp": "tools/list of its MCP servers",
+    "seen": "calls that were seen",
+}
+"""Source of a tool, in its metadata → the source of the statement."""
 
 
 def session_layers(
@@ -142,20 +169,20 @@ def session_layers(
     below: Iterable[LayerStatement],
     model: LayerStatement | None = None,
 ) -> list[LayerStatement]:
-    """What a thread's session has and is set to. `below`: the layers that it stands over. `model`: the one of them that
-    is its model's, whose no to tools stands."""
-    shown = folded(session_layer, [said.values for said in below], definition.mcp_tool_names)
-    items = shown.pop(ITEMS, None)
-    servers = {path: shown.pop(path) for path in [*shown] if path.startswith(SERVERS)}
-    layers = [LayerStatement("session", "what the session told", shown)]
+    """What a thread's session states. `below`: the layers of lower precedence. `model`: the layer of the session's
+    model; if that states that there are no tools, it holds."""
+    values = fold_session_layer(session_layer, [statement.values for statement in below], definition.mcp_tool_names)
+    items = values.pop(ITEMS, None)
+    servers = {path: values.pop(path) for path in [*values] if path.startswith(SERVERS)}
+    layers = [LayerStatement("session", "what the session reported", values)]
     if servers:
         layers.append(LayerStatement("session", "what became of its MCP servers", servers))
-    has = {SUPPORTED: True} if session_tools.shown(session_layer, items, {} if model is None else model.values) else {}
+    supported = {SUPPORTED: True} if has_tools(session_layer, items, {} if model is None else model.values) else {}
     if items is not None:
-        told_by = ", ".join(TOLD_BY.get(source, source) for source in sources(items)) or TOLD_BY["agent"]
-        layers.append(LayerStatement("session", told_by, {ITEMS: items, **has}))
-    elif has:
-        layers.append(LayerStatement("session", TOLD_BY["seen"], has))
+        source = ", ".join(TOOL_SOURCES.get(name, name) for name in item_sources(items)) or TOOL_SOURCES["agent"]
+        layers.append(LayerStatement("session", source, {ITEMS: items, **supported}))
+    elif supported:
+        layers.append(LayerStatement("session", TOOL_SOURCES["seen"], supported))
     return layers
 
 

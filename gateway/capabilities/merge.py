@@ -1,4 +1,4 @@
-"""Layers → one snapshot that remembers who said what."""
+"""Layers → one snapshot, with the source of each capability."""
 
 from __future__ import annotations
 
@@ -12,70 +12,82 @@ import orjson
 from gateway.capabilities.layers import LAYERS, LayerStatement
 from gateway.capability_paths import unflatten
 
+UNKNOWN_SOURCE = "unknown"
+"""The source of a capability that no layer states."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
+    """What an agent can do: dotted path → value."""
+
     values: dict[str, Any]
     sources: dict[str, list[LayerStatement]]
-    """Every leaf's speakers; the last one's word counts, the others were overruled."""
+    """Path → the layers that state it. The last one decides, the others are overridden."""
 
     def get(self, path: str) -> Any:
         return self.values.get(path)
 
-    def who(self, path: str) -> str:
-        """`profile (echo.toml)`, for a refusal."""
-        speakers = self.sources.get(path)
-        return f"{speakers[-1].layer} ({speakers[-1].source})" if speakers else "nobody"
+    def source_of(self, path: str) -> str:
+        """The layer that decides, for an error message: `profile (echo.toml)`."""
+        statements = self.sources.get(path)
+        return statements[-1].label if statements else UNKNOWN_SOURCE
 
     def tree(self) -> dict[str, Any]:
         """AG-UI's AgentCapabilities."""
         return unflatten(self.values)
 
     def explain(self) -> dict[str, Any]:
-        """Each leaf with its value, its speaker, and whom that overruled."""
-        return {path: _told(path, speakers) for path, speakers in sorted(self.sources.items())}
+        """Each path with its value, the layer that states it, and the layers that this one overrides."""
+        return {path: _explain_path(path, statements) for path, statements in sorted(self.sources.items())}
 
 
 def merge(layers: Iterable[LayerStatement]) -> Snapshot:
-    """Later layers win, key by key. A missing key says nothing; it is not False. Neither does an empty object: it
-    leaves what others say of its keys. Where one layer has a value and another an object, the later one stands."""
+    """Later layers win, key by key. A missing key states nothing; it is not False. Neither does an empty object: it
+    leaves what other layers state below it. If one layer has a value where another has an object, the later one stays.
+    """
     values: dict[str, Any] = {}
     sources: dict[str, list[LayerStatement]] = {}
-    inside: set[str] = set()
-    """Paths below which there is, or was, a leaf: only those need be searched."""
-    for said in sorted(layers, key=lambda said: LAYERS.index(said.layer)):
-        for path, value in said.values.items():
+    parents_of_all: set[str] = set()
+    """Paths below which there is, or was, a value: only these need be searched."""
+    for statement in sorted(layers, key=lambda statement: LAYERS.index(statement.layer)):
+        for path, value in statement.values.items():
             parents = _parents(path)
             above = [other for other in parents if other in values]
-            below = [other for other in values if other.startswith(f"{path}.")] if path in inside else []
-            inside.update(parents)
+            below = [other for other in values if other.startswith(f"{path}.")] if path in parents_of_all else []
+            parents_of_all.update(parents)
             if value == {} and (below or path in values):
                 continue
             for other in (*above, *below):
-                del values[other], sources[other]
+                del values[other]
+                del sources[other]
             values[path] = value
-            sources.setdefault(path, []).append(said)
+            sources.setdefault(path, []).append(statement)
     return Snapshot(values, sources)
 
 
 def _parents(path: str) -> list[str]:
-    """The places that a leaf stands below."""
-    cuts = [at for at, sign in enumerate(path) if sign == "."]
-    return [path[:at] for at in cuts]
+    """`a.b.c` → `a`, `a.b`."""
+    dots = [index for index, character in enumerate(path) if character == "."]
+    return [path[:index] for index in dots]
+
+
+def _explain_path(path: str, statements: list[LayerStatement]) -> dict[str, Any]:
+    *overridden, last = (_explain_statement(path, statement) for statement in statements)
+    return {**last, "overridden": overridden[::-1]} if overridden else last
+
+
+def _explain_statement(path: str, statement: LayerStatement) -> dict[str, Any]:
+    explanation = {
+        "value": statement.values[path],
+        "layer": statement.layer,
+        "source": statement.source,
+        "since": statement.since,
+    }
+    return explanation if statement.key_of is None else {**explanation, "key": statement.key_of(path)}
 
 
 def etag(body: bytes) -> str:
     return f'"{blake2b(body, digest_size=12).hexdigest()}"'
-
-
-def _told(path: str, speakers: list[LayerStatement]) -> dict[str, Any]:
-    *overridden, last = (_word(path, said) for said in speakers)
-    return {**last, "overridden": overridden[::-1]} if overridden else last
-
-
-def _word(path: str, said: LayerStatement) -> dict[str, Any]:
-    told = {"value": said.values[path], "layer": said.layer, "source": said.source, "since": said.at}
-    return told if said.key_of is None else {**told, "key": said.key_of(path)}
 
 
 def to_json(tree: dict[str, Any]) -> bytes:

@@ -1,9 +1,9 @@
-"""What a session's tools are, from all who know of them: `tools.items`. Pure.
+"""The tools of a session, from all sources: `tools.items`. Pure.
 
-In: what a session has learned (the agent's own list, what became of MCP servers and what they list, names seen in
-calls), and the items of the layers below. Out: each tool once, under the name by which the agent calls it, with all
-that is known of it; and how each server stands. The agent's own word comes first: a server that it calls failed gives
-it no tools. An item says in its `metadata` where it is from, but for those that the agent itself lists.
+In: the session's layer (the agent's own list, the state of its MCP servers and the tools that these list, names seen in
+calls), and the items of the layers below. Out: each tool once, under the name by which the agent calls it, with
+everything known of it; and the state of each server. The agent's own statement has precedence: a server that the agent
+reports as failed contributes no tools. An item that the agent does not list itself names its source in its `metadata`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gateway.events import Layer
 ITEMS = "tools.items"
 SUPPORTED = "tools.supported"
 SERVERS = f"{GATEWAY_MCP}."
-LISTED = ".listed"
-"""A session's leaf below a server: what it lists. Folded into the items."""
+LISTED_TOOLS = ".listed"
+"""Path in a session's layer, below a server: the tools that it lists. Folded into the items."""
 
-NAMINGS = ("mcp__{server}__{tool}", "{server}__{tool}", "{server}.{tool}", "{server}/{tool}", "{server}-{tool}",
-           "{server}_{tool}", "mcp_{server}_{tool}", "mcp.{server}.{tool}", "mcp-{server}-{tool}")  # fmt: skip
-"""What agents make of a server's tool. Which one an agent has, its file says, or its calls show."""
+NAME_PATTERNS = ("mcp__{server}__{tool}", "{server}__{tool}", "{server}.{tool}", "{server}/{tool}", "{server}-{tool}",
+                 "{server}_{tool}", "mcp_{server}_{tool}", "mcp.{server}.{tool}", "mcp-{server}-{tool}")  # fmt: skip
+"""How agents name a server's tool. The agent's file says which one it uses, or its calls show it."""
 
-WORDS = {"connected": "connected", "ready": "connected", "pending": "connecting", "starting": "connecting"}
-"""How agents say that a server stands; any other word of theirs means that it is not there."""
+SERVER_STATUSES = {"connected": "connected", "ready": "connected", "pending": "connecting", "starting": "connecting"}
+"""The agents' terms for a server's status → ours. Any other term means that the server failed."""
 
 Item = dict[str, Any]
 
@@ -37,130 +37,137 @@ class Server:
     name: str
     facts: Layer
     tools: Sequence[Mapping[str, Any]]
-    """What it lists to the gateway."""
+    """The tools that it lists to the gateway."""
 
 
-def folded(session_layer: Layer, below: Iterable[Layer], naming: str | None) -> dict[str, Any]:
-    """The session's layer as it is shown. `below`: the layers that it stands over. `naming`: as the agent's file says;
-    None: nobody knows."""
-    found = {
+def fold_session_layer(session_layer: Layer, below: Iterable[Layer], name_pattern: str | None) -> dict[str, Any]:
+    """The session's layer as it is shown. `below`: the layers of lower precedence. `name_pattern`: by the agent's file;
+    None if it names none."""
+    values = {
         path: value for path, value in session_layer.items() if path != SEEN_TOOLS and not path.startswith(SERVERS)
     }
-    servers, words = list(_servers(session_layer)), dict(_agents_words(session_layer))
+    servers = list(_read_servers(session_layer))
+    reports = dict(_read_agent_reports(session_layer))
     for server in servers:
-        found |= _standing(server, words.pop(server.name, None))
-    for name, word in words.items():
-        found |= _standing(Server(name, {}, ()), word)
-    there = [server for server in servers if _there(found, server)]
-    if ITEMS in session_layer or session_layer.get(SEEN_TOOLS) or any(server.tools for server in there):
-        found[ITEMS] = _items(session_layer, below, there, naming)
-    return found
+        values |= _server_values(server, reports.pop(server.name, None))
+    for name, report in reports.items():
+        values |= _server_values(Server(name, {}, ()), report)
+    connected = [server for server in servers if _is_connected(values, server)]
+    if ITEMS in session_layer or session_layer.get(SEEN_TOOLS) or any(server.tools for server in connected):
+        values[ITEMS] = _merge_items(session_layer, below, connected, name_pattern)
+    return values
 
 
-def shown(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
-    """What a session has and does shows that it has tools. What it says of that itself stands, and a model's no."""
-    said = SUPPORTED in session_layer or model.get(SUPPORTED) is False
-    return not said and (bool(items) or SEEN_TOOLS in session_layer)
+def has_tools(session_layer: Layer, items: Sequence[Mapping[str, Any]] | None, model: Layer) -> bool:
+    """Whether the session shows that it has tools. False if the session states it itself, or the model has none."""
+    is_stated = SUPPORTED in session_layer or model.get(SUPPORTED) is False
+    return not is_stated and (bool(items) or SEEN_TOOLS in session_layer)
 
 
-def sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Who told them: `agent`, `mcp`, `seen`."""
+def item_sources(items: Iterable[Mapping[str, Any]]) -> list[str]:
+    """`agent`, `mcp`, `seen`."""
     return sorted({(item.get("metadata") or {}).get("gateway", {}).get("source", "agent") for item in items})
 
 
 # -- servers
 
 
-def _servers(session_layer: Layer) -> Iterator[Server]:
-    names = dict.fromkeys(path[len(SERVERS) :].partition(".")[0] for path in session_layer if path.startswith(SERVERS))
-    for step in names:
-        place = f"{SERVERS}{step}."
-        facts = {path[len(place) :]: value for path, value in session_layer.items() if path.startswith(place)}
-        yield Server(unescape_key(step), facts, facts.pop(LISTED[1:], ()))
+def _read_servers(session_layer: Layer) -> Iterator[Server]:
+    paths = [path for path in session_layer if path.startswith(SERVERS)]
+    for segment in dict.fromkeys(path[len(SERVERS) :].partition(".")[0] for path in paths):
+        prefix = f"{SERVERS}{segment}."
+        facts = {path[len(prefix) :]: session_layer[path] for path in paths if path.startswith(prefix)}
+        yield Server(unescape_key(segment), facts, facts.pop(LISTED_TOOLS[1:], ()))
 
 
-def _agents_words(session_layer: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in session_layer.get(MCP_SERVERS) or ():
-        match one:
+def _read_agent_reports(session_layer: Layer) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for report in session_layer.get(MCP_SERVERS) or ():
+        match report:
             case {"name": str(name), "status": str()}:
-                yield name, one
+                yield name, report
 
 
-def _standing(server: Server, word: Mapping[str, Any] | None) -> dict[str, Any]:
+def _server_values(server: Server, report: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`report`: the agent's own, which has precedence."""
     facts = {"source": "gateway", **server.facts}
-    if word is not None:
-        facts |= {"status": WORDS.get(word["status"], "failed"), "source": "agent", "reason": _reason(server, word)}
-    place = f"{SERVERS}{escape_key(server.name)}."
-    return {place + key: value for key, value in facts.items() if value is not None}
+    if report is not None:
+        facts["status"] = SERVER_STATUSES.get(report["status"], "failed")
+        facts["source"] = "agent"
+        facts["reason"] = _explain_report(server, report)
+    prefix = f"{SERVERS}{escape_key(server.name)}."
+    return {prefix + key: value for key, value in facts.items() if value is not None}
 
 
-def _reason(server: Server, word: Mapping[str, Any]) -> str | None:
-    """Why it is not there; or why nobody knows its tools, though it is."""
-    if word["status"] not in WORDS:
-        return str(word.get("error") or f"the agent says: {word['status']}")
-    failed = server.facts.get("status") == "failed"
-    return f"the agent has it, but its tools could not be asked for: {server.facts.get('reason')}" if failed else None
+def _explain_report(server: Server, report: Mapping[str, Any]) -> str | None:
+    """Why the server is not connected; or, if it is, why its tools are not known."""
+    if report["status"] not in SERVER_STATUSES:
+        return str(report.get("error") or f"the agent says: {report['status']}")
+    if server.facts.get("status") != "failed":
+        return None
+    return f"the agent has it, but its tools could not be listed: {server.facts.get('reason')}"
 
 
-def _there(found: Layer, server: Server) -> bool:
-    return found.get(f"{SERVERS}{escape_key(server.name)}.status") == "connected"
+def _is_connected(values: Layer, server: Server) -> bool:
+    return values.get(f"{SERVERS}{escape_key(server.name)}.status") == "connected"
 
 
 # -- items
 
 
-def _items(session_layer: Layer, below: Iterable[Layer], servers: Sequence[Server], naming: str | None) -> list[Item]:
+def _merge_items(
+    session_layer: Layer, below: Iterable[Layer], servers: Sequence[Server], name_pattern: str | None
+) -> list[Item]:
     items: dict[str, Item] = {}
     for layer in (*below, session_layer):
-        for told in layer.get(ITEMS) or ():
-            items[told["name"]] = _better(items.get(told["name"]), told)
-    if (
-        ITEMS in session_layer
-    ):  # the session's own list is all that it has; whoever spoke before can only describe it better
-        items = {told["name"]: items[told["name"]] for told in session_layer[ITEMS]}
+        for item in layer.get(ITEMS) or ():
+            items[item["name"]] = _merge_item(items.get(item["name"]), item)
+    if ITEMS in session_layer:  # The session's own list is complete; the layers below can only add descriptions.
+        items = {item["name"]: items[item["name"]] for item in session_layer[ITEMS]}
     seen = [name for name in session_layer.get(SEEN_TOOLS) or () if isinstance(name, str)]
-    naming = naming or _shown(servers, {*items, *seen})
+    name_pattern = name_pattern or _find_name_pattern(servers, {*items, *seen})
     for server in servers:
         for tool in server.tools:
-            name = _name(server, tool["name"], naming, items)
-            items[name] = _better(_from(server, tool, name), items.get(name, {}))
+            name = _name_tool(server, tool["name"], name_pattern, items)
+            items[name] = _merge_item(_to_item(server, tool, name), items.get(name, {}))
     for name in seen:
         items.setdefault(name, {"name": name, "description": "", "metadata": {"gateway": {"source": "seen"}}})
     return list(items.values())
 
 
-def _better(known: Item | None, told: Mapping[str, Any]) -> Item:
-    """The later word where it says something."""
-    said = {key: value for key, value in told.items() if value not in ("", None)}
-    return {"name": told.get("name"), "description": "", **(known or {}), **said}
+def _merge_item(known: Item | None, item: Mapping[str, Any]) -> Item:
+    """The fields of `item` win where they are not empty."""
+    stated = {key: value for key, value in item.items() if value not in ("", None)}
+    return {"name": item.get("name"), "description": "", **(known or {}), **stated}
 
 
-def _from(server: Server, tool: Mapping[str, Any], name: str) -> Item:
-    about = {key: tool[key] for key in ("title", "annotations") if key in tool}
+def _to_item(server: Server, tool: Mapping[str, Any], name: str) -> Item:
+    details = {key: tool[key] for key in ("title", "annotations") if key in tool}
     item = {"name": name, "description": tool.get("description", "")}
     if "parameters" in tool:
         item["parameters"] = tool["parameters"]
     return item | {
-        "metadata": {"gateway": {"source": "mcp"}, "mcp": {"server": server.name, "tool": tool["name"], **about}}
+        "metadata": {"gateway": {"source": "mcp"}, "mcp": {"server": server.name, "tool": tool["name"], **details}}
     }
 
 
-def _name(server: Server, tool: str, naming: str | None, taken: Mapping[str, Item]) -> str:
-    if naming is not None:
-        return _called(naming, server.name, tool)
-    return tool if tool not in taken else _called(NAMINGS[0], server.name, tool)
+def _name_tool(server: Server, tool: str, name_pattern: str | None, taken: Mapping[str, Item]) -> str:
+    if name_pattern is not None:
+        return _apply_pattern(name_pattern, server.name, tool)
+    return tool if tool not in taken else _apply_pattern(NAME_PATTERNS[0], server.name, tool)
 
 
-def _called(naming: str, server: str, tool: str) -> str:
-    """Models take letters, digits, `_` and `-` in a name; one with another sign never reached a model."""
-    if re.search(r"[./]", naming):
-        return naming.format(server=server, tool=tool)
-    return naming.format(server=re.sub(r"[^\w-]", "_", server, flags=re.ASCII), tool=tool)
+def _apply_pattern(name_pattern: str, server: str, tool: str) -> str:
+    """Models accept letters, digits, `_` and `-` in a name. A pattern with another character is not shown to models."""
+    if re.search(r"[./]", name_pattern):
+        return name_pattern.format(server=server, tool=tool)
+    return name_pattern.format(server=re.sub(r"[^\w-]", "_", server, flags=re.ASCII), tool=tool)
 
 
-def _shown(servers: Sequence[Server], names: set[str]) -> str | None:
-    """The naming by which a name that is known is one of a server's tools."""
-    for naming in NAMINGS:
-        if any(_called(naming, server.name, tool["name"]) in names for server in servers for tool in server.tools):
-            return naming
+def _find_name_pattern(servers: Sequence[Server], names: set[str]) -> str | None:
+    """The pattern by which one of the known names is a tool of a server."""
+    for pattern in NAME_PATTERNS:
+        if any(
+            _apply_pattern(pattern, server.name, tool["name"]) in names for server in servers for tool in server.tools
+        ):
+            return pattern
     return None

@@ -1,7 +1,7 @@
-"""The last versions of a snapshot, and what somebody who knows one of them must be told.
+"""The latest versions of one snapshot, and the event for a watcher that knows one of them.
 
-In: what is shown now. Out: the newest state as an event, whole and as a JSON Patch from the one that is known; made
-once for all who know the same. Nothing is queued: only the newest state counts.
+In: the snapshot as it is now. Out: its newest version as an event: whole, and as a JSON Patch from the version that the
+watcher knows; made once for all watchers that know the same version. Never: a queue; only the newest version counts.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ import orjson
 from gateway.errors import GatewayError
 from gateway.json_patch import Patch, diff
 
-RING = 16
-"""Versions that are remembered, for watchers that come back."""
+MAX_VERSIONS = 16
+"""Versions that are remembered, for watchers that reconnect."""
 
 
 class Key(NamedTuple):
-    """What is watched: all that a snapshot depends on, and the form in which it is shown."""
+    """What is watched: everything that a snapshot depends on, and the view in which it is shown."""
 
     agent: str
     thread: str | None = None
     principal: str | None = None
-    """Whose thread it is; None without a thread: then all see the same."""
+    """The thread's principal; None without a thread: then all principals see the same."""
     model: str | None = None
     view: str = "agui"
     explain: bool = False
-    """With who said each leaf."""
+    """With the source of each capability."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedSnapshot:
-    """What is to be seen at one moment."""
+    """A snapshot at one moment, in one view."""
 
     body: bytes
     """JSON."""
     version: str
     explain: bytes | None = None
-    """Who said each leaf, as JSON; None: that was not asked for."""
+    """The source of each capability, as JSON; None if the request did not ask for it."""
 
     def patch_from(self, known: RenderedSnapshot) -> Patch:
         return diff(orjson.loads(known.body), orjson.loads(self.body))
@@ -54,10 +54,10 @@ class FeedEvent:
 
     number: int
     name: str
-    """`snapshot`, `change`, or at the end `gone`."""
+    """`snapshot`, `change`, or at the end `removed`."""
     data: bytes
     encoded: dict[str, bytes] = field(default_factory=dict)
-    """Wire format → bytes; filled by the first who needs them."""
+    """Wire format → bytes; the first watcher that needs them fills it in."""
 
 
 class Versions:
@@ -65,48 +65,50 @@ class Versions:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._ring: deque[tuple[int, RenderedSnapshot]] = deque(maxlen=RING)
-        self._told: dict[int | None, FeedEvent] = {}
+        self._versions: deque[tuple[int, RenderedSnapshot]] = deque(maxlen=MAX_VERSIONS)
+        self._events: dict[int | None, FeedEvent] = {}
+        """Number of the version that a watcher knows → the event for it."""
 
-    def publish(self, shown: RenderedSnapshot) -> bool:
-        """False: nothing is new."""
-        if self._ring and _same(self._ring[-1][1], shown):
+    def publish(self, rendered: RenderedSnapshot) -> bool:
+        """False if it equals the newest version."""
+        if self._versions and _is_same(self._versions[-1][1], rendered):
             return False
-        self._ring.append((self._next_number(), shown))
-        self._told = {}
+        self._versions.append((self._next_number(), rendered))
+        self._events = {}
         return True
 
     def after(self, number: int | None) -> FeedEvent | None:
-        """The newest, for somebody whose last one had this number; None: that is the newest. A number that is too old,
-        or none of ours, counts as none."""
-        newest, shown = self._ring[-1]
+        """The event for a watcher whose last event had this number; None if that is the newest. A number that is too
+        old, or that the gateway never used, counts as none."""
+        newest, rendered = self._versions[-1]
         if number == newest:
             return None
-        known = next((past for its, past in self._ring if its == number), None)
-        since = None if known is None else number
-        if since not in self._told:
-            self._told[since] = _told(newest, shown, known)
-        return self._told[since]
+        known = next((version for known_number, version in self._versions if known_number == number), None)
+        known_number = None if known is None else number
+        if known_number not in self._events:
+            self._events[known_number] = _build_event(newest, rendered, known)
+        return self._events[known_number]
 
-    def farewell(self, reason: GatewayError) -> FeedEvent:
+    def removed_event(self, reason: GatewayError) -> FeedEvent:
         return FeedEvent(self._next_number(), "removed", orjson.dumps(reason.problem()))
 
     def _next_number(self) -> int:
-        """By the clock, in milliseconds, so that numbers grow beyond a restart too: none ever means two versions."""
-        last = self._ring[-1][0] if self._ring else 0
+        """By the clock, in milliseconds, so that numbers grow after a restart too: no number means two versions."""
+        last = self._versions[-1][0] if self._versions else 0
         return max(last + 1, int(self._clock() * 1000))
 
 
-def _same(one: RenderedSnapshot, other: RenderedSnapshot) -> bool:
+def _is_same(one: RenderedSnapshot, other: RenderedSnapshot) -> bool:
     """The version is a digest of the body."""
     return one.version == other.version and one.explain == other.explain
 
 
-def _told(number: int, shown: RenderedSnapshot, known: RenderedSnapshot | None) -> FeedEvent:
-    version, whole = orjson.dumps(shown.version), b'"capabilities":%b' % shown.body
-    if shown.explain is not None:
-        whole += b',"explain":%b' % shown.explain
+def _build_event(number: int, rendered: RenderedSnapshot, known: RenderedSnapshot | None) -> FeedEvent:
+    version = orjson.dumps(rendered.version)
+    fields = b'"capabilities":%b' % rendered.body
+    if rendered.explain is not None:
+        fields += b',"explain":%b' % rendered.explain
     if known is None:
-        return FeedEvent(number, "snapshot", b'{"version":%b,%b}' % (version, whole))
-    patch = orjson.dumps(shown.patch_from(known))
-    return FeedEvent(number, "change", b'{"version":%b,"patch":%b,%b}' % (version, patch, whole))
+        return FeedEvent(number, "snapshot", b'{"version":%b,%b}' % (version, fields))
+    patch = orjson.dumps(rendered.patch_from(known))
+    return FeedEvent(number, "change", b'{"version":%b,"patch":%b,%b}' % (version, patch, fields))

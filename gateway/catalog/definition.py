@@ -1,4 +1,8 @@
-"""One agent as its file tells it. The field docstrings are the format's manual."""
+"""An agent's file, `agents/ID.toml`, as one object.
+
+In: the keys of the file. Out: an `AgentDefinition`, checked. The docstrings of the fields are the reference
+documentation of the format, together with those of `sections`, `manifest` and `models.definition`.
+"""
 
 from __future__ import annotations
 
@@ -14,88 +18,94 @@ from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
 from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
 
-NEEDED = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
+REQUIRED_KEYS = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
+"""Driver → the keys that it needs."""
 
 
 class AgentDefinition(Section):
-    """`agents/ID.toml`."""
+    """One agent: who it is, how it is run, and what it can do."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
-    """Its name in URLs; lower case letters, digits, `.`, `_`, `-`."""
+    """The agent's name in URLs: lower case letters, digits, `.`, `_` and `-`, at most 64."""
     driver: Literal["python", "acp", "cli", "remote"]
-    """How it is reached: `python`, a function in the gateway's own process; `acp`, a process that speaks ACP; `cli`,
-    one that speaks a format of its own; `remote`, an AG-UI endpoint."""
+    """How the agent is run. `python`: a function in the gateway's process. `acp`: a process that speaks the Agent
+    Client Protocol. `cli`: a process with a protocol of its own. `remote`: an AG-UI endpoint."""
     entry: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
-    """python: `module:name`. A module that stands beside this file is found first, then any that can be imported. The
-    name is an async generator function, a generator function (run in a thread) or a coroutine function of a `Turn`."""
+    """Driver `python`: the agent's function as `module:name`. A module next to this file is preferred to an installed
+    one. The function takes a `Turn` and is an async generator, a generator (run in a thread) or a coroutine."""
     capabilities_entry: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
-    """python: `module:name` of capabilities: a mapping, or a function asked at every snapshot."""
+    """Driver `python`: capabilities as `module:name`: a mapping, or a function that is called for every snapshot.
+    Default: those of this file."""
     modes: tuple[Mode, ...] = ()
-    """python: the modes that a thread can be in; it begins in the first. Every other agent tells its own."""
+    """Driver `python`: the modes of a thread; it starts in the first. Other agents report their modes themselves."""
     command: Command | None = None
-    """acp, cli: the process."""
+    """Drivers `acp` and `cli`: the agent's process."""
     acp: Acp = Field(default_factory=Acp)
-    """acp: what is particular about it."""
+    """Driver `acp`: settings of the protocol."""
     cli: Cli | None = None
-    """cli: what is particular about it."""
+    """Driver `cli`: settings of the protocol."""
     remote: Remote | None = None
-    """remote: where it is."""
+    """Driver `remote`: the endpoint."""
     fallback: tuple[Fallback, ...] = ()
-    """Further ways in, best first: when the first cannot be had, the next is taken, and the snapshot says so."""
+    """Other ways to run the agent, the best first. The first one that is available is used, and the capabilities
+    say which."""
     install: tuple[Install, ...] = ()
-    """How to get it."""
+    """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()
-    """How to see that somebody is signed in."""
+    """Checks of whether the user is signed in."""
     identity: Identity
-    """What people see."""
+    """What users see of the agent."""
     capabilities: CapabilityTable = Field(default_factory=dict)
-    """AG-UI's capabilities in snake_case. Absent means unknown, so say only what is so."""
+    """AG-UI's capabilities (https://docs.ag-ui.com/concepts/capabilities), with keys in snake_case. A missing key means
+    unknown, so state only what is known."""
     manifest: Manifest = Field(default_factory=Manifest)
-    """What agent-mux asks of an agent and AG-UI has no word for; shown under `custom.mux` and as `?view=mux`."""
+    """Facts that agent-mux has fields for and AG-UI does not; shown under `custom.mux` and by `?view=mux`."""
     effort: Effort = Field(default_factory=Effort)
-    """How it is told to think more or less."""
+    """How the agent is asked for more or less thinking."""
     models: tuple[Model, ...] = ()
-    """The models that it is known to offer."""
+    """The models that the agent is known to offer."""
     options: OptionNames = ()
-    """Which of `forwardedProps.gateway`'s wishes it takes (`model`, `effort`, …); any other is refused."""
+    """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused."""
     mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
-    """What it calls a tool of an MCP server: `mcp__{server}__{tool}`; left out: nobody knows."""
+    """How the agent names a tool of an MCP server: `"mcp__{server}__{tool}"`. Default: unknown."""
     merge: bool = True
-    """Join adjacent deltas that arrive together. remote: false where it is left out, for events pass as they are."""
+    """Join adjacent deltas that arrive together. Default: true; with driver `remote` false, because its events are
+    passed on unchanged."""
     merge_window_ms: float = Field(default=0.0, ge=0, le=1000)
-    """Wait so long for more to join. 0 adds no delay."""
+    """How many milliseconds a delta waits for others to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
-    """Seconds of silence before a run fails; left out: the gateway's own bound."""
+    """Seconds without an event after which a run fails. Default: the gateway's setting `stall_timeout`."""
     verified: date | None = None
-    """When somebody last held this file against the real agent."""
+    """The day on which this file was last compared with the real agent. Default: never."""
     sources: tuple[str, ...] = ()
-    """Where its facts are from."""
+    """Addresses of the documents from which the facts are taken."""
 
     source: Path = Path()
-    """The file it came from; set by the loader."""
+    """The file's path. Set by the loader; not a key of the file."""
     private: bool = True
-    """remote: it may be at a private address; set by the loader."""
+    """Driver `remote`: the agent may be at a private address. Set by the loader; not a key of the file."""
     via: tuple[str, ...] = ()
-    """remote: the gateways that it is reached through; set by the mount."""
+    """Driver `remote`: the gateways through which it is reached. Set when it is mounted; not a key of the file."""
 
     @model_validator(mode="before")
     @classmethod
-    def _untouched(cls, table: Any) -> Any:
+    def _default_merge_of_remote(cls, table: Any) -> Any:
         if isinstance(table, dict) and table.get("driver") == "remote":
             return {"merge": False, **table}
         return table
 
     @model_validator(mode="after")
-    def _reachable(self) -> AgentDefinition:
-        for needed in NEEDED[self.driver]:
-            if getattr(self, needed) is None:
-                raise ValueError(f"driver {self.driver!r} needs `{needed}`")
+    def _check_required_keys(self) -> AgentDefinition:
+        for key in REQUIRED_KEYS[self.driver]:
+            if getattr(self, key) is None:
+                raise ValueError(f"driver {self.driver!r} needs `{key}`")
         return self
 
     @model_validator(mode="after")
-    def _modes(self) -> AgentDefinition:
+    def _check_modes(self) -> AgentDefinition:
         if self.modes and self.driver != "python":
-            raise ValueError(f"`modes` are for driver 'python': one of driver {self.driver!r} tells its own")
-        if twice := {one.id for one in self.modes if sum(one.id == other.id for other in self.modes) > 1}:
-            raise ValueError(f"`modes` has {', '.join(sorted(twice))} more than once")
+            raise ValueError(f"`modes` are for driver 'python': an agent of driver {self.driver!r} reports its own")
+        ids = [mode.id for mode in self.modes]
+        if duplicates := {mode_id for mode_id in ids if ids.count(mode_id) > 1}:
+            raise ValueError(f"`modes` has {', '.join(sorted(duplicates))} more than once")
         return self

@@ -1,4 +1,4 @@
-"""What to type to get an agent: one `[[install]]` of its file as a command."""
+"""One `[[install]]` of an agent's file as the command that a user types."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ COMMANDS: dict[str, str] = {
     "winget": "winget install {package}",
     "scoop": "scoop install {package}",
 }
-"""The other kinds bring their whole command along."""
+"""For the other kinds `package` is the whole command."""
 
 
-def typed(way: Install) -> str:
-    if way.kind not in COMMANDS:
-        return way.package
-    return COMMANDS[way.kind].format(package=shlex.quote(way.package))
+def command_line(method: Install) -> str:
+    """`npm install -g @openai/codex`."""
+    if method.kind not in COMMANDS:
+        return method.package
+    return COMMANDS[method.kind].format(package=shlex.quote(method.package))

@@ -1,8 +1,8 @@
-"""Agents that installed Python packages bring along: entry points of the group `agui_gateway.agents`.
+"""Agents of installed Python packages: entry points of the group `agui_gateway.agents`.
 
-In: what is installed. Out: {id: definition}, and what is wrong with the others. An entry point names a definition (a
-dict with the keys of an agent's file, or an `AgentDefinition`) or a function that returns one. It is somebody else's
-code: whatever it raises, the other agents stand.
+In: the installed packages. Out: {id: definition}; a broken one is logged. An entry point names a definition (a dict
+with the keys of an agent's file, or an `AgentDefinition`) or a function that returns one. Its code is foreign: whatever
+it raises, the other agents are loaded.
 """
 
 from __future__ import annotations
@@ -20,38 +20,40 @@ GROUP = "agui_gateway.agents"
 log = logging.getLogger(__name__)
 
 
-def plugins(points: Iterable[EntryPoint] | None = None) -> Catalog:
-    """The broken ones are logged and left out."""
-    found: Catalog = {}
+def load_plugins(points: Iterable[EntryPoint] | None = None) -> Catalog:
+    """The agents of all entry points. Broken ones are logged and left out."""
+    catalog: Catalog = {}
     for point in entry_points(group=GROUP) if points is None else points:
         try:
             definition = _load(point)
         except (Exception, SystemExit) as exc:
-            log.warning("entry point %s: %s", _name(point), _why(exc))
+            log.warning("entry point %s: %s", _describe(point), _reason(exc))
             continue
-        if definition.id in found:
-            taken = found[definition.id].source
-            log.warning("entry point %s: the id %r is taken by %s", _name(point), definition.id, taken)
+        if definition.id in catalog:
+            owner = catalog[definition.id].source
+            log.warning("entry point %s: the id %r is already used by %s", _describe(point), definition.id, owner)
         else:
-            found[definition.id] = definition
-    return found
+            catalog[definition.id] = definition
+    return catalog
 
 
 def _load(point: EntryPoint) -> AgentDefinition:
-    told = point.load()
-    if not isinstance(told, Mapping | AgentDefinition) and callable(told):
-        told = told()
-    source = Path(_name(point))
-    if isinstance(told, AgentDefinition):
-        return told if told.source != Path() else told.model_copy(update={"source": source})
-    if isinstance(told, Mapping):
-        return define(told, source)
-    raise TypeError(f"it gives a {type(told).__name__}: a dict, an AgentDefinition, or a function of one is needed")
+    value = point.load()
+    if not isinstance(value, Mapping | AgentDefinition) and callable(value):
+        value = value()
+    source = Path(_describe(point))
+    if isinstance(value, AgentDefinition):
+        return value if value.source != Path() else value.model_copy(update={"source": source})
+    if isinstance(value, Mapping):
+        return define(value, source)
+    raise TypeError(
+        f"it is a {type(value).__name__}, not a dict, an AgentDefinition, or a function that returns one of them"
+    )
 
 
-def _name(point: EntryPoint) -> str:
+def _describe(point: EntryPoint) -> str:
     return f"{point.name} = {point.value}"
 
 
-def _why(exc: BaseException) -> str:
+def _reason(exc: BaseException) -> str:
     return str(exc) if isinstance(exc, InvalidDefinition) else f"{type(exc).__name__}: {exc}"

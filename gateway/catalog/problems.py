@@ -1,4 +1,4 @@
-"""What is wrong with a definition: each thing at its key, in the author's own spelling, and what was probably meant."""
+"""A mistake in a definition: its key, in the author's spelling, and a message with the name that was probably meant."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 Place = tuple[int | str, ...]
+"""Where a key is: its path from the top of the definition."""
 
-MOST_READ = 64
-"""Characters of a name that are compared: no name of ours is as long, and comparing is slow."""
+MAX_COMPARED_CHARS = 64
+"""Characters of a name that are compared: no known name is longer, and comparing is slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a definition."""
+    """One mistake in a definition."""
 
     place: Place
-    """The key, from the top."""
     message: str
 
     @property
     def pointer(self) -> str:
+        """The place as a JSON pointer (RFC 6901)."""
         return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in self.place)
 
     @property
     def text(self) -> str:
+        """`models.2.price: must be a table`."""
         key = ".".join(str(part) for part in self.place)
         return f"{key}: {self.message}" if key else self.message
 
 
-def place_of(loc: Place) -> Place:
-    """Of pydantic's location: it marks a name that is wrong itself by one more part, which no file has."""
+def read_place(loc: Place) -> Place:
+    """The place of a pydantic error. Pydantic marks a wrong key with one more part, which is in no file."""
     return loc[:-1] if loc[-1:] == ("[key]",) else loc
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """The known name nearest to a misspelt one, or two that are; None: none is near."""
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most similar to a misspelt one, or two of them; None: none is similar."""
     names = {each.lower(): each for each in known}
-    return " or ".join(names[near] for near in get_close_matches(name[:MOST_READ].lower(), names, n=2)) or None
+    matches = get_close_matches(name[:MAX_COMPARED_CHARS].lower(), names, n=2)
+    return " or ".join(names[match] for match in matches) or None

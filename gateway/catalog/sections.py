@@ -1,4 +1,8 @@
-"""The tables of an agent's file. The field docstrings are the format's manual."""
+"""The tables of an agent's file: `[command]`, `[acp]`, `[cli]`, `[remote]`, `[[install]]`, and so on.
+
+In: the keys of one TOML table. Out: a frozen section, checked. The docstrings of the fields are the reference
+documentation of the format: the JSON Schema and the manual are made from them. Times are seconds.
+"""
 
 from __future__ import annotations
 
@@ -11,246 +15,286 @@ from gateway.catalog.field_types import CommandLine, Headers, OptionNames
 
 
 class Section(BaseModel):
+    """Base of all tables: frozen, and a key that it does not have is an error."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Identity(Section):
+    """What users see of the agent; shown as `identity` in its capabilities."""
+
     name: str
-    """Shown to people."""
+    """The agent's name, as users read it: `"Claude Code"`."""
     description: str | None = None
-    """What it is for, in one sentence."""
+    """One sentence about what the agent is for."""
     provider: str | None = None
-    """Who makes it."""
+    """The company or project that makes the agent: `"Anthropic"`."""
     version: str | None = None
-    """Only where it is fixed; else it is asked."""
+    """The agent's version, where it is fixed. Without it, the gateway runs `command.version`."""
     type: str | None = None
-    """The framework behind it; left out: the driver's name."""
+    """The framework behind the agent: `"pydantic-ai"`. Default: the name of the driver."""
     documentation_url: str | None = None
+    """The address of the agent's documentation."""
 
 
 class Mode(Section):
-    """One of the ways in which an agent of this process may work. A thread is in one at a time."""
+    """One mode of a Python agent. A thread is in one mode at a time."""
 
     id: str = Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")
-    """What the function is told as `turn.options.mode`."""
+    """The mode's id. The agent's function reads it as `turn.options.mode`."""
     name: str | None = None
-    """Shown to people; left out: the id."""
+    """The name that users see. Default: the id."""
     description: str | None = None
-    """What is particular about it, in one sentence."""
+    """One sentence about what is different in this mode."""
     capabilities: CapabilityTable = Field(default_factory=dict)
-    """What differs in this mode, laid over the definition's own."""
+    """Capabilities that differ in this mode. They are merged over the `[capabilities]` of the file."""
 
     def to_json(self) -> dict[str, str]:
-        """As one of those that a session can be set to."""
+        """The mode as one of those that a session offers."""
         return self.model_dump(include={"id", "name", "description"}, exclude_none=True)
 
 
 class Command(Section):
-    """How an agent's process is started. Lists, never a shell."""
+    """How the agent's process is started. Command lines are lists; no shell is involved."""
 
     run: CommandLine = Field(min_length=1)
-    """The program and its arguments. cli: `{agents}` is the folder of this file, `{cwd}` the session's."""
+    """The program and its arguments: `["gemini", "--acp"]`. With driver `cli`, `{agents}` stands for the directory of
+    this file and `{cwd}` for the working directory of the session."""
     version: CommandLine = ()
-    """Prints the version; asked by the probe."""
+    """A command that prints the agent's version: `["gemini", "--version"]`. The probe runs it."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Added to the trimmed environment."""
+    """Environment variables that are set for the process. Never put a secret here: name it in `inherit_env`."""
     inherit_env: tuple[str, ...] = ()
-    """Names passed on from the gateway's own environment; `PREFIX_*` for a family. Values never live here."""
+    """Names of environment variables that the process gets from the gateway's own environment: `["GEMINI_API_KEY"]`;
+    `"AWS_*"` for all with that prefix, `"*"` for all. Others are withheld, except a few such as `PATH` and `HOME`."""
 
 
 class Acp(Section):
-    """What is particular about an agent that speaks ACP."""
+    """Driver `acp`: an agent that speaks the Agent Client Protocol (https://agentclientprotocol.com)."""
 
     protocol: Literal[1, 2] = 1
-    """2 asks for the draft; it is spoken only if the answer really is of that version."""
+    """The protocol version that `initialize` requests. 2 is the draft; it is used only if the agent answers with 2."""
     fs: bool = False
-    """Offer it `fs/*`. Agents do their own file work; offered, it goes through the gateway, inside the workspace."""
+    """Offer the client methods `fs/*`. The agent then reads and writes files through the gateway, which keeps it inside
+    the workspace. Default: the agent accesses files itself."""
     terminal: bool = False
-    """Offer it `terminal/*`."""
-    sessions: Literal["many", "one"] = "many"
-    """Sessions that one process may serve."""
-    auth: str | None = None
-    """The method to authenticate with when the agent asks for it."""
+    """Offer the client methods `terminal/*`. The agent then runs commands through the gateway."""
+    sessions_per_process: Literal["many", "one"] = "many"
+    """How many sessions one process of the agent serves. With `one`, each thread gets a process of its own."""
+    auth_method: str | None = None
+    """The id of the method to authenticate with when the agent requires it: `"gemini-api-key"`. Default: none; a run
+    then fails with the agent's own message."""
     start_timeout: float = Field(default=60.0, gt=0)
-    """Seconds until `initialize` must be answered."""
+    """Seconds within which the agent must answer `initialize`."""
     drain_seconds: float = Field(default=0.05, ge=0, le=10)
-    """Seconds after the end of a turn in which what still comes belongs to it."""
-    tools: Literal["follow", "begin"] = "follow"
-    """When its model sees the client's own tools: `begin`: those that a session began with, whatever it asks later."""
-    usage_covers: Literal["turn", "session"] = "turn"
-    """What its token counts are about; `session`: they add up over all turns."""
+    """How long updates that arrive after the end of a turn still count as part of it, for agents that send their last
+    updates late."""
+    client_tools: Literal["per-turn", "per-session"] = "per-turn"
+    """When the agent's model learns of the client's tools. `per-turn`: a change takes effect with the next turn.
+    `per-session`: the model sees the tools with which the session was opened; after a change the gateway reopens it."""
+    usage_scope: Literal["turn", "session"] = "turn"
+    """What the agent's token counts cover. With `session` they add up over all turns, and the gateway subtracts."""
     error_text_patterns: tuple[str, ...] = ()
-    """Patterns of answers that are a model's failure in disguise."""
+    """Regular expressions. An answer in which one of them is found counts as a failed turn, for agents that report the
+    failure of their model as text."""
 
 
 Platform = Literal["darwin", "linux", "win32"]
 
 
 class Install(Section):
-    """One way to get the agent; offered in order, never run unasked."""
+    """One way to install the agent. The gateway shows them in this order and never runs one without being asked."""
 
     kind: Literal["npm", "uv", "pip", "brew", "shell", "manual", "gh-extension", "curl", "winget", "scoop", "nix"]
+    """The installer."""
     package: str
-    """Package name, or the command for `shell`, `curl` and `nix`, or a sentence for `manual`."""
+    """The package's name; for `shell`, `curl` and `nix` the whole command; for `manual` a sentence."""
     version: str | None = None
-    """The version that was tried last."""
+    """The version with which this file was last verified."""
     platform: Platform | Literal["all"] = "all"
+    """The platform on which this way works."""
     notes: str | None = None
-    """What one should know before: a runtime, memory."""
-    needs: CommandLine = ()
-    """A command that succeeds where the prerequisite is there: `["node", "--version"]`."""
+    """What the user should know before: a runtime, the memory needed."""
+    prerequisite_check: CommandLine = ()
+    """A command that succeeds where the prerequisite is installed: `["node", "--version"]`."""
 
 
 class Auth(Section):
-    """A sign that somebody is signed in; the first that holds is enough."""
+    """One check of whether the user is signed in to the agent. The first check that succeeds is enough."""
 
     kind: Literal["env", "file", "command", "none"]
+    """What is checked: an environment variable, a file, the exit code of a command; `none`: the agent needs no
+    sign-in."""
     name: str | None = None
-    """`env`: the variable. `file`: the path; `~` is the home."""
+    """For `env` the variable: `"OPENAI_API_KEY"`. For `file` the path: `"~/.codex/auth.json"`."""
     run: CommandLine = ()
-    """`command`: exits 0 when signed in."""
+    """For `command`: a command that exits with 0 when the user is signed in."""
     timeout: float = Field(default=5.0, gt=0)
+    """For `command`: seconds after which it counts as failed."""
     hint: str | None = None
-    """What to do when no sign holds."""
+    """What the user should do when no check succeeds: ``"run `codex login`"``."""
 
 
-def _flag(value: Any) -> Any:
-    """A plain list is arguments."""
+def _read_flag(value: Any) -> Any:
+    """A plain list stands for `args`."""
     return {"args": value} if isinstance(value, list | tuple) else value
 
 
 class FlagTable(Section):
-    """What a wish adds to the command. `{name}` stands for a value; which names there are, each wish says."""
+    """What one option adds to the agent's command. `{name}` stands for a value; each option lists its names."""
 
     args: tuple[str, ...] = ()
+    """Arguments that are appended: `["--model", "{model}"]`."""
     env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables that are set."""
 
 
-Flag = Annotated[FlagTable, BeforeValidator(_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
+Flag = Annotated[FlagTable, BeforeValidator(_read_flag, json_schema_input_type=FlagTable | tuple[str, ...])]
 
 
 class Flags(Section):
-    """What a run may wish for, as arguments of the command: `model = ["--model", "{model}"]`. A wish that the dialect
-    itself carries out in its protocol is not listed here."""
+    """The options of a run as arguments of the agent's command: `model = ["--model", "{model}"]`. An option that the
+    dialect sends in the agent's protocol is not listed here."""
 
     model: Flag | None = None
-    """`{model}`"""
+    """The option `model`. `{model}`: the model's name for the agent."""
     mode: Flag | None = None
-    """`{mode}`"""
+    """The option `mode`. `{mode}`: its id."""
     session_id: Flag | None = None
-    """`{session}`: a UUID for a new session, chosen by the gateway."""
+    """A new session. `{session}`: a UUID that the gateway chooses for it."""
     resume: Flag | None = None
-    """`{session}`: to come back to."""
+    """A session that is continued. `{session}`: its id."""
     fork: Flag | None = None
-    """`{session}`: to come back to a copy of; `{new}`: a UUID for the copy."""
+    """A session that is continued in a copy. `{session}`: its id; `{new}`: a UUID for the copy."""
     directory: Flag | None = None
-    """`{path}`, once for each additional directory."""
+    """The option `additionalDirectories`. `{path}`: one directory; the flag is repeated for each."""
     mcp: Flag | None = None
-    """`{json}`: `{"mcpServers": {name: {…}}}`; `{file}`: the path of a file with it."""
+    """The option `mcpServers`. `{json}`: `{"mcpServers": {name: {…}}}`; `{file}`: the path of a file with this JSON."""
     schema_: Flag | None = Field(default=None, alias="schema")
-    """`{json}` or `{file}`: the JSON Schema that the answer must fit."""
+    """The option `outputSchema`. `{json}`: the JSON Schema of the answer; `{file}`: the path of a file with it."""
     max_turns: Flag | None = None
-    """`{n}`"""
+    """The option `maxTurns`. `{n}`: the number."""
     skill: Flag | None = None
-    """`{name}`, once for each."""
+    """The option `skills`. `{name}`: one skill; the flag is repeated for each."""
     media: Flag | None = None
-    """`{path}`, once for each image or file of the prompt, which is written there first."""
+    """Attachments of the prompt. `{path}`: one image or file, which the gateway has written there; the flag is repeated
+    for each."""
     approvals: dict[Literal["prompt", "auto", "deny"], Flag] = Field(default_factory=dict)
-    """Who decides about the agent's tools; `prompt` is the default."""
+    """The option `approvals`: for each policy what is added. `prompt` is the default policy."""
     thinking: dict[str, Flag] = Field(default_factory=dict)
-    """The agent's own parameter (as in `[effort]`) → `{value}`."""
+    """Thinking parameters: for each parameter of `[effort]` what is added. `{value}`: its value."""
 
 
 class Cli(Section):
-    """What is particular about a command-line agent."""
+    """Driver `cli`: an agent with a protocol of its own on its command line or on a port."""
 
     dialect: str
-    """Its format: a name in `gateway/wire/dialects`."""
+    """The agent's protocol: a name in `gateway/wire/dialects`. `text` and `ag-ui` suit any program."""
     process: Literal["turn", "session", "agent"] = "session"
-    """How long one process serves: one turn, one thread, or all threads."""
+    """How long one process runs: for one turn, for one thread, or for all threads of the agent."""
     exclusive: bool = False
-    """agent: no second process can work beside the first, so a turn that will not stop is left to it."""
+    """With `process = "agent"`: a second process cannot run beside the first. A turn that does not stop is then left
+    running instead of being moved to a new process."""
     transport: Literal["stdio-lines", "stdio-raw", "stdio-frames", "stdio-whole", "http", "websocket"] = "stdio-lines"
-    """How messages are framed: `lines` of stdout, stdout `raw` as it comes, `frames` with a Content-Length, the `whole`
-    stdout as one message, events and calls over `http`, a `websocket`. For the last two the process listens on a port
-    of loopback."""
+    """How messages travel. `stdio-lines`: one message per line of stdout. `stdio-raw`: stdout as it arrives.
+    `stdio-frames`: each message after a Content-Length header. `stdio-whole`: the whole output is one message. `http`:
+    requests, and events as SSE. `websocket`: one message per frame. With the last two the process listens on a port of
+    the loopback interface."""
     url: str | None = None
-    """http, websocket: where it listens. `{port}` is a free port, `{token}` a secret made for it; both may stand in the
-    command's arguments and environment too."""
+    """With `http` and `websocket`: the process's address, `"http://127.0.0.1:{port}"`. `{port}` is a free port and
+    `{token}` a secret for this process; both may also be used in the command's arguments and environment."""
     health: str | None = None
-    """http, websocket: the URL that answers 200 when it is ready to be talked to."""
+    """With `http` and `websocket`: a URL that answers 200 when the process is ready."""
     events: str | None = None
-    """http: the path of its server-sent events; `{cwd}` is the session's directory."""
+    """With `http`: the path of the agent's server-sent events. `{cwd}` is the session's working directory."""
     flags: Flags = Field(default_factory=Flags)
+    """The options of a run as arguments of the command."""
+    client_tools: Literal["per-turn", "per-session"] = "per-turn"
+    """When the agent accepts the client's tools. `per-session`: only when a session is opened; after a
+    change the gateway reopens it."""
     cancel: Literal["SIGINT", "SIGTERM"] = "SIGINT"
-    """The signal that stops a turn where the dialect has no word for it; sent to the whole process group."""
+    """The signal that cancels a turn where the protocol has no message for it; sent to the whole process group."""
     start_timeout: float = Field(default=60.0, gt=0)
-    """Seconds until it must be ready for a prompt."""
+    """Seconds within which the process must be ready for a prompt."""
     drain_seconds: float = Field(default=0.0, ge=0, le=10)
-    """Seconds after the end of a turn in which what still comes belongs to it."""
+    """How long messages that arrive after the end of a turn still count as part of it."""
     error_text_patterns: tuple[str, ...] = ()
-    """Patterns of answers that are a model's failure in disguise."""
+    """Regular expressions. An answer in which one of them is found counts as a failed turn, for agents that report the
+    failure of their model as text."""
     params: dict[str, Any] = Field(default_factory=dict)
-    """For the dialect: what it says of them."""
+    """Parameters of the dialect; its module documents them."""
 
 
 Level = Literal["low", "medium", "high", "max"]
 
 
 class Effort(Section):
-    """The gateway's words for thinking → the agent's own."""
+    """How the options `effort` and `thinkingBudgetTokens` become parameters of the agent."""
 
     parameter: str | None = None
-    """The agent's parameter that takes a level."""
+    """The agent's parameter that takes an effort level: `"reasoning_effort"`."""
     values: dict[Level, str | int] = Field(default_factory=dict)
-    """Level → what the parameter is set to. A level that is not here is not offered."""
-    budget: str | None = None
-    """The agent's parameter that takes a number of tokens."""
+    """For each level the parameter's value: `{ low = "low", max = "xhigh" }`. A level that is missing here is not
+    offered."""
+    budget_parameter: str | None = None
+    """The agent's parameter that takes a number of thinking tokens."""
     budget_range: tuple[int, int] | None = None
-    """The numbers it takes, where no model says otherwise."""
-    parameters: tuple[str, ...] = ()
-    """Further parameters that `thinkingOverride` may set. Any other is refused: it could be one about permissions."""
+    """The smallest and the largest number that it accepts, unless a model has its own `budget`."""
+    override_parameters: tuple[str, ...] = ()
+    """Further parameters that the option `thinkingOverride` may set. All others are refused, because they could be
+    about permissions."""
 
 
 class CircuitBreaker(Section):
-    """When an endpoint that fails is left alone for a while."""
+    """When the gateway stops sending requests to an endpoint that fails."""
 
     failures: int = Field(default=5, gt=0)
-    """Failures in a row that open the circuit."""
+    """Failures in a row after which the circuit opens and runs are refused."""
     cooldown: float = Field(default=15.0, gt=0)
     """Seconds until the next request is sent."""
 
 
 class Remote(Section):
-    """An agent that is reached by AG-UI itself: another gateway's, or any HTTP endpoint."""
+    """Driver `remote`: an agent behind an AG-UI endpoint, of another gateway or of any server."""
 
     url: str = Field(pattern=r"^https?://[^\s/]+")
-    """Takes `POST` with a RunAgentInput, gives events. With `agents`: where another agui-gateway is."""
+    """The endpoint, which accepts `POST` with a RunAgentInput and answers with events. With `agents`: the base URL of
+    another agui-gateway."""
     agents: Literal["*"] | tuple[str, ...] | None = None
-    """Mounts another agui-gateway: all of its agents, or these, each as `ID.THEIRS`."""
+    """Mounts agents of another agui-gateway: `"*"` for all, or a list of their ids. Each appears as `ID.THEIR-ID`.
+    Default: `url` is a single agent."""
     capabilities: str | None = None
-    """Where its capabilities are; left out: the URL and `/capabilities`. An empty string: it tells none."""
+    """The URL of the agent's capabilities. Default: `url` + `/capabilities`; an empty string: the agent has none."""
     headers: Headers = Field(default_factory=dict)
-    """Sent with every request. `{NAME}` is taken from the gateway's environment: values never live here."""
+    """HTTP headers of every request: `{ authorization = "Bearer {OTTER_TOKEN}" }`. `{NAME}` is replaced from the
+    gateway's environment, so that no secret is in the file."""
     format: Literal["protobuf", "sse"] = "sse"
-    """Asked for; whichever really comes is read. `protobuf` is a third of the bytes, `sse` is read faster."""
+    """The format that the gateway requests; it reads whichever arrives. `protobuf` needs a third of the bytes, `sse` is
+    read faster."""
     connect_timeout: float = Field(default=10.0, gt=0)
+    """Seconds within which a connection must be open."""
     retries: int = Field(default=2, ge=0, le=10)
-    """Further tries before the first byte; after it there is none, for the agent has begun."""
+    """How often a request is repeated before its first byte arrives. After that it never is: the agent has started."""
     refresh: float = Field(default=30.0, gt=0)
-    """Seconds after which its capabilities, and a mounted gateway's agents, are asked for again."""
+    """Seconds after which capabilities, and the list of mounted agents, are read again."""
     circuit_breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
+    """When requests are stopped for a while: `{ failures = 5, cooldown = 15 }`."""
 
 
 class Fallback(Section):
-    """A further way in, tried when those before it cannot be had."""
+    """Another way to run the agent, used when those before it are not available."""
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")
+    """A short name, shown as `custom.gateway.transport` while it is in use."""
     driver: Literal["acp", "cli"]
+    """The driver of this way."""
     command: Command
+    """The command of this way."""
     acp: Acp = Field(default_factory=Acp)
+    """Settings of driver `acp`."""
     cli: Cli | None = None
+    """Settings of driver `cli`."""
     options: OptionNames | None = None
-    """The wishes that it takes; left out: as the first way."""
+    """The options that a run may set. Default: the `options` of the file."""
     capabilities: CapabilityTable = Field(default_factory=dict)
-    """What differs through it, laid over the definition's own."""
+    """Capabilities that differ. They are merged over the `[capabilities]` of the file."""

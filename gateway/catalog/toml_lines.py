@@ -1,8 +1,8 @@
-"""Where a key stands in a TOML text: `tomllib` reads values and forgets their lines.
+"""The line of a key in a TOML text: `tomllib` does not report lines.
 
 In: the text, and a place as the loader names it (`("models", 2, "price", "input")`). Out: the line, from 1, of that
-key, or of the nearest table around it that is written down. It reads just enough of TOML to follow headers and keys;
-values are skipped by their brackets and quotes.
+key, or of the innermost table around it that the text contains. It parses only headers and keys; values are skipped by
+their brackets and quotes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ _QUOTES = ('"""', "'''", '"', "'")
 
 
 def line_of(text: str, place: Place) -> int:
-    """1 where nothing of it is written."""
-    best, line = 0, 1
-    for at, found in _keys(text):
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(found, place, strict=False)))
-        if same > best and same in (len(found), len(place)):
-            best, line = same, at
+    """1 where the text contains no part of the place."""
+    best = 0
+    line = 1
+    for number, key in _keys(text):
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(key, place, strict=False)))
+        if common > best and common in (len(key), len(place)):
+            best = common
+            line = number
     return line
 
 
@@ -39,51 +41,51 @@ def _keys(text: str) -> Iterator[tuple[int, Place]]:
     for number, line in enumerate(text.splitlines(), 1):
         if open_until is None and not depth:
             if header := _HEADER.match(line.strip()):
-                table = _with_numbers(_names(header["keys"]), counts, listed=line.strip().startswith("[["))
+                table = _with_indexes(_names(header["keys"]), counts, is_list=line.strip().startswith("[["))
                 yield number, table
                 continue
             if key := _KEY.match(line):
                 whole = (*table, *_names(key["keys"]))
                 yield number, whole
-                yield from ((number, (*whole, *inner)) for inner in _inline(line[key.end() :]))
-        depth, open_until = _after(line, depth, open_until)
+                yield from ((number, (*whole, *inner)) for inner in _inline_keys(line[key.end() :]))
+        depth, open_until = _state_after(line, depth, open_until)
 
 
-def _inline(value: str) -> Iterator[Place]:
+def _inline_keys(value: str) -> Iterator[Place]:
     """Keys of an inline table, one level down."""
     if value.strip().startswith("{"):
-        for found in re.finditer(rf"[{{,]{_KEY.pattern}", value):
-            yield _names(found["keys"])
+        for match in re.finditer(rf"[{{,]{_KEY.pattern}", value):
+            yield _names(match["keys"])
 
 
 def _names(keys: str) -> Place:
-    return tuple(_plain(part) for part in _PART.findall(keys))
+    return tuple(_unquote(part) for part in _PART.findall(keys))
 
 
-def _plain(part: str) -> str:
+def _unquote(part: str) -> str:
     if part[0] not in "\"'":
         return part
     return str(tomllib.loads(f"x = {part}")["x"])
 
 
-def _with_numbers(names: Place, counts: dict[Place, int], *, listed: bool) -> Place:
-    """`[[models]]` for the third time is `models.2`, and `[models.price]` after it is in that."""
+def _with_indexes(names: Place, counts: dict[Place, int], *, is_list: bool) -> Place:
+    """The third `[[models]]` is `models.2`, and a `[models.price]` after it belongs to it."""
     place: Place = ()
-    for last, name in ((index == len(names) - 1, name) for index, name in enumerate(names)):
+    for is_last, name in ((index == len(names) - 1, name) for index, name in enumerate(names)):
         place = (*place, name)
-        if last and listed:
+        if is_last and is_list:
             counts[place] = counts.get(place, -1) + 1
         if place in counts:
             place = (*place, counts[place])
     return place
 
 
-def _after(line: str, depth: int, open_until: str | None) -> tuple[int, str | None]:
-    """How deep in brackets, and in which long string, the next line begins."""
+def _state_after(line: str, depth: int, open_until: str | None) -> tuple[int, str | None]:
+    """The depth of brackets, and the quote of the open multi-line string, at the start of the next line."""
     at = 0
     while at < len(line):
         if open_until is not None:
-            end = _end(line, at, open_until)
+            end = _end_of_string(line, at, open_until)
             if end < 0:
                 return depth, open_until if len(open_until) == 3 else None
             at, open_until = end, None
@@ -94,11 +96,11 @@ def _after(line: str, depth: int, open_until: str | None) -> tuple[int, str | No
         else:
             depth += (line[at] in "[{") - (line[at] in "]}")
             at += 1
-    # A bracket of a header was never counted: headers are taken before this.
+    # The brackets of headers are not counted: headers are handled before this.
     return max(depth, 0), open_until if open_until is not None and len(open_until) == 3 else None
 
 
-def _end(line: str, at: int, quote: str) -> int:
+def _end_of_string(line: str, at: int, quote: str) -> int:
     while at < len(line):
         if line[at] == "\\" and quote[0] == '"':
             at += 2

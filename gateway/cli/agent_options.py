@@ -1,4 +1,4 @@
-"""Which agents there are, for commands that start no server: the options they share, and the catalog behind them."""
+"""The options `--agents` and `--acp`, and the catalog behind them, for commands that start no server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
-from gateway.catalog.plugins import plugins
+from gateway.catalog.plugins import load_plugins
 from gateway.errors import ConfigError
 from gateway.settings import Settings, load
 
@@ -19,40 +19,43 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def agents_options(command: Command) -> Command:
-    """`--agents` and `--acp`, as `serve` has them."""
-    folder = click.option("--agents", multiple=True, metavar="DIR", help="Folder of agent files. Repeatable.")
-    bare = click.option("--acp", multiple=True, metavar="COMMAND", help="Any ACP agent: its command line. Repeatable.")
+    """Adds `--agents` and `--acp`, as `serve` has them."""
+    folder = click.option("--agents", multiple=True, metavar="DIR", help="A directory of agent files. Repeatable.")
+    bare = click.option("--acp", multiple=True, metavar="COMMAND", help="The command line of an ACP agent. Repeatable.")
     return folder(bare(command))
 
 
 def settings_for(agents: Sequence[str], acp: Sequence[str], **more: Any) -> Settings:
-    """As `serve` would have them here: gateway.toml and the environment count too."""
-    given = {"agents": agents, "acp": acp, **more}
-    return load({name: value for name, value in given.items() if value not in (None, ())}, os.environ)
+    """The settings that `serve` would have here, with gateway.toml and the environment."""
+    flags = {"agents": agents, "acp": acp, **more}
+    return load({name: value for name, value in flags.items() if value not in (None, ())}, os.environ)
 
 
 def catalog_for(settings: Settings, *, lean: bool = False) -> Catalog:
-    """In the order in which the gateway lays them over each other. `lean`, and sooner: of the agents that come along
-    the capabilities are left out. A user's own files are read whole, so that a mistake in one is told."""
-    catalog = load_folder(bundled(), lean=lean) | plugins() | load_catalog(settings.agents)
+    """The agents, in the gateway's order of precedence.
+
+    `lean` is faster: bundled agents come without capabilities. The user's own files are read completely, so that a
+    mistake in one is reported."""
+    catalog = load_folder(bundled(), lean=lean) | load_plugins() | load_catalog(settings.agents)
     return with_bare(catalog, settings.acp)
 
 
-def chosen(catalog: Catalog, agent_id: str) -> AgentDefinition:
+def find_agent(catalog: Catalog, agent_id: str) -> AgentDefinition:
+    """Raises `ConfigError` with similar ids."""
     if agent_id in catalog:
         return catalog[agent_id]
-    raise ConfigError(f"there is no agent {agent_id!r}. {_near(agent_id, catalog)}", code="UNKNOWN_AGENT")
+    raise ConfigError(f"there is no agent {agent_id!r}. {_suggest(agent_id, catalog)}", code="UNKNOWN_AGENT")
 
 
-def _near(agent_id: str, catalog: Catalog) -> str:
+def _suggest(agent_id: str, catalog: Catalog) -> str:
     from difflib import get_close_matches
 
-    found = get_close_matches(agent_id, catalog, n=3) or [name for name in catalog if agent_id in name]
-    if found:
-        return f"Did you mean {' or '.join(found)}? `agui-gateway agents` lists them all."
+    similar = get_close_matches(agent_id, catalog, n=3) or [name for name in catalog if agent_id in name]
+    if similar:
+        return f"Did you mean {' or '.join(similar)}? `agui-gateway agents` lists all agents."
     return f"Known: {', '.join(sorted(catalog))}."
 
 
-def folder(path: str | None) -> Path:
-    """Where an agent is to work."""
+def working_directory(path: str | None) -> Path:
+    """The directory in which an agent works; without a path the current one."""
     return Path(path).expanduser().resolve() if path else Path.cwd()

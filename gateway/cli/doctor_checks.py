@@ -1,4 +1,7 @@
-"""The checks of `doctor`: what a look at the agent found, said one by one, and the real start."""
+"""The checks of `agui-gateway doctor`: one for each result of the probe, and a test start.
+
+In: an agent's definition and what the probe found. Out: a list of `Check`. Never: a prompt.
+"""
 
 from __future__ import annotations
 
@@ -18,155 +21,165 @@ from gateway.drivers import Driver, make_driver
 from gateway.drivers.probe import Availability, check_version_command, find
 from gateway.errors import ConfigError, GatewayError
 
-MARGIN = 10.0
-"""Beyond the agent's own bound for its start: the next way in may be tried, and everything has to end."""
-LAST_WORDS = 300
+START_MARGIN_SECONDS = 10.0
+"""Added to the agent's own time limits: a fallback may have to be tried, and everything has to end."""
+MAX_STDERR_CHARS = 300
+NO_PROGRAM = "not checked: the program is missing"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """One line of the report."""
+
     name: str
     outcome: Literal["ok", "note", "fail", "skip"]
-    """`note`: worth knowing, and no hindrance."""
-    said: str
+    """`note`: worth knowing; the agent can run."""
+    message: str
     hint: str | None = None
-    """What mends it."""
+    """What the user should do."""
 
 
-def before_start(definition: AgentDefinition, found: Availability, work: Path) -> list[Check]:
+def check_environment(definition: AgentDefinition, availability: Availability, cwd: Path) -> list[Check]:
+    """All checks that need no start."""
     if definition.command is None:
-        return [_function(definition, found), _folder(definition, work)]
+        return [_check_function(definition, availability), _check_directory(definition, cwd)]
     return [
-        _program(found),
-        _version(definition, found),
-        _platform(definition, found),
-        *_prerequisites(found),
-        *_notes(definition, found),
-        _signed_in(definition, found),
-        _folder(definition, work),
+        _check_program(availability),
+        _check_version(definition, availability),
+        _check_platform(definition, availability),
+        *_check_prerequisites(availability),
+        *_list_notes(definition, availability),
+        _check_sign_in(definition, availability),
+        _check_directory(definition, cwd),
     ]
 
 
-def _function(definition: AgentDefinition, found: Availability) -> Check:
-    if found.status == "broken":
-        return Check("program", "fail", found.reason or "it cannot be imported", f"mend {definition.source}")
-    return Check("program", "ok", f"{definition.entry}, a function in the gateway's own process")
+def _check_function(definition: AgentDefinition, availability: Availability) -> Check:
+    if availability.status == "broken":
+        reason = availability.reason or "it cannot be imported"
+        return Check("program", "fail", reason, f"correct {definition.source}")
+    return Check("program", "ok", f"{definition.entry}, a function in the gateway's process")
 
 
-def _program(found: Availability) -> Check:
-    if found.program is None or found.status == "not-installed":
-        return Check("program", "fail", found.reason or "it is not there", found.hint)
-    if found.status == "broken":
-        return Check("program", "fail", f"{found.program}: {found.reason}", found.hint)
-    through = f" (through {found.transport!r})" if found.transport else ""
-    return Check("program", "ok", found.program + through)
+def _check_program(availability: Availability) -> Check:
+    if availability.program is None or availability.status == "not-installed":
+        return Check("program", "fail", availability.reason or "not found", availability.hint)
+    if availability.status == "broken":
+        return Check("program", "fail", f"{availability.program}: {availability.reason}", availability.hint)
+    fallback = f" (fallback {availability.transport!r})" if availability.transport else ""
+    return Check("program", "ok", availability.program + fallback)
 
 
-def _version(definition: AgentDefinition, found: Availability) -> Check:
-    tried = list(dict.fromkeys(way.version for way in definition.install if way.version))
-    if found.program is None:
-        return Check("version", "skip", "there is no program to ask")
-    if found.version is None:
-        return Check("version", "note", "it does not tell")
-    if not tried:
-        return Check("version", "ok", found.version)
-    if found.version in tried:
-        return Check("version", "ok", f"{found.version}, the one that was tried")
-    return Check("version", "note", f"{found.version}; the one that was tried last is {' or '.join(tried)}")
+def _check_version(definition: AgentDefinition, availability: Availability) -> Check:
+    verified = list(dict.fromkeys(method.version for method in definition.install if method.version))
+    if availability.program is None:
+        return Check("version", "skip", NO_PROGRAM)
+    if availability.version is None:
+        return Check("version", "note", "unknown: the program does not print it")
+    if not verified:
+        return Check("version", "ok", availability.version)
+    if availability.version in verified:
+        return Check("version", "ok", f"{availability.version}, the verified version")
+    return Check("version", "note", f"{availability.version}; the verified version is {' or '.join(verified)}")
 
 
-def _platform(definition: AgentDefinition, found: Availability) -> Check:
+def _check_platform(definition: AgentDefinition, availability: Availability) -> Check:
     platforms = definition.manifest.supported_platforms
-    if found.platform:
+    if availability.platform:
         return Check("platform", "ok", sys.platform)
-    return Check("platform", "fail", f"it runs on {', '.join(platforms or ())} only")
+    return Check("platform", "fail", f"it runs only on {', '.join(platforms or ())}")
 
 
-def _prerequisites(found: Availability) -> Iterator[Check]:
-    for need in found.prerequisites:
-        if need.met:
-            yield Check("needs", "ok", f"`{need.command}` answers")
-        elif found.program is None:
-            tool = need.command.split()[0]
-            yield Check("needs", "fail", f"`{need.command}` fails, and installing needs it", f"install {tool}")
+def _check_prerequisites(availability: Availability) -> Iterator[Check]:
+    for prerequisite in availability.prerequisites:
+        if prerequisite.met:
+            yield Check("prerequisite", "ok", f"`{prerequisite.command}` succeeds")
+        elif availability.program is None:
+            tool = prerequisite.command.split()[0]
+            yield Check(
+                "prerequisite", "fail", f"`{prerequisite.command}` fails; the installer needs it", f"install {tool}"
+            )
         else:
-            yield Check("needs", "note", f"`{need.command}` fails; one way to install it needs that")
+            yield Check("prerequisite", "note", f"`{prerequisite.command}` fails; an installer of the agent needs it")
 
 
-def _notes(definition: AgentDefinition, found: Availability) -> Iterator[Check]:
-    """What one should know before installing it."""
-    if found.program is None:
-        told = (way.notes for way in definition.install if way.platform in ("all", sys.platform))
-        yield from (Check("install", "note", notes) for notes in dict.fromkeys(told) if notes)
+def _list_notes(definition: AgentDefinition, availability: Availability) -> Iterator[Check]:
+    """What the user should know before installing the agent."""
+    if availability.program is None:
+        notes = (method.notes for method in definition.install if method.platform in ("all", sys.platform))
+        yield from (Check("install", "note", note) for note in dict.fromkeys(notes) if note)
 
 
-def _signed_in(definition: AgentDefinition, found: Availability) -> Check:
-    match found.signed_in:
+def _check_sign_in(definition: AgentDefinition, availability: Availability) -> Check:
+    match availability.signed_in:
         case True:
-            return Check("signed in", "ok", "yes")
+            return Check("sign-in", "ok", "signed in")
         case False:
-            hint = next((sign.hint for sign in definition.auth if sign.hint), None)
-            return Check("signed in", "fail", "no sign of it was found", hint)
-        case None if found.program is None:
-            return Check("signed in", "skip", "there is no program to ask")
+            hint = next((check.hint for check in definition.auth if check.hint), None)
+            return Check("sign-in", "fail", "no credentials were found", hint)
+        case None if availability.program is None:
+            return Check("sign-in", "skip", NO_PROGRAM)
         case None:
-            return Check("signed in", "note", "cannot be seen from outside: its first answer will tell")
+            return Check("sign-in", "note", "unknown until the first run: the agent has no check for it")
 
 
-def _folder(definition: AgentDefinition, work: Path) -> Check:
-    if not work.is_dir():
-        return Check("folder", "fail", f"{work} is not there", f"mkdir -p {work}")
-    if not os.access(work, os.R_OK | os.W_OK | os.X_OK):
-        return Check("folder", "fail", f"{work} cannot be written to", "choose another with --cwd")
-    in_git = any((parent / ".git").exists() for parent in (work, *work.parents))
+def _check_directory(definition: AgentDefinition, cwd: Path) -> Check:
+    if not cwd.is_dir():
+        return Check("directory", "fail", f"{cwd} does not exist", f"mkdir -p {cwd}")
+    if not os.access(cwd, os.R_OK | os.W_OK | os.X_OK):
+        return Check("directory", "fail", f"{cwd} is not writable", "choose another with --cwd")
+    in_git = any((parent / ".git").exists() for parent in (cwd, *cwd.parents))
     if definition.manifest.requires_git_repo and not in_git:
-        return Check("folder", "fail", f"{work} is in no git repository, and it works in one only", "git init")
-    return Check("folder", "ok", str(work))
+        return Check("directory", "fail", f"{cwd} is not in a Git repository, which the agent requires", "git init")
+    return Check("directory", "ok", str(cwd))
 
 
-# -- the real start
+# -- the test start
 
 
-async def start(definition: AgentDefinition, checks: Sequence[Check], tasks: TaskGroup) -> Check:
-    """Only where it has a chance. Not being signed in is no hindrance: many agents start without, and say so."""
-    hindered = [check.name for check in checks if check.outcome == "fail" and check.name != "signed in"]
-    if hindered:
-        return Check("start", "skip", f"not tried: {hindered[0]}")
+async def check_start(definition: AgentDefinition, checks: Sequence[Check], tasks: TaskGroup) -> Check:
+    """Starts the agent if no other check failed. A missing sign-in does not count: many agents start without it."""
+    obstacles = [check.name for check in checks if check.outcome == "fail" and check.name != "sign-in"]
+    if obstacles:
+        return Check("start", "skip", f"not tried, because the check {obstacles[0]!r} failed")
     try:
         driver = make_driver(definition, tasks)
     except ConfigError as exc:
         return Check("start", "fail", exc.detail)
+    limit = start_limit(definition)
     try:
-        with anyio.fail_after(start_limit(definition)):
-            said = await _started(definition, driver)
+        with anyio.fail_after(limit):
+            message = await _start(definition, driver)
     except TimeoutError:
-        return Check("start", "fail", f"it said nothing within {start_limit(definition):g} seconds")
+        return Check("start", "fail", f"no answer within {limit:g} seconds")
     except GatewayError as exc:
-        return Check("start", "fail", exc.detail, exc.extra.get("hint") or _last_words(exc))
+        return Check("start", "fail", exc.detail, exc.extra.get("hint") or _last_stderr_line(exc))
     finally:
         with anyio.CancelScope(shield=True):
             await driver.aclose()
-    return Check("start", "ok", said)
+    return Check("start", "ok", message)
 
 
-async def _started(definition: AgentDefinition, driver: Driver) -> str:
-    began, place = time.monotonic(), find(definition, os.environ)
+async def _start(definition: AgentDefinition, driver: Driver) -> str:
+    began = time.monotonic()
+    program = find(definition, os.environ)
     if not driver.is_probed:
         await driver.probe()
-        said = "it answered"
-    elif place is None or not place.command.version:
-        return "nothing has to be started before it is asked"
-    else:  # a process for every turn: there is none to keep, but its program can be called
-        said = await check_version_command(place)
-    return f"{said} in {time.monotonic() - began:.1f} s"
+        message = "it answered"
+    elif program is None or not program.command.version:
+        return "nothing to start: it runs when it gets a prompt"
+    else:  # one process per turn: none stays running, but its program can be called
+        message = await check_version_command(program)
+    return f"{message} in {time.monotonic() - began:.1f} s"
 
 
 def start_limit(definition: AgentDefinition) -> float:
-    own = definition.cli.start_timeout if definition.cli is not None else definition.acp.start_timeout
-    ways = 1 + len(definition.fallback)
-    return own * ways + MARGIN
+    """Seconds within which the agent, or one of its fallbacks, must have started."""
+    timeout = definition.cli.start_timeout if definition.cli is not None else definition.acp.start_timeout
+    attempts = 1 + len(definition.fallback)
+    return timeout * attempts + START_MARGIN_SECONDS
 
 
-def _last_words(exc: GatewayError) -> str | None:
-    words = str(exc.extra.get("stderr") or "").strip()
-    return words.splitlines()[-1][:LAST_WORDS] if words and words.splitlines()[-1] not in exc.detail else None
+def _last_stderr_line(exc: GatewayError) -> str | None:
+    lines = str(exc.extra.get("stderr") or "").strip().splitlines()
+    return lines[-1][:MAX_STDERR_CHARS] if lines and lines[-1] not in exc.detail else None

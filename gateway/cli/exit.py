@@ -1,4 +1,4 @@
-"""How a command ends when it cannot do what it was asked: one sentence on stderr, and an exit code."""
+"""Exit codes, and the one line on stderr with which a command fails."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import NoReturn
 from gateway.errors import ConfigError, GatewayError
 
 FAILED = 1
-MISTAKEN = 2
-"""What was typed, or a file, is wrong; so it is with click."""
+USAGE_ERROR = 2
+"""An argument or a file is wrong; the same code as click's."""
 CANCELLED = 130
-"""As a shell counts it: 128 and the number of SIGINT."""
+"""As in a shell: 128 and the number of SIGINT."""
 
 
 def fail(exc: GatewayError) -> NoReturn:
-    complain(exc.detail)
-    sys.exit(MISTAKEN if isinstance(exc, ConfigError) else FAILED)
+    """Ends the command with the error's text."""
+    print_error(exc.detail)
+    sys.exit(USAGE_ERROR if isinstance(exc, ConfigError) else FAILED)
 
 
-def complain(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     from rich.console import Console
     from rich.text import Text
 

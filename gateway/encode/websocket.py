@@ -1,7 +1,7 @@
-"""AG-UI events as messages of a WebSocket, which may carry several runs at once: so each says whose events it has.
+"""AG-UI events as WebSocket messages. A socket may carry several runs at once, so each message names its run.
 
-In: consecutive events of one run, and the number of the first. Out: one message. As text it is one JSON object; as
-binary the same head, with its length before it, and then the frames that protobuf has over HTTP.
+In: consecutive events of one run, and the number of the first. Out: one message. A text message is one JSON object; a
+binary message is the same head with its length before it, followed by the frames of the binary format over HTTP.
 
     agui.json      {"runId": "r1", "first": 5, "events": [{…}, {…}]}
     agui.protobuf  four bytes of length, {"runId": "r1", "first": 5}, then frames
@@ -11,21 +11,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from gateway.encode.negotiate import ENCODERS
+from gateway.encode.protobuf import encoder as protobuf
 from gateway.events import Wire
 
-Encode = Callable[[str, int, list[bytes], list[Wire] | None], bytes]
+
+@dataclass(frozen=True, slots=True)
+class Subprotocol:
+    """One format of messages, as the client names it when it connects."""
+
+    name: str
+    is_binary: bool
+    encode: Callable[[str, int, list[bytes], list[Wire] | None], bytes]
+    """Run id, number of the first event, events as lines of JSON and as objects if these are at hand → one message."""
 
 
-def _text(run_id: str, first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
+def _encode_text(run_id: str, first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
     return b'{"runId":%b,"first":%d,"events":[%b]}' % (json.dumps(run_id).encode(), first, b",".join(lines))
 
 
-def _binary(run_id: str, first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
+def _encode_binary(run_id: str, first: int, lines: list[bytes], events: list[Wire] | None) -> bytes:
     head = json.dumps({"runId": run_id, "first": first}).encode()
-    return len(head).to_bytes(4, "big") + head + ENCODERS["protobuf"].encode(first, lines, events)
+    return len(head).to_bytes(4, "big") + head + protobuf.ENCODER.encode(first, lines, events)
 
 
-SUBPROTOCOLS: dict[str, Encode] = {"agui.json": _text, "agui.protobuf": _binary}
-"""In the order of preference: whoever names none gets the first."""
+SUBPROTOCOLS: dict[str, Subprotocol] = {
+    subprotocol.name: subprotocol
+    for subprotocol in (
+        Subprotocol("agui.json", False, _encode_text),
+        Subprotocol("agui.protobuf", True, _encode_binary),
+    )
+}
+"""Name → format. A client that offers none gets the first."""

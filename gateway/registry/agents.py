@@ -151,7 +151,7 @@ class Agent:
         if found.status != "not-installed":
             return
         advice = f"Install it: {found.hint}" if found.hint else "Install it, or correct its definition"
-        detail = f"{definition.id!r} cannot run here: {found.reason}, said by the probe. {advice}"
+        detail = f"{definition.id!r} cannot run here: {found.reason}, stated by the probe. {advice}"
         raise Refused(detail, code="AGENT_NOT_INSTALLED", source="probe", availability=found.to_json())
 
     # -- what does it announce?

@@ -80,7 +80,7 @@ def _check_definition(agent_id: str, table: Mapping[str, Any], settings: Setting
     try:
         definition = define({**table, "id": agent_id}, Path(REGISTERED), private=settings.allow_private_addresses)
     except InvalidDefinition as exc:
-        problems += exc.wrongs
+        problems += exc.problems
     if not problems:
         return definition
     errors = [{"pointer": problem.pointer, "message": problem.message} for problem in problems]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.catalog.load import bundled, with_bare
-from gateway.catalog.plugins import plugins
+from gateway.catalog.plugins import load_plugins
 from gateway.errors import ConfigError
 from gateway.registry.file_watcher import AgentFolder
 from gateway.registry.overlays import Overlay
@@ -14,7 +14,7 @@ def read_overlays(settings: Settings) -> list[Overlay]:
     """Later ones are laid over earlier ones, and registrations by HTTP over all of them. Raises `ConfigError`."""
     overlays = [
         AgentFolder(bundled()),
-        Overlay("entry points", plugins()),
+        Overlay("entry points", load_plugins()),
         *(AgentFolder(folder) for folder in settings.agents),
         Overlay("--acp", with_bare({}, settings.acp)),
     ]

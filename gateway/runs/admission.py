@@ -109,7 +109,7 @@ class Admission:
         definition = agent.definition
         options = turn.options
         key = uuid4().hex
-        body = dumps(inbound.dump(turn))
+        body = dumps(inbound.dump_run_input(turn))
         record = RunRecord(
             key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
         )

@@ -52,7 +52,7 @@ class FactsCache:
         probe = [] if availability is None else probe_layer(availability.status, availability.version)
         layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer)
         previous = () if known is None else known.facts.layers
-        dated = tuple(layer.since(previous) for layer in layers)
+        dated = tuple(layer.keep_date(previous) for layer in layers)
         facts = AgentFacts(agent.definition, agent.models, handshake.layer, dated)
         self._cached[agent.definition.id] = CachedFacts(
             facts, agent, agent.definition, availability, handshake, _models_version(agent)

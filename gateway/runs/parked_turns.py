@@ -87,7 +87,7 @@ def park_turn(
 ) -> tuple[list[dict[str, Any]], ParkedTurn]:
     """The run's interrupts as AG-UI's objects, and its turn, parked. To be called before the run is finished."""
     requested = [to_interrupt(interrupt, now, ttl) for interrupt in run.pending_interrupts]
-    objects = run.outbound.interrupts(requested) if requested else []
+    objects = run.outbound.check_interrupts(requested) if requested else []
     calls = tuple(run.pending_calls)
     known = frozenset(message["id"] for message in run.turn.messages)
     suspended = run.outbound.suspended()

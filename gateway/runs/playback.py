@@ -184,7 +184,7 @@ class Playback:
         elif isinstance(end, TurnFailed):
             await self._seal(outbound.failed(end.message, end.code), "failed")
         elif isinstance(end, TurnEnded) and end.interrupts:
-            interrupts = outbound.interrupts(end.interrupts)
+            interrupts = outbound.check_interrupts(end.interrupts)
             self._interrupts.add(interrupts, run.record.run_id, parked=False)
             await self._services.states.save(self._thread, self._interrupts)
             await self._seal(outbound.finished(interrupts), "interrupted")

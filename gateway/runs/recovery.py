@@ -40,16 +40,16 @@ async def _final_events(record: RunRecord, store: Store) -> list[Wire]:
         for piece in pieces:
             for line in piece.lines:
                 with suppress(OutOfOrder):  # an older gateway may have written anything; this one must start
-                    order.take(orjson.loads(line))
+                    order.accept(orjson.loads(line))
             number = piece.last
-    return [*order.closing(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
+    return [*order.close_events(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
 
 
 async def prune_for_ever(store: Store, settings: Settings) -> None:
     while True:
         try:
             await store.prune(time.time() - settings.retain_seconds, settings.retain_bytes)
-            await store.mail.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
+            await store.deliveries.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
         except GatewayError as exc:
             log.error("old logs could not be pruned: %s", exc)
         await anyio.sleep(settings.prune_interval)

@@ -14,7 +14,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.outbound import Outbound, Suspended
-from gateway.agui.translate import noticed
+from gateway.agui.translate import notice_event
 from gateway.drivers import LiveTurn
 from gateway.errors import GatewayError
 from gateway.events import ClientToolCall, Event, Interrupt, TurnEnded, TurnFailed
@@ -82,7 +82,7 @@ class Run:
         self._live: LiveTurn | None = None
 
     async def write_start(self, suspended: Suspended | None) -> None:
-        notices = [noticed(notice) for notice in self.turn.warnings]
+        notices = [notice_event(notice) for notice in self.turn.warnings]
         await self.log.append(self.outbound.started(self.turn.parent_run_id, suspended) + notices)
 
     async def drive(self, live: LiveTurn, answers: Mapping[str, Answer]) -> None:
@@ -141,11 +141,11 @@ class Run:
 
     @property
     def pending_interrupts(self) -> list[Interrupt]:
-        return self.outbound.asked if self.phase is Phase.PARKED else []
+        return self.outbound.open_interrupts if self.phase is Phase.PARKED else []
 
     @property
     def pending_calls(self) -> list[ClientToolCall]:
-        return self.outbound.called if self.phase is Phase.PARKED else []
+        return self.outbound.client_calls if self.phase is Phase.PARKED else []
 
     def _set_deadline(self, seconds: float) -> None:
         self._scope.deadline = anyio.current_time() + seconds
@@ -155,13 +155,13 @@ class Run:
         if self._stop is not None:
             return
         while batch := await self._next_batch(live):
-            if (lines := outbound.passes(batch)) is not None:
+            if (lines := outbound.encoded_lines(batch)) is not None:
                 await self.log.append_lines(lines)
             else:
                 await self.log.append(outbound.feed(batch))
-            if outbound.waits and self._stop is None:
+            if outbound.is_waiting and self._stop is None:
                 await self._gather(live)
-            if outbound.ended is not None or (outbound.waits and self._stop is None):
+            if outbound.ended is not None or (outbound.is_waiting and self._stop is None):
                 return
             if self._stop is None and monotonic() > self._next_deadline_move:
                 self._next_deadline_move = monotonic() + DEADLINE_STEP_SECONDS
@@ -196,7 +196,7 @@ class Run:
             self.phase = move(self.phase, Signal.CANCEL)  # stopped before the agent was given the turn
         if isinstance(self.turn_end, TurnFailed):
             self.phase = move(self.phase, Signal.BREAK)
-        elif self.outbound.waits and self.turn_end is None and self._stop is None:
+        elif self.outbound.is_waiting and self.turn_end is None and self._stop is None:
             self.phase = move(self.phase, Signal.ASK)
         else:
             self.phase = move(self.phase, Signal.END)

@@ -52,7 +52,7 @@ class ThreadSessions:
         """For one turn; the session is resumed if it is not open. To be followed by `release`."""
         opening = self._opening(thread, turn, interrupts.session, driver.is_local)
         if interrupts.session is not None and not self._pool.has_fitting(thread, driver, opening):
-            opening = replace(opening, known=(await read_history(self._store, *thread)).ids())
+            opening = replace(opening, known=(await read_history(self._store, *thread)).known_ids())
         session = await self._pool.acquire(thread, driver, opening)
         await self.store_id(thread, interrupts)
         return session

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.capabilities.session_tools import LISTED, SERVERS
+from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import KnownServer, SessionServers
@@ -87,7 +87,7 @@ def _layer_of(name: str, known: KnownServer) -> Iterator[tuple[str, Any]]:
     if state.status == "connected":
         yield f"{path}.tools", len(state.listing.tools)
         yield f"{path}.complete", state.listing.complete
-        yield f"{path}{LISTED}", state.listing.tools
+        yield f"{path}{LISTED_TOOLS}", state.listing.tools
 
 
 @dataclass(slots=True)

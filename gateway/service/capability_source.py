@@ -51,11 +51,11 @@ class CapabilitySource:
         self._statuses = statuses
         self._changes = changes
 
-    async def facts(self, agent: str) -> Any:
+    async def read_agent_facts(self, agent: str) -> Any:
         """What all keys of an agent depend on: only compared."""
         return await self._facts.read(self._agents[agent])
 
-    def own(self, key: Key) -> Any:
+    def read_key_facts(self, key: Key) -> Any:
         """What this key depends on beside that."""
         thread = thread_of(key)
         if thread is None:
@@ -65,15 +65,15 @@ class CapabilitySource:
             return session_layer
         return session_layer, self._statuses.read_activity(thread), monotonic() // STORE_READ_SECONDS
 
-    async def look(self, key: Key) -> RenderedSnapshot:
+    async def render(self, key: Key) -> RenderedSnapshot:
         """The snapshot in the requested view. Raises `NotFound` where the agent or the model is gone."""
         agent = self._agents[key.agent]
         thread = thread_of(key)
         model = None if key.model is None else find_model(agent, key.model)
-        standing = await self._read_status(agent, thread) if key.view == relay.NAME else None
+        thread_status = await self._read_status(agent, thread) if key.view == relay.NAME else None
         entry = (await self._snapshots.take(agent, thread, model)).entry
-        if standing is not None:
-            entry = replace(entry, standing=standing)
+        if thread_status is not None:
+            entry = replace(entry, thread_status=thread_status)
         return render(key.view, entry, agent.definition, explain=key.explain)
 
     async def _read_status(self, agent: Agent, thread: ThreadKey | None) -> relay.ThreadStatus | None:
@@ -82,12 +82,12 @@ class CapabilitySource:
                 await agent.probe()
         return None if thread is None else await self._statuses.read(thread)
 
-    async def attend(self, agent: str, looked: Callable[[], None]) -> None:
-        """Keeps the agent's availability fresh. Runs until cancelled. `looked`: called after each probe."""
+    async def keep_fresh(self, agent: str, on_fresh: Callable[[], None]) -> None:
+        """Keeps the agent's availability fresh. Runs until cancelled. `on_fresh`: called after each probe."""
         watch = AvailabilityWatch(agent, self._agents, self._changes)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch.compare_for_ever)
-            await watch.probe_for_ever(looked)
+            await watch.probe_for_ever(on_fresh)
 
 
 def thread_of(key: Key) -> ThreadKey | None:
@@ -107,15 +107,15 @@ class AvailabilityWatch:
         self._fingerprint: Any = None
         """As it was before the last probe."""
 
-    async def probe_for_ever(self, looked: Callable[[], None]) -> None:
+    async def probe_for_ever(self, on_probe: Callable[[], None]) -> None:
         while True:
-            beat = self._changes.beat(self._agent_id)
+            count = self._changes.count(self._agent_id)
             self._fingerprint = await self._read_fingerprint()
             with CancelScope() as self._probe_scope:
                 await self._probe()
-                looked()
+                on_probe()
             await anyio.sleep(MIN_PROBE_PAUSE_SECONDS)
-            await self._changes.wait(self._agent_id, beat, MAX_PROBE_PAUSE_SECONDS)
+            await self._changes.wait(self._agent_id, count, MAX_PROBE_PAUSE_SECONDS)
 
     async def _probe(self) -> None:
         agent = self._find_agent()

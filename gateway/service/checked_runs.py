@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gateway.capabilities.agent_facts import CurrentSnapshot
-from gateway.capabilities.check import check
-from gateway.capabilities.model_choice import choose as choose_model
+from gateway.capabilities.check import check_turn
+from gateway.capabilities.model_choice import choose_model
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
@@ -54,4 +54,4 @@ class CheckedRuns:
         turn, model = choose_model(turn, agent.definition, agent.models)
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         current = await self._snapshots.take(agent, thread, model)
-        return CheckedTurn(check(turn, current.snapshot, agent.definition, current.model), current)
+        return CheckedTurn(check_turn(turn, current.snapshot, agent.definition, current.model), current)

@@ -1,7 +1,16 @@
-"""What must outlive a process: run logs, threads, open interrupts, registered agents, mail. One protocol, one suite.
+"""The contract of a store: `Store`, and `Deliveries` beside it.
 
-A run's log is a row of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
-from 1 without gaps. The store never looks inside an event.
+What must outlive the gateway's process: run logs, threads, registered agents (`Store`), queued messages and thread
+events (`Deliveries`). To add a backend:
+
+1. Write a class with all methods of `Store`; its attribute `deliveries` has all methods of `Deliveries`
+   (`gateway/store/deliveries.py`). Both may share a connection: `delete_thread` deletes the thread's deliveries too.
+2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
+   Nothing else decides: error messages and tests use that registry.
+3. Run `tests/store`: the contract suite runs for every entry of `STORES`.
+
+A run's log is a list of *pieces*: consecutive events, each already JSON (`agui` made it, `encode` frames it), numbered
+from 1 without gaps. A store never reads an event.
 """
 
 from __future__ import annotations
@@ -12,12 +21,12 @@ from typing import Literal, Protocol
 from gateway.store.deliveries import Deliveries
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
-"""`lost`: it was live when its gateway died. All but `live` are final."""
+"""`lost`: the run was live when its gateway died. All but `live` are final."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run. `key` is the gateway's own and unique; `run_id` is the client's and may be used again."""
+    """One run. `key` is unique and chosen by the gateway; `run_id` is the client's and may be used again."""
 
     key: str
     run_id: str
@@ -25,20 +34,20 @@ class RunRecord:
     agent: str
     principal: str
     protocol: str | None
-    """The client's `protocolVersion`; None before 1.0."""
+    """The client's `protocolVersion`; None for a client from before AG-UI 1.0."""
     input: bytes
-    """`RunAgentInput` as JSON, as it was understood."""
+    """The `RunAgentInput` as JSON, as the gateway has understood it."""
     started: float
     """Seconds since the epoch."""
     status: Status = "live"
     ended: float | None = None
     events: int = 0
-    """How many events the log holds; so also the number of the last."""
+    """The number of events in the log, which is also the number of the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive events of one run: `lines[0]` has the number `first`. No line holds a raw newline."""
+    """Consecutive events of one run: `lines[0]` has the number `first`. No line contains a newline."""
 
     first: int
     lines: list[bytes]
@@ -50,27 +59,27 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
-    """One thread of one agent, for one principal."""
+    """One thread of one agent and one principal."""
 
     agent: str
     thread_id: str
     principal: str
     updated: float
     session: str | None = None
-    """The agent's own session id, to come back to."""
+    """The agent's own session id, with which the session is resumed."""
     interrupts: bytes = b'{"entries":[]}'
-    """Open and closed questions, as JSON; only `runs.interrupts` reads it."""
+    """Open and closed interrupts as JSON; only `runs.interrupts` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRecord:
-    """An agent that was registered while the gateway ran."""
+    """An agent that was registered over HTTP."""
 
     id: str
     definition: bytes
-    """As JSON, as it was accepted."""
+    """The accepted definition as JSON."""
     by: str
-    """The principal who did it."""
+    """The principal who registered it."""
     at: float
 
 
@@ -85,69 +94,71 @@ class AuditRecord:
 
 
 class Store(Protocol):
-    """Every method may raise `errors.StoreError`. Concurrent calls are allowed."""
+    """Every method may raise `errors.StoreError`. Methods may be called concurrently."""
 
     @property
-    def mail(self) -> Deliveries:
-        """Messages that wait for threads, and threads' feeds."""
+    def deliveries(self) -> Deliveries:
+        """The other half of the store: queued messages and thread events."""
 
     async def start(self) -> None:
-        """Open, migrate, take the lock that keeps a second gateway out."""
+        """Opens and migrates the store, and takes the lock that keeps a second gateway out."""
 
     async def aclose(self) -> None:
-        """Write what is queued, close, give the lock back. May be called twice."""
+        """Writes what is pending, closes the store and releases the lock. May be called twice."""
 
     async def begin(self, run: RunRecord) -> None:
-        """Live and empty, whatever the record says of status, end and events. Durable on return."""
+        """Adds a run that is live and empty, whatever the record has as status, end and events. Durable on return."""
 
     async def append(self, key: str, piece: Piece) -> None:
-        """Next piece of a live run; refused if its number is not the next one. Returns at once unless the backlog is
-        full; readers see it from now on."""
+        """Adds the next piece of a live run; refused if its number is not the next one. Returns at once unless too
+        much waits to be written. Readers see the piece from now on."""
 
     async def end(self, key: str, status: Status, ended: float) -> None:
-        """The run is over. On return everything appended and this are durable (they survive `kill -9`)."""
+        """Ends the run. On return the whole log and this are durable: they survive `kill -9`."""
 
     async def read(self, key: str, after: int, max_bytes: int) -> list[Piece]:
-        """Events with numbers above `after`, in order; at least one if there is any, else up to `max_bytes`."""
+        """Events with numbers above `after`, in order: up to `max_bytes`, but at least one if there is any."""
 
     async def run(self, run_id: str, principal: str) -> RunRecord | None:
-        """The newest run that the client called so."""
+        """The newest run with this id of the client."""
 
     async def live(self) -> list[RunRecord]:
-        """Runs without an end, oldest first. At start: those that the last gateway left behind."""
+        """Live runs, oldest first. At the start: those that the last gateway left behind."""
 
     async def thread_runs(self, agent: str, thread_id: str, principal: str, limit: int) -> list[RunRecord]:
         """The newest `limit` runs of a thread, oldest first."""
 
-    async def thread(self, agent: str, thread_id: str, principal: str) -> ThreadRecord | None: ...
+    async def thread(self, agent: str, thread_id: str, principal: str) -> ThreadRecord | None:
+        """The thread; None: there is none."""
 
     async def threads(self, agent: str, principal: str, limit: int) -> list[ThreadRecord]:
-        """Newest first."""
+        """The threads that were updated last, newest first."""
 
     async def save_thread(self, thread: ThreadRecord) -> None:
-        """Insert or replace. Durable on return."""
+        """Inserts or replaces the thread. Durable on return."""
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
-        """The thread, its runs (live ones too: their next `append` is refused), their logs, its mail. False if there
-        was neither the thread nor a run of it."""
+        """Deletes the thread, its runs, their logs, its deliveries and events. The next `append` to a live run of it is
+        refused. False if there was neither the thread nor a run of it."""
 
     async def agents(self) -> list[AgentRecord]:
-        """Those that are registered, oldest first."""
+        """The registered agents, oldest first."""
 
     async def save_agent(self, agent: AgentRecord) -> None:
-        """Insert or replace, and note it in the audit log. Durable on return."""
+        """Inserts or replaces the agent and adds an audit record. Durable on return."""
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
-        """False if there was none; else it is noted in the audit log. Durable on return."""
+        """Deletes the agent and adds an audit record; False if there was none. Durable on return."""
 
     async def audit(self, limit: int) -> list[AuditRecord]:
-        """Newest first."""
+        """Audit records, newest first."""
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
-        """Delete ended runs (and threads left without any) that ended before `older_than`, then the oldest ended ones
-        until the logs, with their runs' inputs, are within `max_bytes`. Threads whose newest run is kept, live runs,
-        and `interrupted` runs younger than `older_than` stay. A thread that has no run at all goes when it was updated
-        before `older_than`. Returns how many runs went."""
+        """Deletes ended runs, and threads that have no run left. Returns how many runs were deleted.
+
+        First the runs that ended before `older_than`, then the oldest ended runs until all logs and inputs are within
+        `max_bytes`. Live runs, and `interrupted` runs younger than `older_than`, are kept. A thread that never had a
+        run is deleted when it was updated before `older_than`."""
 
     async def check(self) -> None:
-        """Raise if the store cannot be written now (for readiness)."""
+        """Raises if the store cannot be written now. Used for readiness."""

@@ -1,7 +1,8 @@
-"""Messages that wait for a thread, and the thread's feed: what must outlive a process beside run logs.
+"""The second half of a store's contract: queued messages and thread events.
 
-A *delivery* is one message on its way; a *note* is one event of the thread's feed, already JSON, numbered from 1 for
-each thread. What changes a delivery and the notes that tell of it are one write. The store never looks inside either.
+A *delivery* is one message on its way to a thread. A *thread event* is one event of the thread's feed, already JSON,
+numbered from 1 for each thread. A change of a delivery and the events that report it are one write. A store reads
+neither.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 ThreadName: TypeAlias = tuple[str, str, str]
-"""Agent, thread, principal."""
+"""Agent, thread id, principal."""
 
 DeliveryStatus = Literal["accepted", "deferred", "delivered", "failed"]
 """The last two are final."""
@@ -20,6 +21,8 @@ WAITING: tuple[DeliveryStatus, ...] = ("accepted", "deferred")
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
+    """One message on its way to a thread."""
+
     agent: str
     thread_id: str
     principal: str
@@ -28,17 +31,17 @@ class DeliveryRecord:
     mode: str
     status: DeliveryStatus
     digest: str
-    """Of what was asked: the same id with another message is a mistake."""
+    """Of the request: the same id with another message is refused."""
     content: bytes
-    """The message and what goes with it, as JSON; only `runs` reads it. Empty once it is final."""
+    """The message and its options as JSON; only `threads` reads it. Empty once the status is final."""
     at: float
-    """When it came to be as it is. Seconds since the epoch."""
+    """When the status was set, in seconds since the epoch."""
     run_id: str | None = None
-    """The run that it is, or was, delivered in."""
+    """The run in which it is, or was, delivered."""
     reason: str | None = None
-    """Why it waits, or failed."""
+    """Why it waits or failed."""
     handed: bool = False
-    """The agent may have been given it in that run."""
+    """The agent may have received it in that run."""
 
     @property
     def thread(self) -> ThreadName:
@@ -46,8 +49,8 @@ class DeliveryRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """Events for a thread's feed. Of those there are, the newest `keep` stay."""
+class EventBatch:
+    """Events to add to a thread's feed. Afterwards only its newest `keep` events are kept."""
 
     lines: Sequence[bytes]
     at: float
@@ -55,28 +58,30 @@ class Notes:
 
 
 class Deliveries(Protocol):
-    """Every method may raise `errors.StoreError`. Whatever writes is durable on return."""
+    """Every method may raise `errors.StoreError`. Every write is durable on return."""
 
-    async def accept(self, delivery: DeliveryRecord, notes: Notes) -> DeliveryRecord:
-        """Adds it with its notes. If the thread has one of this id, nothing happens: that one is returned."""
+    async def accept(self, delivery: DeliveryRecord, events: EventBatch) -> DeliveryRecord:
+        """Adds the delivery and its events. If the thread has one with this id, that one is returned instead."""
 
-    async def save(self, delivery: DeliveryRecord, notes: Notes) -> bool:
-        """Replaces it, and adds the notes; False if there is none any more: then neither is done."""
+    async def save(self, delivery: DeliveryRecord, events: EventBatch) -> bool:
+        """Replaces the delivery and adds the events; False, without a write, if it was deleted."""
 
-    async def delivery(self, thread: ThreadName, delivery_id: str) -> DeliveryRecord | None: ...
+    async def delivery(self, thread: ThreadName, delivery_id: str) -> DeliveryRecord | None:
+        """The delivery; None: there is none."""
 
     async def waiting(self) -> list[DeliveryRecord]:
-        """All that are not final, in the order in which they were accepted."""
+        """All deliveries that are not final, in the order in which they were accepted."""
 
-    async def note(self, thread: ThreadName, notes: Notes) -> None: ...
+    async def append_events(self, thread: ThreadName, events: EventBatch) -> None:
+        """Adds events to the thread."""
 
-    async def notes(self, thread: ThreadName, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """Up to `limit` with numbers above `after`, in order. A gap is what is not kept any more. Numbers go on where
-        they were when a thread is deleted."""
+    async def read_events(self, thread: ThreadName, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """Up to `limit` events with numbers above `after`, in order. Missing numbers were deleted. Numbering continues
+        after the thread was deleted."""
 
-    async def last_note(self, thread: ThreadName) -> int:
-        """The number of the newest; 0 if there never was any."""
+    async def last_event_number(self, thread: ThreadName) -> int:
+        """The number of the newest event; 0 if there never was one."""
 
-    async def prune(self, older_than: float, most: int) -> int:
-        """Deletes notes, and final deliveries, that are older; then the oldest notes while there are more than `most`.
-        What waits stays. Returns how many notes went."""
+    async def prune(self, older_than: float, max_events: int) -> int:
+        """Deletes older events and older final deliveries, then the oldest events above `max_events`. Waiting
+        deliveries are kept. Returns how many events were deleted."""

@@ -26,7 +26,7 @@ from gateway.runs.log import Chunk
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.store.deliveries import Notes
+from gateway.store.deliveries import EventBatch
 
 log = logging.getLogger(__name__)
 
@@ -123,10 +123,10 @@ class ThreadEvents:
 
     # -- writing
 
-    def to_notes(self, *events: Wire) -> Notes:
+    def to_notes(self, *events: Wire) -> EventBatch:
         """To be written together with what they report. To be followed by `wake_readers`."""
         now = time.time()
-        return Notes([_to_line(event, now) for event in events], now, self._settings.retain_thread_events)
+        return EventBatch([_to_line(event, now) for event in events], now, self._settings.retain_thread_events)
 
     def wake_readers(self, thread: ThreadKey) -> None:
         if (channel := self._channels.get(thread)) is not None:
@@ -137,7 +137,7 @@ class ThreadEvents:
         if not events or thread not in self._channels:
             return
         try:
-            await self._store.mail.note(thread, self.to_notes(*self._add_delivery_ids(thread, events)))
+            await self._store.deliveries.append_events(thread, self.to_notes(*self._add_delivery_ids(thread, events)))
         except StoreError as exc:
             log.error("thread %s: its events could not be stored: %s", thread.thread_id, exc)
         self.wake_readers(thread)
@@ -156,7 +156,7 @@ class ThreadEvents:
         channel = self.observe(thread)
         channel.add_user()
         try:
-            last_number = await self._store.mail.last_note(thread)
+            last_number = await self._store.deliveries.last_event_number(thread)
             # A higher number is from events that were deleted since.
             yield ThreadEventReader(self, self._store, thread, channel, after if after <= last_number else 0)
         finally:
@@ -184,7 +184,7 @@ class ThreadEventReader:
         while not self._events.is_closed:
             grown = self._channel.grown
             try:
-                notes = await self._store.mail.notes(self._thread, self._after, READ_EVENTS)
+                notes = await self._store.deliveries.read_events(self._thread, self._after, READ_EVENTS)
             except StoreError as exc:  # the stream ends; a reader that comes back misses nothing
                 log.error("thread %s: its events cannot be read: %s", self._thread.thread_id, exc)
                 return []

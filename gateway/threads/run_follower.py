@@ -168,7 +168,7 @@ class RunFollower:
             if followed.all_read is not None:
                 await followed.all_read.wait()  # first what the run did, then that it is over
             stored = await self._statuses.read(thread)
-            thread_status = replace(thread_status, known=stored.known, asked=stored.asked)
+            thread_status = replace(thread_status, exists=stored.exists, has_open_interrupt=stored.has_open_interrupt)
         status = relay.status(thread_status, self._availability(thread.agent))
         if status is not None and status != followed.status:
             event: Wire = {"type": "status.changed", "status": status}

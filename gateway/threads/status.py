@@ -18,9 +18,9 @@ class ThreadStatuses:
 
     async def read(self, thread: ThreadKey) -> ThreadStatus:
         """The store is read first, because the activity may change meanwhile."""
-        known = await self._store.thread(*thread) is not None
-        asked = known and bool(await self._engine.open_interrupts(thread))
-        return replace(self.read_activity(thread), known=known, asked=asked)
+        exists = await self._store.thread(*thread) is not None
+        has_interrupt = exists and bool(await self._engine.open_interrupts(thread))
+        return replace(self.read_activity(thread), exists=exists, has_open_interrupt=has_interrupt)
 
     def read_activity(self, thread: ThreadKey) -> ThreadStatus:
         """As much of the status as is known without the store."""
@@ -29,5 +29,5 @@ class ThreadStatuses:
 
 def to_status(activity: ThreadActivity) -> ThreadStatus:
     if activity.run is not None:
-        return ThreadStatus(live=True, starting=activity.is_starting)
-    return ThreadStatus(parked=activity.is_parked, left=activity.outcome)
+        return ThreadStatus(has_live_run=True, is_starting=activity.is_starting)
+    return ThreadStatus(is_parked=activity.is_parked, last_outcome=activity.outcome)

@@ -1,7 +1,7 @@
-"""Waiting for something slow, as long as the client does.
+"""Slow work for a request, cancelled when the client disconnects.
 
-In: a request and what is waited for. Out: what came of it, or the news that nobody is there to be told. A route that
-answers at once does without.
+In: a request and an async function. Out: the function's result, or `ClientDisconnect`. A route that answers at once
+does not need it.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from starlette.requests import ClientDisconnect, Request
 Result = TypeVar("Result")
 
 
-async def while_there(request: Request, wait: Callable[[], Awaitable[Result]]) -> Result:
-    """Raises `ClientDisconnect` when the client has left; what was waited for is then cancelled."""
-    found: list[Result] = []
+async def run_until_disconnect(request: Request, work: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of `work`. Raises what it raises, and `ClientDisconnect` when the client left first."""
+    results: list[Result] = []
     failures: list[Exception] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_listen, request, tasks.cancel_scope)
+        tasks.start_soon(_cancel_on_disconnect, request, tasks.cancel_scope)
         try:
-            found.append(await wait())
-        except Exception as exc:  # as it is, and not as one of a group
+            results.append(await work())
+        except Exception as exc:  # Raised below: out of the task group it would come inside an exception group.
             failures.append(exc)
         tasks.cancel_scope.cancel()
     if failures:
         raise failures[0]
-    if not found:
+    if not results:
         raise ClientDisconnect
-    return found[0]
+    return results[0]
 
 
-async def _listen(request: Request, scope: CancelScope) -> None:
+async def _cancel_on_disconnect(request: Request, scope: CancelScope) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     scope.cancel()

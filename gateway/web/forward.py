@@ -1,7 +1,8 @@
-"""Requests about an agent of a mounted gateway that only that gateway can answer, forwarded to it.
+"""Requests that only a mounted gateway can answer, forwarded to it.
 
-These are its models, their limits and prices, and the views that need more of its definition than a snapshot has. The
-answer is passed on unchanged.
+In: a request for an agent of a mounted gateway: its models with their limits and prices, and the views that need more
+of its definition than a snapshot holds. Out: that gateway's response, unchanged. Never: requests for this gateway's own
+agents.
 """
 
 from __future__ import annotations
@@ -20,21 +21,20 @@ Endpoint = Callable[[Request], Awaitable[ASGIApp]]
 
 
 def forwarded(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with requests about agents of a mounted gateway forwarded."""
+    """The endpoint for this gateway's own agents; a request for an agent of a mounted gateway is forwarded."""
 
     @wraps(endpoint)
     async def choose(request: Request) -> ASGIApp:
         gateway: Gateway = request.app.state.gateway
-        agent = gateway.agents[request.path_params["agent"]]
-        return await forward(request, agent) or await endpoint(request)
+        return await forward(request, gateway.agents[request.path_params["agent"]]) or await endpoint(request)
 
     return choose
 
 
 async def forward(request: Request, agent: Agent) -> Response | None:
-    """The answer of the mounted gateway; None: the agent is of this gateway."""
+    """The mounted gateway's response; None if the agent is this gateway's own."""
     if agent.driver is None or (proxy := agent.driver.remote_proxy) is None:
         return None
-    _, _, _, *path = request.scope["path"].split("/")  # below /agents/ID
+    _, _, _, *path = request.scope["path"].split("/")  # The part below /agents/ID.
     status, media_type, body = await proxy.fetch(path, request.scope["query_string"].decode("latin-1"), request.method)
     return Response(body, status, media_type=media_type)

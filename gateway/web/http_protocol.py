@@ -1,7 +1,8 @@
-"""HTTP/1.1 by uvicorn's httptools protocol, with the bounds it lacks (header size, header time) and our errors.
+"""uvicorn's HTTP/1.1 protocol (httptools) with bounds on header size and header time, and problem+json for its errors.
 
-Neither bound exists in uvicorn: a client may send headers for ever, or never finish them. An offer to upgrade that is
-not taken (Java's client offers `h2c` with every request) is left aside; uvicorn would drop the request's body with it.
+uvicorn has neither bound: a client could send headers without end, or never finish them. It also drops the body of a
+request that offers an upgrade which the server does not accept (Java's client offers `h2c` with every request). Here
+such an offer is ignored.
 """
 
 from __future__ import annotations
@@ -18,55 +19,61 @@ from gateway.errors import BadRequest, GatewayError, TooLarge, TooSlow
 from gateway.settings import Settings
 from gateway.web.problems import CONTENT_TYPE
 
-REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+REASON_PHRASES = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 NOT_HTTP = "this is not an HTTP/1.1 request"
-SOCKET = b"/socket"
-"""How the path of every WebSocket ends."""
-LINE_EXTRA = 4
-"""Bytes of a header's line beside its name and value."""
+WEBSOCKET_PATH_END = b"/socket"
+HEADER_LINE_EXTRA_BYTES = 4
+"""Of a header's line: the colon, the space and the line end."""
 
 
 class HeadersTooLarge(TooLarge):
-    status, title, code = 431, "Headers too large", "HEADERS_TOO_LARGE"
+    status = 431
+    title = "Headers too large"
+    code = "HEADERS_TOO_LARGE"
 
 
 def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
-    """uvicorn builds protocols itself, so the settings travel in the class."""
+    """A protocol class with these settings. uvicorn instantiates it, so they cannot be constructor arguments."""
 
     def too_large() -> HeadersTooLarge:
         return HeadersTooLarge(f"the headers are larger than {settings.header_limit} bytes (header_limit)")
 
     class BoundedProtocol(HttpToolsProtocol):
-        _header_bytes = _unfinished_bytes = 0
-        _begun = False
-        _data = _again = b""
+        _header_bytes = 0
+        _unfinished_bytes = 0
+        _in_headers = False
+        _data = b""
+        _unparsed = b""
         _deadline: asyncio.TimerHandle | None = None
         _refusal: GatewayError | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._watch()
+            self._start_deadline()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._unwatch()
+            self._stop_deadline()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
             if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
-                self._watch()  # the next request on a connection that is kept open
-            in_headers, self._again = self._begun, data
-            while self._again:
-                self._data, self._again = self._again, b""
+                self._start_deadline()  # The next request on a connection that is kept open.
+            was_in_headers = self._in_headers
+            self._unparsed = data
+            while self._unparsed:
+                self._data = self._unparsed
+                self._unparsed = b""
                 super().data_received(self._data)
-            if in_headers and self._begun and not self.transport.is_closing():
-                # The parser tells of a header when it is whole; one that never ends is counted here.
+            if was_in_headers and self._in_headers and not self.transport.is_closing():
+                # The parser reports a header when it is complete. One that never ends is counted here.
                 self._unfinished_bytes += len(data)
                 if self._unfinished_bytes > settings.header_limit:
                     self._refuse(too_large())
 
         def on_message_begin(self) -> None:
-            self._header_bytes = self._unfinished_bytes = 0
-            self._begun = True
+            self._header_bytes = 0
+            self._unfinished_bytes = 0
+            self._in_headers = True
             super().on_message_begin()
 
         def on_url(self, url: bytes) -> None:
@@ -74,76 +81,77 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
             super().on_url(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            self._count(len(name) + len(value) + LINE_EXTRA)
+            self._count(len(name) + len(value) + HEADER_LINE_EXTRA_BYTES)
             super().on_header(name, value)
 
         def _count(self, size: int) -> None:
             self._header_bytes += size
             if self._header_bytes > settings.header_limit:
                 self._refusal = too_large()
-                raise self._refusal  # the parser stops here, so that nothing of the request is carried out
+                raise self._refusal  # This stops the parser, so that the request is not carried out.
 
         def on_headers_complete(self) -> None:
-            self._unwatch()
-            self._begun = False
-            if not self._offers_upgrade():
+            self._stop_deadline()
+            self._in_headers = False
+            if not self._has_ignored_upgrade():
                 super().on_headers_complete()
 
         def on_message_complete(self) -> None:
-            if not self._offers_upgrade():
+            if not self._has_ignored_upgrade():
                 super().on_message_complete()
 
         def _should_upgrade(self) -> bool:
-            """Only where there is a socket; elsewhere the offer is left aside."""
-            return super()._should_upgrade() and self.url.partition(b"?")[0].endswith(SOCKET)
+            """Only on the path of a WebSocket; elsewhere the offer is ignored."""
+            return super()._should_upgrade() and self.url.partition(b"?")[0].endswith(WEBSOCKET_PATH_END)
 
-        def _offers_upgrade(self) -> bool:
+        def _has_ignored_upgrade(self) -> bool:
             return self.parser.should_upgrade() and not self._should_upgrade()
 
         def _unsupported_upgrade_warning(self) -> None:
-            """The parser has stopped behind the headers: a new one reads the request as if nothing was offered."""
-            stopped, method = sys.exception(), self.parser.get_method()
-            assert isinstance(stopped, httptools.HttpParserUpgrade)
+            """The parser has stopped after the headers. A new one reads the same request without the offer."""
+            upgrade = sys.exception()
+            method = self.parser.get_method()
+            assert isinstance(upgrade, httptools.HttpParserUpgrade)
             if method == b"CONNECT":
                 return self.send_400_response(NOT_HTTP)
             lines = [b"%b %b HTTP/%b" % (method, self.url, self.parser.get_http_version().encode())]
             lines += [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
             self.parser = httptools.HttpRequestParser(self)
-            self._again = b"\r\n".join(lines) + b"\r\n\r\n" + self._data[stopped.args[0] :]
+            self._unparsed = b"\r\n".join(lines) + b"\r\n\r\n" + self._data[upgrade.args[0] :]
             return None
 
         def send_400_response(self, msg: str) -> None:
             if not self.transport.is_closing():
                 self._refuse(self._refusal or BadRequest(NOT_HTTP))
 
-        def _watch(self) -> None:
-            self._deadline = self.loop.call_later(settings.header_timeout, self._too_slow)
+        def _start_deadline(self) -> None:
+            self._deadline = self.loop.call_later(settings.header_timeout, self._on_deadline)
 
-        def _unwatch(self) -> None:
+        def _stop_deadline(self) -> None:
             if self._deadline is not None:
                 self._deadline.cancel()
                 self._deadline = None
 
-        def _too_slow(self) -> None:
-            if not self._begun:
-                self.transport.close()  # opened in advance and never used: nobody waits for an answer
+        def _on_deadline(self) -> None:
+            if not self._in_headers:
+                self.transport.close()  # Opened in advance and never used: the client waits for no response.
             elif not self.transport.is_closing():
                 detail = f"the headers were not complete within {settings.header_timeout:g} seconds (header_timeout)"
                 self._refuse(TooSlow(detail))
 
         def _refuse(self, error: GatewayError) -> None:
-            self._unwatch()
-            if self._answering():
-                return self.transport.close()  # an answer inside another would be taken for a part of it
+            self._stop_deadline()
+            if self._is_responding():
+                return self.transport.close()  # A second response would be read as a part of the first.
             body = orjson.dumps(error.problem())
             head = (
-                f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\ncontent-type: {CONTENT_TYPE}\r\n"
+                f"HTTP/1.1 {error.status} {REASON_PHRASES[error.status]}\r\ncontent-type: {CONTENT_TYPE}\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
             )
             self.transport.write(head.encode() + body)
             return self.transport.close()
 
-        def _answering(self) -> bool:
+        def _is_responding(self) -> bool:
             cycle = self.cycle
             return bool(self.pipeline) or (cycle is not None and cycle.response_started and not cycle.response_complete)
 

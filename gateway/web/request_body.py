@@ -1,4 +1,7 @@
-"""A request's body, within the bounds of size and time."""
+"""A request's body, read within `body_limit` and `body_timeout`.
+
+In: a request. Out: its bytes, or `TooLarge`, `TooSlow`, `WrongType`.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,24 @@ from starlette.types import Receive
 from gateway.errors import BadRequest, TooLarge, TooSlow, WrongType
 from gateway.settings import Settings
 
-DISCARD = 8
-"""A body over the limit is read to its end and thrown away, up to so many times the limit: a client that is still
-sending when the connection closes never sees the answer that tells it why."""
+MAX_DISCARDED_LIMITS = 8
+"""A body over the limit is read to its end and discarded, if it is not larger than this many limits. A client that is
+still sending when the connection closes would never see the response that names the reason."""
 
 
 async def read_json_body(request: Request, settings: Settings) -> bytes:
-    """A page of another site can send `text/plain` unasked, but not JSON: so the type is part of the safety."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise WrongType(f"the body must be application/json, not {kind or 'without a type'}")
+    """The body of a request whose content type is JSON. The check is a protection too: a browser lets a page of another
+    site send `text/plain` without a preflight request, but not JSON."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise WrongType(f"the body must be application/json, not {media_type or 'without a type'}")
     return await read_body(request, settings)
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:
     limit = settings.body_limit
     declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > limit * DISCARD:
+    if declared.isdigit() and int(declared) > limit * MAX_DISCARDED_LIMITS:
         raise _too_large(limit)
     try:
         with anyio.fail_after(settings.body_timeout):
@@ -45,7 +49,7 @@ async def _collect(receive: Receive, limit: int) -> bytes:
         size += len(part)
         if size <= limit:
             parts.append(part)
-        elif size > limit * DISCARD:
+        elif size > limit * MAX_DISCARDED_LIMITS:
             raise _too_large(limit)
         else:
             parts.clear()

@@ -1,4 +1,7 @@
-"""uvicorn, set up for this gateway: uvloop, bounded HTTP, and a shutdown that drains runs instead of cutting them."""
+"""uvicorn, set up for this gateway: uvloop, bounded HTTP, and a shutdown that drains runs instead of cutting them.
+
+In: the ASGI application, the settings, a bound socket. Out: whether it served; a `GatewayError` if it could not start.
+"""
 
 from __future__ import annotations
 
@@ -17,37 +20,38 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
+from gateway.web.event_stream import drain_seconds
 from gateway.web.http_protocol import bounded_protocol
 from gateway.web.middleware.security import LOOPBACK
 
-LISTEN_BACKLOG = 2048
-GARBAGE = 20_000
-"""Objects between two looks of the garbage collector; a stream makes hundreds of thousands, and no cycles."""
-FELL = "the gateway itself failed, and stops; its log says how"
-MARGIN = 5.0
-"""What uvicorn waits beyond the drain for connections to close, before it cuts them."""
+LISTEN_BACKLOG_CONNECTIONS = 2048
+IDLE_CONNECTION_SECONDS = 65
+GC_THRESHOLD_OBJECTS = 20_000
+"""New objects between two garbage collections. A stream makes hundreds of thousands, and no cycles."""
+FAILURE_MESSAGE = "the gateway itself failed, and stops; its log says how"
 
 
 class DrainingServer(uvicorn.Server):
-    """Runs are drained while connections close: each stream gets its terminal event, then its end."""
+    """Drains the runs while connections close: each stream gets its terminal event, then ends."""
 
     def __init__(self, config: uvicorn.Config, app: Starlette, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app, self._ready = app, ready
+        self._app = app
+        self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            # What is there now stays: the collector need not look at it again and again while streams run.
+            # What exists now lives as long as the process: the collector need not visit it while streams run.
             gc.collect()
             gc.freeze()
-            gc.set_threshold(GARBAGE)
+            gc.set_threshold(GC_THRESHOLD_OBJECTS)
             self._ready()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """uvicorn raises the signal that stopped it once more at the end. A stop that was asked for and went well is
-        no failure: the exit code is 0, and Ctrl-C prints nothing."""
+        """uvicorn raises the signal that stopped it again at its end. A stop by the operator is no failure: the exit
+        code is 0, and Ctrl-C prints nothing."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()
@@ -58,20 +62,22 @@ class DrainingServer(uvicorn.Server):
             await super().shutdown(sockets)
 
 
-class PatientSocket(WebSocketsSansIOProtocol):
-    """uvicorn would close a WebSocket the moment it shuts down. Whoever serves it does, when its runs have ended."""
+class DrainingWebSocket(WebSocketsSansIOProtocol):
+    """uvicorn closes WebSockets as soon as it shuts down. Here the route closes them, after their runs have ended."""
 
     def shutdown(self) -> None:
         if self.close_sent or not self.handshake_complete:
             super().shutdown()
 
 
-class Startable:
-    """The application. Why it could not start is kept, to be told in one sentence; uvicorn would log a traceback. And
-    when the ground under it is gone, the server stops: one that answers and can do nothing is worse than none."""
+class SupervisedApp:
+    """The application. It keeps the error of a failed start, so that the operator gets one sentence instead of
+    uvicorn's traceback. It stops the server when the gateway's background tasks fail: a server that answers but can do
+    nothing is worse than none."""
 
     def __init__(self, app: Starlette, stop: Callable[[], None]) -> None:
-        self._app, self._stop = app, stop
+        self._app = app
+        self._stop = stop
         self.failure: GatewayError | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,19 +86,21 @@ class Startable:
 
         async def without_traceback(message: Message) -> None:
             if message["type"] == "lifespan.startup.failed" and isinstance(exc := sys.exception(), GatewayError):
-                self.failure, message = exc, {"type": message["type"]}
+                self.failure = exc
+                message = {"type": message["type"]}
             await send(message)
 
         try:
             return await self._app(scope, receive, without_traceback)
-        except Exception:  # of the start, which is told, or of all that the gateway does in the background
-            self.failure = self.failure or GatewayError(FELL)
+        except Exception:  # Of the start, or of the gateway's background tasks.
+            self.failure = self.failure or GatewayError(FAILURE_MESSAGE)
             self._stop()
             raise
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Bound here rather than in uvicorn, so that a port in use is told in one sentence."""
+    """The listening socket. Bound here and not by uvicorn, so that a port in use is reported in one sentence. Raises
+    `ConfigError`."""
     if not is_loopback(settings.host) and settings.token_file is None:
         raise ConfigError(
             f"--host {settings.host} can be reached from other machines, so it needs a token: put one into a file "
@@ -106,17 +114,17 @@ def bind(settings: Settings) -> socket.socket:
         sock.bind((settings.host, settings.port))
     except OSError as exc:
         sock.close()
-        raise ConfigError(_why(settings, exc)) from exc
-    sock.listen(LISTEN_BACKLOG)
+        raise ConfigError(_explain_bind_error(settings, exc)) from exc
+    sock.listen(LISTEN_BACKLOG_CONNECTIONS)
     sock.set_inheritable(True)
     return sock
 
 
-def _why(settings: Settings, exc: OSError) -> str:
+def _explain_bind_error(settings: Settings, exc: OSError) -> str:
     if exc.errno == errno.EADDRINUSE:
         return f"port {settings.port} is in use (another agui-gateway?). Choose one with --port; 0 takes a free one."
     if exc.errno == errno.EACCES:
-        return f"port {settings.port} needs rights that this user has not. Choose one above 1023 with --port."
+        return f"port {settings.port} needs rights that this user does not have. Choose one above 1023 with --port."
     return f"{settings.host}:{settings.port} cannot be bound: {exc.strerror or exc}"
 
 
@@ -124,43 +132,44 @@ def is_loopback(host: str) -> bool:
     return host in LOOPBACK or host == "::1" or host.startswith("127.")
 
 
-class Serving:
+class GatewayServer:
     """One server, to be run once: until a signal, or in another thread until `stop`."""
 
     def __init__(self, app: Starlette, settings: Settings, ready: Callable[[], None]) -> None:
-        self._startable = Startable(app, self.stop)
+        self._supervised_app = SupervisedApp(app, self.stop)
         config = uvicorn.Config(
-            self._startable,
+            self._supervised_app,
             http=bounded_protocol(settings),
-            ws=PatientSocket,
+            ws=DrainingWebSocket,
             ws_max_size=settings.body_limit,
-            ws_per_message_deflate=False,  # a processor's time for bytes that stay on the machine, or behind a proxy
+            ws_per_message_deflate=False,  # Costs CPU time; most bytes stay on the machine or behind a proxy.
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=65,
-            timeout_graceful_shutdown=int(settings.shutdown_grace + settings.cancel_grace + MARGIN),
+            timeout_keep_alive=IDLE_CONNECTION_SECONDS,
+            timeout_graceful_shutdown=int(drain_seconds(settings)),
         )
         self._server = DrainingServer(config, app, ready)
 
     def run(self, sock: socket.socket) -> bool:
-        """Raises why it could not start; False if there is nothing to add to the log."""
+        """Whether it served. Raises the error of a failed start, or of the background tasks; False if uvicorn has
+        logged already why it did not serve."""
         try:
             self._server.run(sockets=[sock])
-        except SystemExit:  # how some versions of uvicorn leave after a start that failed; others return
-            if self._startable.failure is None:
+        except SystemExit:  # After a failed start some versions of uvicorn raise this, others return.
+            if self._supervised_app.failure is None:
                 raise
-        if self._startable.failure is not None:
-            raise self._startable.failure
+        if self._supervised_app.failure is not None:
+            raise self._supervised_app.failure
         return self._server.started
 
     def stop(self) -> None:
-        """As a signal does; may be called from any thread."""
+        """Stops the server as a signal does. May be called from any thread."""
         self._server.should_exit = True
 
 
 def serve(app: Starlette, settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> bool:
-    """Until a signal. Raises why it could not start; False if there is nothing to add to the log."""
-    return Serving(app, settings, ready).run(sock)
+    """Serves until a signal, as `GatewayServer.run`."""
+    return GatewayServer(app, settings, ready).run(sock)

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from gateway.capabilities.views import relay
-from gateway.encode.negotiate import ENCODERS
+from gateway.encode.negotiate import transport_flags
 
 REPLAY_ROUTE = "attach"
 """The name of the route that replays a run and goes on following it."""
@@ -17,7 +17,7 @@ REPLAY_ROUTE = "attach"
 def transport_layer(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """Dotted path of the snapshot → value."""
     return {
-        **{encoder.capability: True for encoder in ENCODERS.values()},
+        **transport_flags(),
         "transport.websocket": any(isinstance(route, WebSocketRoute) for route in routes),
         "transport.resumable": any(isinstance(route, Route) and route.name == REPLAY_ROUTE for route in routes),
         **relay.LAYER,

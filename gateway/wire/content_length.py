@@ -1,14 +1,17 @@
 """`Content-Length` framing, as language servers use it: bytes → messages, and a message → bytes.
 
-In: bytes as they arrive, cut anywhere. Out: whole messages. A message over the limit is lost, but not the stream. Lines
-that are no header are skipped, because programs print to the same stream.
+In: bytes as they arrive. Out: whole messages, the same however the bytes are cut. A message over the limit is lost, but
+not the stream. Lines that are no header are skipped, because programs print to the same stream.
 """
 
 from __future__ import annotations
 
-MAX_HEADER_BYTES = 16 * 1024
-"""Longer than any header. So many bytes without a header's end are skipped."""
+MAX_LINE_BYTES = 16 * 1024
+"""Longer than any line of a header. A longer line is noise."""
+MAX_LENGTH_DIGITS = 15
+"""More digits are no length: Python refuses to convert thousands of them."""
 LENGTH_FIELD = b"content-length:"
+TYPE_FIELD = b"content-type:"
 
 
 def frame(message: bytes) -> bytes:
@@ -16,11 +19,19 @@ def frame(message: bytes) -> bytes:
 
 
 class Frames:
+    """Reads a header line by line, then its message. A line that is no header field ends the header before it."""
+
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._skipped_bytes = 0
-        """Bytes still to come of a message that is lost."""
+        self._length: int | None = None
+        """From the header that is being read."""
+        self._is_in_message = False
+        """The header is complete; the next `_length` bytes are the message."""
+        self._is_lost = False
+        """That message is over the limit."""
+        self._is_in_long_line = False
+        """The rest of a line that is too long is being skipped."""
         self.lost_count = 0
         """Messages over the limit so far."""
 
@@ -28,56 +39,51 @@ class Frames:
         """The messages that are complete now."""
         self._buffer += data
         messages: list[bytes] = []
-        while (message := self._next()) is not None:
-            if message:
-                messages.append(message)
+        while self._read_message(messages) if self._is_in_message else self._read_line():
+            pass
         return messages
 
-    def _next(self) -> bytes | None:
-        """The next message. Empty: something was skipped. None: more bytes are needed."""
-        buffer = self._buffer
-        if self._skipped_bytes:
-            skipped = min(self._skipped_bytes, len(buffer))
-            del buffer[:skipped]
-            self._skipped_bytes -= skipped
-            return None if self._skipped_bytes else b""
-        end = buffer.find(b"\r\n\r\n")
-        size = _content_length(bytes(buffer[:end])) if end >= 0 else None
-        if size is None:
-            return self._skip_noise(end)
-        if size > self._limit:
-            self.lost_count += 1
-            self._skipped_bytes = end + 4 + size
-            return b""
-        if len(buffer) < end + 4 + size:
-            return None
-        message = bytes(buffer[end + 4 : end + 4 + size])
-        del buffer[: end + 4 + size]
-        return message
+    def _read_message(self, messages: list[bytes]) -> bool:
+        """False: more bytes are needed. The bytes of a lost message are dropped as they come."""
+        assert self._length is not None
+        if not self._is_lost and len(self._buffer) < self._length:
+            return False
+        message = bytes(self._buffer[: self._length])
+        del self._buffer[: self._length]
+        self._length -= len(message)
+        if self._length:
+            return False
+        if message and not self._is_lost:
+            messages.append(message)
+        self._length = None
+        self._is_in_message = False
+        return True
 
-    def _skip_noise(self, end: int) -> bytes | None:
-        """Skip a line that begins no header, and a header without a length."""
-        buffer = self._buffer
-        line = buffer.find(b"\n")
-        if end >= 0 and LENGTH_FIELD not in bytes(buffer[:end]).lower():
-            del buffer[: end + 4]
-            return b""
-        if line >= 0 and not _can_begin_header(bytes(buffer[: line + 1])):
-            del buffer[: line + 1]
-            return b""
-        if len(buffer) > MAX_HEADER_BYTES:
-            buffer.clear()
-        return None
+    def _read_line(self) -> bool:
+        """False: more bytes are needed."""
+        end = self._buffer.find(b"\n")
+        if end < 0:
+            if len(self._buffer) > MAX_LINE_BYTES:
+                self._is_in_long_line = True
+                self._buffer.clear()
+            return False
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        is_noise = self._is_in_long_line or len(line) > MAX_LINE_BYTES
+        self._is_in_long_line = False
+        self._take_line(b"?" if is_noise else line.removesuffix(b"\r").strip().lower())
+        return True
+
+    def _take_line(self, line: bytes) -> None:
+        if not line:
+            self._is_in_message = self._length is not None
+            self._is_lost = self._length is not None and self._length > self._limit
+            self.lost_count += self._is_lost
+        elif line.startswith(LENGTH_FIELD):
+            self._length = _parse_length(line.removeprefix(LENGTH_FIELD).strip())
+        elif not line.startswith(TYPE_FIELD):
+            self._length = None
 
 
-def _can_begin_header(line: bytes) -> bool:
-    """Only these two fields are known."""
-    return line.lower().startswith((LENGTH_FIELD, b"content-type:"))
-
-
-def _content_length(header: bytes) -> int | None:
-    for line in header.split(b"\r\n"):
-        name, _, value = line.rpartition(b":")
-        if name.strip().lower() == LENGTH_FIELD[:-1] and value.strip().isdigit():
-            return int(value)
-    return None
+def _parse_length(digits: bytes) -> int | None:
+    return int(digits) if digits.isdigit() and len(digits) <= MAX_LENGTH_DIGITS else None

@@ -1,4 +1,4 @@
-"""The agents that come along, as files: each is complete, and says of itself only what can be true."""
+"""The bundled agent files: each is complete and consistent."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tests.live.recipes import load_recipes
 CATALOG = load_folder(bundled())
 REAL = [definition for definition in CATALOG.values() if definition.command is not None]
 """Agents that are programs."""
-TEN = {"claude", "codex", "copilot", "cursor", "gemini", "hermes", "omp", "openclaw", "opencode", "pi"}
-"""agent-mux's."""
-UNTRIED = {"cursor", "goose"}
-"""There is no way to install them where the files were checked; their files say so."""
+MUX_AGENTS = {"claude", "codex", "copilot", "cursor", "gemini", "hermes", "omp", "openclaw", "opencode", "pi"}
+"""The agents of agent-mux."""
+UNVERIFIED = {"cursor", "goose"}
+"""They could not be installed where the files were verified, so their files have no `verified`."""
 
 every = pytest.mark.parametrize("definition", CATALOG.values(), ids=list(CATALOG))
 every_real = pytest.mark.parametrize("definition", REAL, ids=[definition.id for definition in REAL])
-every_of_ten = pytest.mark.parametrize("name", sorted(TEN))
+every_mux_agent = pytest.mark.parametrize("name", sorted(MUX_AGENTS))
 
 
-def test_every_agent_that_is_a_program_was_tried_or_says_that_it_was_not() -> None:
-    assert {definition.id for definition in REAL} == set(load_recipes().agents) | UNTRIED
-    assert len([definition for definition in REAL if definition.id not in TEN]) == 17
-    assert set(CATALOG) >= TEN
+def test_every_agent_that_is_a_program_has_a_live_recipe_or_is_unverified() -> None:
+    assert {definition.id for definition in REAL} == set(load_recipes().agents) | UNVERIFIED
+    assert len([definition for definition in REAL if definition.id not in MUX_AGENTS]) == 17
+    assert set(CATALOG) >= MUX_AGENTS
 
 
-@every_of_ten
-def test_the_ten_say_all_that_agent_mux_asks_and_have_a_second_way_in(name: str) -> None:
+@every_mux_agent
+def test_agents_of_agent_mux_have_models_a_manifest_and_a_fallback(name: str) -> None:
     definition = CATALOG[name]
     assert definition.fallback
     assert definition.models, "with prices, windows and efforts where they are known"
@@ -40,8 +40,8 @@ def test_the_ten_say_all_that_agent_mux_asks_and_have_a_second_way_in(name: str)
     assert definition.manifest.session_persistence and definition.manifest.supported_platforms
 
 
-@every_of_ten
-def test_successors_and_defaults_are_models_that_there_are(name: str) -> None:
+@every_mux_agent
+def test_successors_and_defaults_are_known_models(name: str) -> None:
     models = CATALOG[name].models
     ids = {model.id for model in models}
     assert len(ids) == len(models)
@@ -54,7 +54,7 @@ def test_a_file_has_its_agents_name(definition: AgentDefinition) -> None:
 
 
 @every_real
-def test_an_agent_tells_people_what_it_is(definition: AgentDefinition) -> None:
+def test_an_agent_has_an_identity(definition: AgentDefinition) -> None:
     identity = definition.identity
     assert identity.name and identity.provider
     assert identity.description is not None and identity.description.endswith(".")
@@ -63,33 +63,33 @@ def test_an_agent_tells_people_what_it_is(definition: AgentDefinition) -> None:
 
 
 @every_real
-def test_an_agent_says_how_to_get_it_and_which_version_was_tried(definition: AgentDefinition) -> None:
+def test_an_agent_has_install_methods_with_the_verified_version(definition: AgentDefinition) -> None:
     assert definition.install
     pinned = [way.version for way in definition.install if way.kind in ("npm", "uv", "pip")]
     assert all(pinned)
-    assert bool(pinned) is (definition.id not in UNTRIED)
+    assert bool(pinned) is (definition.id not in UNVERIFIED)
 
 
 @every_real
-def test_an_agent_was_held_against_the_real_one_or_does_not_claim_so(definition: AgentDefinition) -> None:
-    if definition.id in UNTRIED:
+def test_an_agent_has_a_date_of_verification_unless_unverified(definition: AgentDefinition) -> None:
+    if definition.id in UNVERIFIED:
         assert definition.verified is None
     else:
         assert definition.verified is not None
 
 
 @every_real
-def test_an_agent_says_how_to_sign_in_or_that_none_is_needed(definition: AgentDefinition) -> None:
+def test_an_agent_states_how_to_sign_in_or_that_none_is_needed(definition: AgentDefinition) -> None:
     kinds = [sign.kind for sign in definition.auth]
     assert kinds
     if kinds != ["none"]:
         assert "none" not in kinds
-        # The first hint is the one that people are shown.
+        # The first hint is the one that users see.
         assert definition.auth[0].hint is not None and not definition.auth[0].hint.endswith(".")
 
 
 @every_real
-def test_every_sign_of_being_signed_in_has_what_it_needs(definition: AgentDefinition) -> None:
+def test_every_sign_in_check_has_what_it_needs(definition: AgentDefinition) -> None:
     for sign in definition.auth:
         match sign.kind:
             case "env":
@@ -107,12 +107,12 @@ def test_an_agent_inherits_names_and_never_values(definition: AgentDefinition) -
     assert definition.command is not None
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*\*?", name) for name in definition.command.inherit_env)
     secret = re.compile(r"KEY|TOKEN|SECRET|PASSW")
-    made = "{token}"  # for one process, by the gateway
-    assert not [name for name, value in definition.command.env.items() if secret.search(name) and value != made]
+    generated = "{token}"  # by the gateway, for one process
+    assert not [name for name, value in definition.command.env.items() if secret.search(name) and value != generated]
 
 
 @every_real
-def test_an_agent_takes_only_wishes_that_there_are(definition: AgentDefinition) -> None:
+def test_an_agent_takes_only_options_that_exist(definition: AgentDefinition) -> None:
     assert set(definition.options) <= {camel(name) for name in Options.__dataclass_fields__}
 
 
@@ -126,7 +126,7 @@ def test_patterns_of_errors_are_regular_expressions(definition: AgentDefinition)
 
 
 @every_real
-def test_who_takes_approvals_as_a_wish_asks_for_them(definition: AgentDefinition) -> None:
+def test_an_agent_with_the_option_approvals_asks_for_them(definition: AgentDefinition) -> None:
     asks = definition.capabilities.get("humanInTheLoop", {}).get("approvals")
     if asks is not None:
         assert asks is ("approvals" in definition.options)

@@ -1,4 +1,4 @@
-"""What the demo claims to be able to do, held against what it does."""
+"""The demo's capabilities, compared with what it does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ag_ui.core import AgentCapabilities
 from jsonschema import Draft202012Validator
 
 from gateway.events import Wire
-from tests.agents.play import CHANGE_BACKGROUND, UNMERGED, calls, interrupts, of, play, results
+from tests.agents.demo_runs import CHANGE_BACKGROUND, UNMERGED, interrupts, of_type, play, tool_calls, tool_results
 from tests.support.gateway import Gateway, text_of, types_of
 
 Prompt: TypeAlias = str | list[dict[str, Any]]
@@ -21,16 +21,16 @@ def attached(kind: str, mime: str) -> Prompt:
     return [{"type": kind, "source": {"type": "data", "value": "aGVsbG8=", "mimeType": mime}}]
 
 
-def event(kind: str) -> Shows:
-    return lambda events: of(events, kind)
+def has_event(kind: str) -> Shows:
+    return lambda events: of_type(events, kind)
 
 
-def text(part: str) -> Shows:
+def has_text(part: str) -> Shows:
     return lambda events: part in text_of(events)
 
 
 def open_together(events: list[Wire]) -> bool:
-    return types_of(of(events, "TOOL_CALL_START", "TOOL_CALL_END"))[:2] == ["TOOL_CALL_START", "TOOL_CALL_START"]
+    return types_of(of_type(events, "TOOL_CALL_START", "TOOL_CALL_END"))[:2] == ["TOOL_CALL_START", "TOOL_CALL_START"]
 
 
 def offers_edits(events: list[Wire]) -> bool:
@@ -38,28 +38,31 @@ def offers_edits(events: list[Wire]) -> bool:
 
 
 def image_in_result(events: list[Wire]) -> bool:
-    return any(part["type"] == "image" for content in results(events).values() for part in content)
+    return any(part["type"] == "image" for content in tool_results(events).values() for part in content)
 
 
 SCENES: dict[str, tuple[Prompt, Shows]] = {
-    "tools.supported": ("tool", event("TOOL_CALL_RESULT")),
+    "tools.supported": ("tool", has_event("TOOL_CALL_RESULT")),
     "tools.parallelCalls": ("tools", open_together),
     "tools.clientProvided": ("frontend", lambda events: events[-1]["outcome"]["pendingToolCallIds"]),
-    "state.snapshots": ("state", event("STATE_SNAPSHOT")),
-    "state.deltas": ("state", event("STATE_DELTA")),
-    "reasoning.supported": ("think", event("REASONING_MESSAGE_START")),
-    "reasoning.streaming": ("think", lambda events: len(of(events, "REASONING_MESSAGE_CONTENT")) > 1),
-    "multiAgent.supported": ("subagent", event("SUBAGENT_STARTED")),
-    "multiAgent.delegation": ("subagent", event("SUBAGENT_FINISHED")),
-    "multimodal.input.image": (attached("image", "image/png"), text("**image**, image/png, 5 bytes")),
-    "multimodal.input.audio": (attached("audio", "audio/wav"), text("**audio**, audio/wav, 5 bytes")),
-    "multimodal.input.video": (attached("video", "video/mp4"), text("**video**, video/mp4, 5 bytes")),
-    "multimodal.input.pdf": (attached("document", "application/pdf"), text("**document**, application/pdf, 5 bytes")),
-    "multimodal.input.file": (attached("document", "text/csv"), text("**document**, text/csv, 5 bytes")),
+    "state.snapshots": ("state", has_event("STATE_SNAPSHOT")),
+    "state.deltas": ("state", has_event("STATE_DELTA")),
+    "reasoning.supported": ("think", has_event("REASONING_MESSAGE_START")),
+    "reasoning.streaming": ("think", lambda events: len(of_type(events, "REASONING_MESSAGE_CONTENT")) > 1),
+    "multiAgent.supported": ("subagent", has_event("SUBAGENT_STARTED")),
+    "multiAgent.delegation": ("subagent", has_event("SUBAGENT_FINISHED")),
+    "multimodal.input.image": (attached("image", "image/png"), has_text("**image**, image/png, 5 bytes")),
+    "multimodal.input.audio": (attached("audio", "audio/wav"), has_text("**audio**, audio/wav, 5 bytes")),
+    "multimodal.input.video": (attached("video", "video/mp4"), has_text("**video**, video/mp4, 5 bytes")),
+    "multimodal.input.pdf": (
+        attached("document", "application/pdf"),
+        has_text("**document**, application/pdf, 5 bytes"),
+    ),
+    "multimodal.input.file": (attached("document", "text/csv"), has_text("**document**, text/csv, 5 bytes")),
     "multimodal.output.image": (attached("image", "image/png"), image_in_result),
     "humanInTheLoop.supported": ("approve", interrupts),
     "humanInTheLoop.interrupts": ("form", interrupts),
-    "humanInTheLoop.approvals": ("approve", lambda events: interrupts(events)[0]["toolCallId"] in calls(events)),
+    "humanInTheLoop.approvals": ("approve", lambda events: interrupts(events)[0]["toolCallId"] in tool_calls(events)),
     "humanInTheLoop.approveWithEdits": ("approve", offers_edits),
 }
 """Capability → the prompt that shows it, and what must be seen then."""
@@ -79,31 +82,31 @@ def test_the_snapshot_is_one_that_the_official_model_takes_and_gives_back_unchan
 
 
 def test_everything_the_agent_itself_claims_has_a_scene(gateway: Gateway) -> None:
-    told = gateway.client.get("/agents/demo/capabilities?explain=1").raise_for_status().json()["explain"]
-    claimed = {path for path, leaf in told.items() if leaf["layer"] == "profile" and leaf["value"] is True}
+    explained = gateway.client.get("/agents/demo/capabilities?explain=1").raise_for_status().json()["explain"]
+    claimed = {path for path, leaf in explained.items() if leaf["layer"] == "profile" and leaf["value"] is True}
     assert claimed == SCENES.keys()
 
 
 @pytest.mark.parametrize("claim", SCENES)
 def test_a_claim_is_shown_by_its_scene(gateway: Gateway, claim: str) -> None:
-    prompt, shows = SCENES[claim]
-    assert shows(play(gateway, prompt, tools=[CHANGE_BACKGROUND], forwardedProps=UNMERGED))
+    prompt, is_shown = SCENES[claim]
+    assert is_shown(play(gateway, prompt, tools=[CHANGE_BACKGROUND], forwardedProps=UNMERGED))
 
 
 @pytest.mark.parametrize("prompt", ["tool", "tools", "approve", "two approvals", "image", "subagent", "everything"])
 def test_every_tool_that_it_calls_is_listed_and_called_as_its_schema_says(gateway: Gateway, prompt: str) -> None:
     schemas = {item["name"]: item["parameters"] for item in snapshot(gateway)["tools"]["items"]}
-    made = calls(play(gateway, prompt)).values()
-    assert made
-    for name, arguments in made:
+    called_tools = tool_calls(play(gateway, prompt)).values()
+    assert called_tools
+    for name, arguments in called_tools:
         Draft202012Validator.check_schema(schemas[name])
         Draft202012Validator(schemas[name]).validate(arguments)
 
 
 def test_the_tools_and_the_subagents_that_are_listed_are_the_ones_that_appear(gateway: Gateway) -> None:
     body = snapshot(gateway)
-    seen = [play(gateway, prompt) for prompt in ("tool", "approve", "edit", "image", "subagent")]
-    tools = {name for events in seen for name, _ in calls(events).values()}
+    runs = [play(gateway, prompt) for prompt in ("tool", "approve", "edit", "image", "subagent")]
+    tools = {name for events in runs for name, _ in tool_calls(events).values()}
     assert tools == {item["name"] for item in body["tools"]["items"]}
-    subagents = {start["name"] for events in seen for start in of(events, "SUBAGENT_STARTED")}
+    subagents = {start["name"] for events in runs for start in of_type(events, "SUBAGENT_STARTED")}
     assert subagents == {item["name"] for item in body["multiAgent"]["subagents"]}

@@ -1,6 +1,6 @@
-"""Playbooks for `outbound`: what an agent does goes in, what a client sees comes out, held against the client's rules.
+"""Playbooks for `outbound`: what an agent does goes in, what a client sees comes out, checked by the client's rules.
 
-`SAID` is a hypothesis strategy for any of the house's own events, from the same tiny alphabets as `streams.events()`,
+`AGENT_EVENTS` is a hypothesis strategy for any event of an agent, from the same tiny alphabets as `streams.events()`,
 so that the two meet.
 """
 
@@ -45,9 +45,9 @@ def accepted(stream: list[Wire]) -> list[Wire]:
     for event in stream:
         assert validate(event) == event
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)
     assert order.phase in ("finished", "errored")
-    assert not order.closing(), "an error may leave it open, but a frontend would show it as still streaming"
+    assert not order.close_events(), "an error may leave it open, but a frontend would show it as still streaming"
     return stream
 
 
@@ -62,7 +62,7 @@ def played(*batches: Sequence[Event], **options: Any) -> list[Wire]:
     return accepted(stream)[1:]
 
 
-def held(stream: list[Wire]) -> tuple[object, ...]:
+def client_state(stream: list[Wire]) -> tuple[object, ...]:
     """What a client has in the end."""
     history = History()
     for event in stream:
@@ -85,33 +85,33 @@ def types(stream: list[Wire]) -> list[str]:
     return [event["type"] for event in stream]
 
 
-LANES = st.none() | TAGS
+OWNERS = st.none() | TAGS
 MAYBE_ID = st.none() | IDS
 MAYBE_METADATA = st.none() | OBJECTS
 ONE_QUESTION = st.builds(e.Interrupt, id=IDS, reason=TEXTS, message=st.none() | TEXTS, tool_call_id=MAYBE_ID)
 
-SAID: SearchStrategy[Event] = st.one_of(
+AGENT_EVENTS: SearchStrategy[Event] = st.one_of(
     st.builds(e.TextMessageContent, TEXTS),
-    st.builds(e.TextMessageContent, TEXTS, MAYBE_ID, LANES, st.none() | ROLES, MAYBE_METADATA),
-    st.builds(e.TextMessageEnd, MAYBE_ID, LANES),
-    st.builds(e.ReasoningMessageContent, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
-    st.builds(e.ReasoningMessageEnd, MAYBE_ID, LANES),
-    st.builds(e.ReasoningEncryptedValue, st.sampled_from(("message", "tool-call")), IDS, TEXTS, LANES),
-    st.builds(e.ToolCallStart, IDS, TEXTS, MAYBE_ID, LANES, MAYBE_METADATA),
+    st.builds(e.TextMessageContent, TEXTS, MAYBE_ID, OWNERS, st.none() | ROLES, MAYBE_METADATA),
+    st.builds(e.TextMessageEnd, MAYBE_ID, OWNERS),
+    st.builds(e.ReasoningMessageContent, TEXTS, MAYBE_ID, OWNERS, MAYBE_METADATA),
+    st.builds(e.ReasoningMessageEnd, MAYBE_ID, OWNERS),
+    st.builds(e.ReasoningEncryptedValue, st.sampled_from(("message", "tool-call")), IDS, TEXTS, OWNERS),
+    st.builds(e.ToolCallStart, IDS, TEXTS, MAYBE_ID, OWNERS, MAYBE_METADATA),
     st.builds(e.ToolCallArgs, IDS, TEXTS),
     st.builds(e.ToolCallEnd, IDS, MAYBE_METADATA),
-    st.builds(e.ToolCallResult, IDS, TEXTS | PARTS, MAYBE_ID, LANES, MAYBE_METADATA),
-    st.builds(e.StateSnapshot, VALUES, LANES),
-    st.builds(e.StateDelta, PATCHES, LANES),
+    st.builds(e.ToolCallResult, IDS, TEXTS | PARTS, MAYBE_ID, OWNERS, MAYBE_METADATA),
+    st.builds(e.StateSnapshot, VALUES, OWNERS),
+    st.builds(e.StateDelta, PATCHES, OWNERS),
     st.builds(e.MessagesSnapshot, MESSAGES),
-    st.builds(e.ActivitySnapshot, IDS, IDS, OBJECTS, st.booleans(), LANES),
-    st.builds(e.ActivityDelta, IDS, IDS, PATCHES, LANES),
-    st.builds(e.StepStarted, IDS, LANES),
-    st.builds(e.StepFinished, IDS, LANES),
-    st.builds(e.SubagentStarted, TAGS, TEXTS, st.none() | TEXTS, LANES, MAYBE_ID, MAYBE_ID),
+    st.builds(e.ActivitySnapshot, IDS, IDS, OBJECTS, st.booleans(), OWNERS),
+    st.builds(e.ActivityDelta, IDS, IDS, PATCHES, OWNERS),
+    st.builds(e.StepStarted, IDS, OWNERS),
+    st.builds(e.StepFinished, IDS, OWNERS),
+    st.builds(e.SubagentStarted, TAGS, TEXTS, st.none() | TEXTS, OWNERS, MAYBE_ID, MAYBE_ID),
     st.builds(e.SubagentFinished, TAGS, VALUES),
     st.builds(e.SubagentError, TAGS, TEXTS, st.none() | TEXTS),
-    st.builds(e.Custom, TEXTS, VALUES, LANES),
+    st.builds(e.Custom, TEXTS, VALUES, OWNERS),
     st.builds(e.Raw, VALUES, st.none() | TEXTS),
     st.builds(e.Warning, TEXTS, TEXTS, OBJECTS),
     st.builds(e.TokenUsage, input_tokens=st.none() | COUNTS, output_tokens=st.none() | COUNTS, model=st.none() | TEXTS),
@@ -125,7 +125,7 @@ ENDS = (
     | st.builds(e.TurnEnded)
 )
 
-TURNS = st.lists(SAID | NATIVE, max_size=25) | st.lists(SAID | NATIVE | ENDS, max_size=25)
+TURNS = st.lists(AGENT_EVENTS | NATIVE, max_size=25) | st.lists(AGENT_EVENTS | NATIVE | ENDS, max_size=25)
 """An agent's whole turn, in any order; some end before the end."""
 
 

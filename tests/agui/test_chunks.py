@@ -39,12 +39,12 @@ def test_a_later_chunk_needs_no_id() -> None:
     ]
 
 
-def test_a_later_chunk_may_repeat_what_the_first_one_said() -> None:
+def test_a_later_chunk_may_repeat_the_fields_of_the_first() -> None:
     again: Wire = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "role": "assistant", "delta": ""}
     assert expanded(FIRST, again)[2:] == [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": ""}]
 
 
-def test_a_later_chunk_that_says_nothing_makes_nothing() -> None:
+def test_an_empty_later_chunk_makes_no_event() -> None:
     assert expanded(FIRST, {"type": "TEXT_MESSAGE_CHUNK"})[2:] == []
 
 
@@ -112,19 +112,19 @@ def test_another_id_or_another_kind_closes_first(other: Wire) -> None:
 
 
 UNTOUCHED = {"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
-ALL_LANES = {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"}
+ALL_OWNERS = {"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"}
 S_END: Wire = {"type": "TEXT_MESSAGE_END", "messageId": "n", "subagentRunId": "s"}
 
 
 @pytest.mark.parametrize("kind", sorted(EVENT_TYPES - set(CHUNKS)))
-def test_an_event_closes_its_own_lane_all_lanes_or_none(kind: str) -> None:
+def test_an_event_closes_its_owners_stream_all_streams_or_none(kind: str) -> None:
     chunks = Chunks()
     chunks.feed(FIRST)
     chunks.feed({"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "subagentRunId": "s"})
-    event: Wire = {"type": kind, "subagentRunId": "s"} if kind not in ALL_LANES else {"type": kind}
+    event: Wire = {"type": kind, "subagentRunId": "s"} if kind not in ALL_OWNERS else {"type": kind}
     if kind in UNTOUCHED:
         assert chunks.feed(event) == [event]
-    elif kind in ALL_LANES:
+    elif kind in ALL_OWNERS:
         assert chunks.feed(event) == [END, S_END, event]
     else:
         assert chunks.feed(event) == [S_END, event]
@@ -142,13 +142,13 @@ def test_a_chunk_without_id_or_tag_goes_to_the_only_stream_of_its_kind() -> None
     }
 
 
-def test_a_chunk_with_an_id_goes_to_the_lane_that_has_it() -> None:
+def test_a_chunk_with_an_id_goes_to_the_owner_that_has_it() -> None:
     s: Wire = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "subagentRunId": "s"}
     untagged: Wire = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "n", "delta": "x"}
     assert expanded(s, untagged)[-1]["subagentRunId"] == "s"
 
 
-def test_a_bad_chunk_is_told_with_its_type_and_id_and_leaves_no_trace() -> None:
+def test_a_bad_chunk_is_reported_with_its_type_and_id_and_leaves_no_trace() -> None:
     chunks = Chunks()
     chunks.feed(FIRST)
     with pytest.raises(BadChunk, match="TOOL_CALL_CHUNK .*toolCallName"):
@@ -160,7 +160,7 @@ def test_a_bad_chunk_is_told_with_its_type_and_id_and_leaves_no_trace() -> None:
     ]
 
 
-def test_an_event_that_nobody_knows_passes_and_closes_nothing() -> None:
+def test_an_unknown_event_passes_and_closes_nothing() -> None:
     assert expanded(FIRST, {"type": "FUTURE_EVENT"})[2:] == [{"type": "FUTURE_EVENT"}]
 
 
@@ -191,7 +191,7 @@ def test_chunks_alone_always_expand_into_an_order_that_may_finish(events: list[W
             continue
         for wire in out:
             try:
-                order.take(wire)
+                order.accept(wire)
             except OutOfOrder as exc:
                 # Two lanes may claim one id one after the other, or a call may be put into another's message:
                 # that is about owners, which are not expansion's concern.

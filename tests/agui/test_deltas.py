@@ -17,7 +17,7 @@ def content(delta: str, key: str = "m", **more: object) -> Wire:
     return {"type": "TEXT_MESSAGE_CONTENT", "messageId": key, "delta": delta, **more}
 
 
-def held(stream: list[Wire]) -> tuple[object, ...]:
+def result(stream: list[Wire]) -> tuple[object, ...]:
     history = History()
     for event in stream:
         history.feed(event)
@@ -35,7 +35,7 @@ def accepted(stream: list[Wire]) -> bool:
     order = Order()
     try:
         for event in stream:
-            order.take(event)
+            order.accept(event)
     except OutOfOrder:
         return False
     return True
@@ -45,7 +45,7 @@ def obedient(stream: list[Wire]) -> list[Wire]:
     order, taken = Order(), []
     for event in stream:
         try:
-            order.take(event)
+            order.accept(event)
         except OutOfOrder:
             continue
         taken.append(event)
@@ -94,7 +94,7 @@ def test_reasoning_and_text_under_one_id_are_two_things() -> None:
 
 
 @pytest.mark.parametrize("more", [{"timestamp": 1}, {"metadata": {}}, {"rawEvent": 1}], ids=str)
-def test_an_event_that_says_more_stands_alone(more: Wire) -> None:
+def test_an_event_with_more_fields_is_not_merged(more: Wire) -> None:
     one, other = {**content("c"), **more}, {**content("d"), **more}
     stream = [content("a"), content("b"), one, other, content("e"), content("f")]
     assert merge(stream) == [content("ab"), one, other, content("ef")]
@@ -116,7 +116,7 @@ def test_a_single_event_is_the_same_object() -> None:
 
 @steady
 @given(streams(*WHOLE) | runs(*DELTAS))
-def test_merging_changes_nothing_that_it_is_given(stream: list[Wire]) -> None:
+def test_merging_does_not_change_its_arguments(stream: list[Wire]) -> None:
     before = copy.deepcopy(stream)
     merge(stream)
     assert stream == before
@@ -139,7 +139,7 @@ def opened(stream: list[Wire]) -> list[Wire]:
 @steady
 @given(streams(*WHOLE) | runs(*DELTAS).map(opened))
 def test_merging_never_changes_what_a_client_holds(stream: list[Wire]) -> None:
-    assert held(merge(stream)) == held(stream)
+    assert result(merge(stream)) == result(stream)
 
 
 @steady
@@ -174,7 +174,7 @@ def test_a_long_delta_is_cut() -> None:
     assert split(content("abcde"), 2) == [content("ab"), content("cd"), content("e")]
 
 
-def test_only_the_first_piece_says_what_else_there_is() -> None:
+def test_only_the_first_piece_has_the_other_fields() -> None:
     event = content("abc", subagentRunId="s", metadata={"k": 1}, timestamp=5)
     assert split(event, 2) == [
         content("ab", subagentRunId="s", metadata={"k": 1}, timestamp=5),
@@ -225,4 +225,4 @@ def test_the_pieces_together_are_the_whole(text: str, limit: int) -> None:
 @given(events(*DELTAS), st.integers(1, 3))
 def test_cutting_never_changes_what_a_client_holds(event: Wire, limit: int) -> None:
     starts = opened([{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}])
-    assert held([*starts, *split(event, limit)]) == held([*starts, event])
+    assert result([*starts, *split(event, limit)]) == result([*starts, event])

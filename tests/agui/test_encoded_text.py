@@ -14,8 +14,8 @@ from gateway.events import AguiEvent, EncodedText, Event, TextMessageContent, Te
 from gateway.jsonio import dumps
 
 IDS = st.sampled_from(["a", "b", "c"])
-WORDS = st.sampled_from(["x", "word ", "", "é", "\ud83d", "\ude00", 7, None])
-CONTENT = st.fixed_dictionaries({"type": st.just("TEXT_MESSAGE_CONTENT"), "messageId": IDS, "delta": WORDS})
+TEXTS = st.sampled_from(["x", "word ", "", "é", "\ud83d", "\ude00", 7, None])
+CONTENT = st.fixed_dictionaries({"type": st.just("TEXT_MESSAGE_CONTENT"), "messageId": IDS, "delta": TEXTS})
 MORE = st.sampled_from([{"subagentRunId": "s"}, {"timestamp": 1}])
 TAGGED = st.builds(lambda event, more: {**event, **more}, CONTENT, MORE)
 OTHERS = st.one_of(
@@ -55,9 +55,9 @@ def test_what_passes_is_a_copy(merging: bool) -> None:
     outbound = Outbound("t", "r", "p", merging=merging)
     outbound.started()
     outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
-    mine = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "first"}
-    [sent] = outbound.feed([AguiEvent(mine)])
-    mine["delta"] = "changed by its author afterwards"
+    own = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "first"}
+    [sent] = outbound.feed([AguiEvent(own)])
+    own["delta"] = "changed by its author afterwards"
     assert sent["delta"] == "first"
 
 
@@ -88,7 +88,7 @@ def through(batches: list[list[Any]], merging: bool, *, whole: bool) -> list[byt
                 events += [lined(step)] if whole else [AguiEvent(event) for event in apart(step)]
             else:
                 events.append(AguiEvent(step) if isinstance(step, dict) else step)
-        passed = outbound.passes(events) if events else None
+        passed = outbound.encoded_lines(events) if events else None
         out += [dumps(event) for event in outbound.feed(events)] if passed is None else passed
     return out + [dumps(event) for event in outbound.finished()]
 
@@ -103,10 +103,10 @@ def test_lines_of_an_open_message_pass_unless_they_are_to_be_joined(merging: boo
     outbound = Outbound("t", "r", "p", merging=merging)
     outbound.started()
     two, one = lined(EncodedText("a", ["x", "y"])), lined(EncodedText("a", ["z"]))  # type: ignore[list-item]
-    assert outbound.passes([two]) is None, "the message is not open"
+    assert outbound.encoded_lines([two]) is None, "the message is not open"
     outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})])
-    assert outbound.passes([two, one]) == ([*two.lines, *one.lines] if passes else None)
-    assert outbound.passes([one]) == one.lines, "there is nothing to join it with"
-    assert outbound.passes([one, TextMessageContent("own")]) is None
+    assert outbound.encoded_lines([two, one]) == ([*two.lines, *one.lines] if passes else None)
+    assert outbound.encoded_lines([one]) == one.lines, "there is nothing to join it with"
+    assert outbound.encoded_lines([one, TextMessageContent("own")]) is None
     outbound.feed([AguiEvent({"type": "TEXT_MESSAGE_END", "messageId": "a"})])
-    assert outbound.passes([one]) is None
+    assert outbound.encoded_lines([one]) is None

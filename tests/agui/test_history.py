@@ -61,7 +61,7 @@ def test_the_client_would_hold_the_same(case: dict[str, Any]) -> None:
     assert history.pending_tool_call_ids == case.get("pendingToolCallIds", [])
 
 
-def test_a_thread_starts_with_what_it_is_given() -> None:
+def test_a_history_starts_with_its_arguments() -> None:
     messages = [{"id": "u", "role": "user", "content": "hi"}]
     history = History(messages=messages, state={"a": 1})
     assert (history.messages, history.state) == (messages, {"a": 1})
@@ -84,14 +84,14 @@ def test_an_input_adds_only_what_is_new() -> None:
 
 @steady
 @given(streams(*WHOLE))
-def test_what_is_given_is_neither_changed_nor_kept(events: list[Wire]) -> None:
-    given_events = copy.deepcopy(events)
-    history = after(*given_events)
-    assert given_events == events
-    held = copy.deepcopy((history.messages, history.state, history.pending_interrupts, history.result))
-    for event in given_events:
+def test_arguments_are_neither_changed_nor_kept(events: list[Wire]) -> None:
+    events = copy.deepcopy(events)
+    history = after(*events)
+    assert events == events
+    client_state = copy.deepcopy((history.messages, history.state, history.pending_interrupts, history.result))
+    for event in events:
         scramble(event)
-    assert (history.messages, history.state, history.pending_interrupts, history.result) == held
+    assert (history.messages, history.state, history.pending_interrupts, history.result) == client_state
 
 
 def scramble(value: Any) -> None:
@@ -145,7 +145,7 @@ def call(key: str, **more: Any) -> Wire:
     return {"type": "TOOL_CALL_START", "toolCallId": key, "toolCallName": "f", **more}
 
 
-def test_a_call_for_a_message_of_somebody_else_gets_its_own() -> None:
+def test_a_call_for_a_message_of_another_owner_gets_its_own() -> None:
     history = History([{"id": "u", "role": "user", "content": "hi"}])
     history.feed(call("c", parentMessageId="u", subagentRunId="s"))
     assert [(m["id"], m["role"], m.get("subagentRunId")) for m in history.messages] == [
@@ -279,7 +279,7 @@ THOUGHT = {"id": "z", "role": "reasoning", "content": "hm"}
 GONE = {"id": "g", "role": "assistant", "content": "x"}
 
 
-def told(declared: Any) -> dict[str, Any]:
+def shown(declared: Any) -> dict[str, Any]:
     return {"metadata": {"@ag-ui/client": declared}}
 
 
@@ -290,16 +290,16 @@ def told(declared: Any) -> dict[str, Any]:
         (snapshot(USER, THOUGHT), ["p", "s", "z", "u"]),
         (snapshot(USER, {**THOUGHT, "id": "z2"}), ["p", "s", "u", "z2"]),
         (snapshot(USER, PLAN), ["p", "z", "u"]),
-        (snapshot(USER, **told({"authoritativeActivityTypes": None})), ["z", "u"]),
-        (snapshot(USER, **told({"authoritativeActivityTypes": ["plan"]})), ["s", "z", "u"]),
-        (snapshot(USER, SEARCH, **told({"authoritativeActivityTypes": []})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({"authoritativeActivityTypes": ["plan", 5]})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({"authoritativeActivityTypes": "plan"})), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told("nonsense")), ["p", "s", "z", "u"]),
-        (snapshot(USER, PLAN, **told({})), ["p", "z", "u"]),
+        (snapshot(USER, **shown({"authoritativeActivityTypes": None})), ["z", "u"]),
+        (snapshot(USER, **shown({"authoritativeActivityTypes": ["plan"]})), ["s", "z", "u"]),
+        (snapshot(USER, SEARCH, **shown({"authoritativeActivityTypes": []})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({"authoritativeActivityTypes": ["plan", 5]})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({"authoritativeActivityTypes": "plan"})), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown("nonsense")), ["p", "s", "z", "u"]),
+        (snapshot(USER, PLAN, **shown({})), ["p", "z", "u"]),
     ],
 )
-def test_a_snapshot_drops_what_it_leaves_out_except_what_it_does_not_speak_for(event: Wire, left: list[str]) -> None:
+def test_a_snapshot_drops_what_it_leaves_out_except_what_it_is_not_complete_for(event: Wire, left: list[str]) -> None:
     history = History([GONE, PLAN, SEARCH, THOUGHT])
     history.feed(event)
     assert ids(history) == left
@@ -325,7 +325,7 @@ FINISH: Wire = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
 ASK: Wire = {"type": "interrupt", "interrupts": [{"id": "i", "reason": "confirmation"}]}
 
 
-def test_an_error_leaves_the_open_questions_open_and_any_end_closes_them() -> None:
+def test_an_error_leaves_the_interrupts_open_and_any_end_closes_them() -> None:
     history = after({**FINISH, "outcome": ASK}, {"type": "RUN_ERROR", "message": "boom"})
     assert history.pending_interrupts == ASK["interrupts"]
     history.feed({**FINISH, "outcome": {"type": "cancelled"}})

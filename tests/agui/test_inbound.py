@@ -1,4 +1,4 @@
-"""What `inbound.read` takes, upgrades and skips, and what `inbound.dump` gives back."""
+"""What `inbound.read_run_input` takes, upgrades and skips, and what `inbound.dump_run_input` gives back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "lo
 
 
 def read(**fields: Any) -> Turn:
-    return inbound.read(json.dumps({**MINIMAL, **fields}).encode())
+    return inbound.read_run_input(json.dumps({**MINIMAL, **fields}).encode())
 
 
 def read_messages(*messages: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,11 +43,11 @@ def test_the_body_that_the_official_client_sends_for_an_empty_thread() -> None:
         b'{"threadId":"t","runId":"r","protocolVersion":"1.0","state":{},"messages":[],"tools":[],"context":[],'
         b'"forwardedProps":{}}'
     )
-    assert inbound.read(body) == Turn("t", "r", state={}, forwarded_props={}, protocol_version="1.0")
+    assert inbound.read_run_input(body) == Turn("t", "r", state={}, forwarded_props={}, protocol_version="1.0")
 
 
 def test_three_fields_are_enough() -> None:
-    assert inbound.read(b'{"threadId":"t","runId":"r","messages":[]}') == Turn("t", "r")
+    assert inbound.read_run_input(b'{"threadId":"t","runId":"r","messages":[]}') == Turn("t", "r")
 
 
 def test_every_message_of_the_protocol_is_kept_as_it_came() -> None:
@@ -107,14 +107,14 @@ def test_a_null_inside_open_data_stays() -> None:
     assert (turn.state, turn.forwarded_props, turn.tools) == ({"a": None}, {"b": None}, [tool])
 
 
-def test_fields_that_nobody_described_are_kept_as_they_are() -> None:
+def test_undescribed_fields_are_kept_as_they_are() -> None:
     message = {"id": "1", "role": "tool", "toolCallId": "c", "content": "", "name": None, "x": {"y": [None]}}
     context = {"description": "d", "value": "v", "weight": 3}
     turn = read(messages=[message], context=[context])
     assert (turn.messages, turn.context) == ([message], [context])
 
 
-def test_a_top_level_field_that_nobody_described_is_told_of() -> None:
+def test_an_undescribed_top_level_field_has_a_notice() -> None:
     assert notices(read(mood="good")) == [("FIELD_IGNORED", "/mood")]
 
 
@@ -131,7 +131,7 @@ def test_a_tool_call_without_a_type_is_a_function_call() -> None:
 
 def test_half_a_surrogate_pair_in_a_text_is_kept() -> None:
     body = b'{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"\\ud83d"}]}'
-    assert content(inbound.read(body)) == "\ud83d"
+    assert content(inbound.read_run_input(body)) == "\ud83d"
 
 
 # Versions
@@ -144,7 +144,7 @@ def test_a_readable_version_is_kept(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "1", "v1.0", "1.0\n", "1.0.0", "１.０", "1." + "0" * 5000])
-def test_an_unreadable_version_counts_as_none_and_is_told_of(version: str) -> None:
+def test_an_unreadable_version_counts_as_none_with_a_notice(version: str) -> None:
     turn = read(protocolVersion=version)
     assert turn.protocol_version is None
     assert notices(turn) == [("INVALID_PROTOCOL_VERSION", "/protocolVersion")]
@@ -199,7 +199,7 @@ def test_an_unknown_role_is_repeated_short_and_encodable() -> None:
         ("imagery", "document"),
     ],
 )
-def test_a_binary_part_becomes_the_part_its_mime_type_says(mime: str, kind: str) -> None:
+def test_a_binary_part_becomes_the_part_of_its_mime_type(mime: str, kind: str) -> None:
     turn = read_parts({"type": "binary", "mimeType": mime, "data": "aGk="})
     assert content(turn) == [{"type": kind, "source": {"type": "data", "value": "aGk=", "mimeType": mime}}]
     assert turn.warnings == ()
@@ -247,7 +247,7 @@ def test_resume_entries_become_answers() -> None:
     assert turn.warnings == ()
 
 
-def test_what_an_answer_does_not_use_is_told_of() -> None:
+def test_an_unused_field_of_an_answer_has_a_notice() -> None:
     turn = read(resume=[{"interruptId": "a", "status": "cancelled", "payload": 1, "metadata": {"signature": "x"}}])
     assert turn.resume == (Answer("a", "cancelled"),)
     assert notices(turn) == [("FIELD_IGNORED", "/resume/0/payload"), ("FIELD_IGNORED", "/resume/0/metadata")]
@@ -268,7 +268,7 @@ def test_a_dump_is_the_input_as_it_was_understood() -> None:
         forwardedProps={"gateway": {"model": None, "effort": "low"}, "mine": None},
     )
     part = {"type": "image", "source": {"type": "url", "value": "u", "mimeType": "image/png"}}
-    assert inbound.dump(turn) == {
+    assert inbound.dump_run_input(turn) == {
         "threadId": "t",
         "runId": "r",
         "messages": [{"id": "1", "role": "user", "content": [part]}],
@@ -279,7 +279,9 @@ def test_a_dump_is_the_input_as_it_was_understood() -> None:
     }
 
 
-def test_the_deepest_input_that_is_taken_can_be_told_in_run_started() -> None:
+def test_the_deepest_accepted_input_fits_into_run_started() -> None:
     levels = inbound.MAX_DEPTH - 1
-    turn = inbound.read(b'{"threadId":"t","runId":"r","messages":[],"state":%b}' % (b"[" * levels + b"]" * levels))
-    assert jsonio.dumps({"type": "RUN_STARTED", "input": inbound.dump(turn)})
+    turn = inbound.read_run_input(
+        b'{"threadId":"t","runId":"r","messages":[],"state":%b}' % (b"[" * levels + b"]" * levels)
+    )
+    assert jsonio.dumps({"type": "RUN_STARTED", "input": inbound.dump_run_input(turn)})

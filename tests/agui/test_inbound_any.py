@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gateway.agui import inbound
-from gateway.agui.options import KEYS
+from gateway.agui.options import OPTION_SCHEMAS
 from gateway.agui.schema import UNWRITABLE
 from gateway.errors import BadInput, NotJson
 from gateway.turn import Turn
@@ -32,7 +32,7 @@ steady = settings(
 # Inputs that the protocol allows
 
 
-def words(**fields: Strategy) -> dict[str, Strategy]:
+def strings(**fields: Strategy) -> dict[str, Strategy]:
     return fields
 
 
@@ -42,11 +42,11 @@ def described(required: dict[str, Strategy], optional: dict[str, Strategy]) -> S
     return st.fixed_dictionaries(required, optional={**maybe, "x-new": json_values})
 
 
-leaves = (
+scalars = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
 )
 json_values: Strategy = st.recursive(
-    leaves,
+    scalars,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
@@ -55,44 +55,46 @@ metadata = st.dictionaries(text, json_values, max_size=2)
 ids = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1, max_size=12)
 
 sources = st.one_of(
-    described(words(type=st.just("data"), value=text, mimeType=text), {}),
-    described(words(type=st.just("url"), value=text), words(mimeType=text)),
-    described(words(type=st.just("file"), value=text), words(mimeType=text, provider=text)),
+    described(strings(type=st.just("data"), value=text, mimeType=text), {}),
+    described(strings(type=st.just("url"), value=text), strings(mimeType=text)),
+    described(strings(type=st.just("file"), value=text), strings(mimeType=text, provider=text)),
 )
-part_extras = words(id=text, metadata=json_values)
-parts = described(words(type=st.just("text"), text=text), part_extras) | described(
-    words(type=st.sampled_from(["image", "audio", "video", "document"]), source=sources), part_extras
+part_extras = strings(id=text, metadata=json_values)
+parts = described(strings(type=st.just("text"), text=text), part_extras) | described(
+    strings(type=st.sampled_from(["image", "audio", "video", "document"]), source=sources), part_extras
 )
 calls = described(
-    words(id=text, function=described(words(name=text, arguments=text), {})),
-    words(encryptedValue=text, metadata=metadata),
-) | described(words(id=text, type=st.just("function"), function=described(words(name=text, arguments=text), {})), {})
-any_message = words(subagentRunId=text, metadata=metadata)
-encrypted = {**any_message, **words(encryptedValue=text)}
-named = {**encrypted, **words(name=text)}
+    strings(id=text, function=described(strings(name=text, arguments=text), {})),
+    strings(encryptedValue=text, metadata=metadata),
+) | described(
+    strings(id=text, type=st.just("function"), function=described(strings(name=text, arguments=text), {})), {}
+)
+any_message = strings(subagentRunId=text, metadata=metadata)
+encrypted = {**any_message, **strings(encryptedValue=text)}
+named = {**encrypted, **strings(name=text)}
 contents = text | st.lists(parts, max_size=2)
 messages = st.one_of(
-    described(words(id=text, role=st.sampled_from(["developer", "system"]), content=text), named),
-    described(words(id=text, role=st.just("user"), content=contents), named),
+    described(strings(id=text, role=st.sampled_from(["developer", "system"]), content=text), named),
+    described(strings(id=text, role=st.just("user"), content=contents), named),
     described(
-        words(id=text, role=st.just("assistant")),
-        {**named, **words(content=text, toolCalls=st.lists(calls, max_size=2))},
+        strings(id=text, role=st.just("assistant")),
+        {**named, **strings(content=text, toolCalls=st.lists(calls, max_size=2))},
     ),
     described(
-        words(id=text, role=st.just("tool"), toolCallId=text, content=contents), {**encrypted, **words(error=text)}
+        strings(id=text, role=st.just("tool"), toolCallId=text, content=contents), {**encrypted, **strings(error=text)}
     ),
-    described(words(id=text, role=st.just("activity"), activityType=text, content=metadata), any_message),
-    described(words(id=text, role=st.just("reasoning"), content=text), encrypted),
+    described(strings(id=text, role=st.just("activity"), activityType=text, content=metadata), any_message),
+    described(strings(id=text, role=st.just("reasoning"), content=text), encrypted),
 )
-tools = described(words(name=text, description=text), words(parameters=json_values, metadata=metadata))
-contexts = described(words(description=text, value=text), {})
+tools = described(strings(name=text, description=text), strings(parameters=json_values, metadata=metadata))
+contexts = described(strings(description=text, value=text), {})
 entries = described(
-    words(interruptId=text, status=st.sampled_from(["resolved", "cancelled"])),
-    words(payload=json_values, metadata=metadata),
+    strings(interruptId=text, status=st.sampled_from(["resolved", "cancelled"])),
+    strings(payload=json_values, metadata=metadata),
 )
 inputs = described(
-    words(threadId=ids, runId=ids, messages=st.lists(messages, max_size=3)),
-    words(
+    strings(threadId=ids, runId=ids, messages=st.lists(messages, max_size=3)),
+    strings(
         protocolVersion=st.just("1.0") | text,
         parentRunId=text,
         state=json_values,
@@ -137,11 +139,11 @@ def nested(depth: int) -> Any:
 
 
 retired = st.fixed_dictionaries(
-    words(type=st.just("binary"), mimeType=st.sampled_from(["image/png", "audio/wav", "text/plain", ""])),
-    optional=words(data=text, url=text, id=text, filename=text, metadata=st.none() | metadata),
+    strings(type=st.just("binary"), mimeType=st.sampled_from(["image/png", "audio/wav", "text/plain", ""])),
+    optional=strings(data=text, url=text, id=text, filename=text, metadata=st.none() | metadata),
 )
-newer_messages = st.builds(lambda word: {"role": word}, text)
-newer_parts = st.builds(lambda word: {"type": word}, text)
+newer_messages = st.builds(lambda key: {"role": key}, text)
+newer_parts = st.builds(lambda key: {"type": key}, text)
 newer_sources = st.builds(lambda source: {"type": "image", "source": source}, newer_parts)
 breaks = st.one_of(
     st.just(deleted),
@@ -155,12 +157,12 @@ breaks = st.one_of(
 
 mixed_parts = st.lists(st.one_of(parts, retired, newer_parts, newer_sources), min_size=1, max_size=3)
 mixed_messages = st.builds(lambda content: {"id": "m", "role": "user", "content": content}, mixed_parts)
-wishes = st.none() | st.booleans() | ids | st.lists(ids, max_size=2)
-asked = st.none() | st.dictionaries(st.sampled_from(sorted(KEYS)), wishes, max_size=2)
+option_values = st.none() | st.booleans() | ids | st.lists(ids, max_size=2)
+options = st.none() | st.dictionaries(st.sampled_from(sorted(OPTION_SCHEMAS)), option_values, max_size=2)
 other_times = st.fixed_dictionaries(
     {
-        **words(threadId=ids, runId=ids, messages=st.lists(mixed_messages | newer_messages, min_size=1, max_size=3)),
-        "forwardedProps": st.builds(lambda gateway: {"gateway": gateway}, asked),
+        **strings(threadId=ids, runId=ids, messages=st.lists(mixed_messages | newer_messages, min_size=1, max_size=3)),
+        "forwardedProps": st.builds(lambda gateway: {"gateway": gateway}, options),
     }
 )
 
@@ -185,7 +187,7 @@ def body(value: Any) -> bytes:
 def outcome(data: bytes) -> Turn | None:
     """The turn, or None if it was refused. Any other exception fails the test."""
     try:
-        return inbound.read(data)
+        return inbound.read_run_input(data)
     except BadInput as error:
         assert error.extra["errors"]
         assert error.extra["pointer"] == error.extra["errors"][0]["pointer"]
@@ -222,9 +224,9 @@ def depth(value: Any) -> int:
 
 def assert_understood(turn: Turn) -> None:
     """What was taken can be given back: the official model takes it, and it reads as the same turn."""
-    dumped = inbound.dump(turn)
+    dumped = inbound.dump_run_input(turn)
     assert official(dumped)
-    again = inbound.read(body(dumped))
+    again = inbound.read_run_input(body(dumped))
     assert again == replace(turn, warnings=again.warnings)
     assert again.warnings == ()  # nothing is left to skip the second time
 

@@ -1,4 +1,4 @@
-"""What `inbound.read` refuses, where it points, and what it says."""
+"""What `inbound.read_run_input` refuses, where it points, and what it says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "lo
 
 
 def read(**fields: Any) -> Turn:
-    return inbound.read(json.dumps({**MINIMAL, **fields}).encode())
+    return inbound.read_run_input(json.dumps({**MINIMAL, **fields}).encode())
 
 
 def refusal(**fields: Any) -> BadInput:
@@ -32,13 +32,13 @@ def pointers(error: BadInput) -> list[str]:
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'{"threadId":', b"[" * 5000, b"[" * 195 + b"]" * 195])
 def test_what_is_no_json_is_not_json(body: bytes) -> None:
     with pytest.raises(NotJson):
-        inbound.read(body)
+        inbound.read_run_input(body)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'"hi"', b"5", b"true"])
 def test_a_body_that_is_no_object_is_refused_at_the_root(body: bytes) -> None:
     with pytest.raises(BadInput) as caught:
-        inbound.read(body)
+        inbound.read_run_input(body)
     assert caught.value.extra["pointer"] == ""
     assert caught.value.detail.startswith("the body must be an object, not ")
 
@@ -48,7 +48,7 @@ def test_a_required_field_that_is_missing_or_null_is_refused(key: str) -> None:
     without = {name: value for name, value in MINIMAL.items() if name != key}
     for body, word in ((without, "missing"), ({**MINIMAL, key: None}, "null")):
         with pytest.raises(BadInput) as caught:
-            inbound.read(json.dumps(body).encode())
+            inbound.read_run_input(json.dumps(body).encode())
         assert caught.value.extra["pointer"] == f"/{key}"
         assert caught.value.detail.startswith(f"/{key} is {word}: ")
 
@@ -61,7 +61,7 @@ def test_a_refusal_is_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "pointer", "says"),
+    ("fields", "pointer", "message"),
     [
         ({"threadId": 5}, "/threadId", "must be a string, not a number"),
         ({"runId": True}, "/runId", "must be a string, not a boolean"),
@@ -97,15 +97,15 @@ def test_a_refusal_is_a_sentence() -> None:
         ({"context": [{"description": "d", "value": 1}]}, "/context/0/value", "must be a string, not a number"),
     ],
 )
-def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], pointer: str, says: str) -> None:
+def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], pointer: str, message: str) -> None:
     error = refusal(**fields)
     assert pointers(error) == [pointer]
-    assert error.detail.startswith(f"{pointer} {says}")
+    assert error.detail.startswith(f"{pointer} {message}")
 
 
 @pytest.mark.parametrize("key", ["threadId", "runId"])
 @pytest.mark.parametrize(
-    ("value", "says"),
+    ("value", "message"),
     [
         ("", "is empty"),
         ("x" * 513, "has 513 characters, at most 512 are allowed"),
@@ -114,17 +114,17 @@ def test_a_malformed_field_is_refused_at_its_place(fields: dict[str, Any], point
         ("\ud83d", "has a control character or half a surrogate pair"),
     ],
 )
-def test_an_id_that_no_address_can_carry_is_refused_with_the_reason(key: str, value: str, says: str) -> None:
+def test_an_id_that_no_address_can_carry_is_refused_with_the_reason(key: str, value: str, message: str) -> None:
     error = refusal(**{key: value})
-    assert error.detail.startswith(f"/{key} {says}")
-    assert error.detail.endswith("the gateway's addresses name threads and runs by it")
+    assert error.detail.startswith(f"/{key} {message}")
+    assert error.detail.endswith("the gateway's URLs name threads and runs by it")
 
 
 def test_an_id_of_512_characters_of_any_script_is_taken() -> None:
     assert read(threadId="é/ ~" * 128).thread_id == "é/ ~" * 128
 
 
-def test_every_problem_is_listed_and_the_first_is_told() -> None:
+def test_every_problem_is_listed_and_the_first_is_the_detail() -> None:
     error = refusal(threadId=5, tools=[{}], messages=[{"id": 1, "role": "user"}])
     assert pointers(error) == [
         "/threadId",

@@ -58,9 +58,9 @@ def test_a_part_of_an_unknown_kind_goes_like_one_of_an_unknown_source() -> None:
 
 
 def test_an_input_has_tools_and_context_even_if_there_are_none() -> None:
-    given_input = {"threadId": "t", "runId": "r", "messages": []}
-    shaped = reshape({**START, "input": given_input})
-    assert shaped == {**START, "input": {**given_input, "tools": [], "context": []}}
+    run_input = {"threadId": "t", "runId": "r", "messages": []}
+    shaped = reshape({**START, "input": run_input})
+    assert shaped == {**START, "input": {**run_input, "tools": [], "context": []}}
 
 
 def test_an_inputs_own_tools_and_messages_are_kept() -> None:
@@ -85,8 +85,8 @@ def test_most_events_go_on_as_the_same_object(case: dict[str, Any]) -> None:
 
 def refused(event: Wire) -> list[str]:
     """What the older client's schemas would say: one line each, from the table of what they refuse."""
-    given_input = event.get("input") or {}
-    messages = [*event.get("messages", ()), *given_input.get("messages", ())]
+    run_input = event.get("input") or {}
+    messages = [*event.get("messages", ()), *run_input.get("messages", ())]
     parts = [part for message in messages if isinstance(message.get("content"), list) for part in message["content"]]
     outcome = event.get("outcome") or {}
     found = {

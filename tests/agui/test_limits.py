@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from gateway.agui.limits import DELTA_CHARS, check_size, protobuf_bound
-from gateway.encode.protobuf.encoder import frame
+from gateway.agui.limits import MAX_DELTA_CHARS, check_size, protobuf_bound
+from gateway.encode.protobuf.encoder import encode_frame
 from gateway.errors import AgentFault, EventTooLarge
 from gateway.events import Wire
 from gateway.jsonio import dumps
@@ -51,16 +51,16 @@ def test_what_is_not_json_is_the_agents_fault() -> None:
 @steady
 @given(events())
 def test_the_bound_is_never_less_than_what_protobuf_takes(event: Wire) -> None:
-    assert protobuf_bound(event) >= len(frame(event))
+    assert protobuf_bound(event) >= len(encode_frame(event))
 
 
 @pytest.mark.parametrize("value", [[0] * 500, [{}] * 500, [[]] * 500, {str(n): None for n in range(500)}, "ä" * 500])
 def test_the_bound_holds_where_protobuf_grows_most(value: Any) -> None:
-    assert protobuf_bound(custom(value)) >= len(frame(custom(value)))
+    assert protobuf_bound(custom(value)) >= len(encode_frame(custom(value)))
 
 
 def test_the_largest_event_and_the_longest_piece_of_a_delta_are_within_what_clients_take() -> None:
     largest = Settings.model_fields["max_event_bytes"]
     assert largest.default < CLIENTS_LIMIT
-    worst = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "\x00" * DELTA_CHARS}
+    worst = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "\x00" * MAX_DELTA_CHARS}
     assert len(dumps(worst)) < CLIENTS_LIMIT

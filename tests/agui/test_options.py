@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.agui import inbound, options
+from gateway.agui import inbound
+from gateway.agui.options import OPTION_SCHEMAS
 from gateway.errors import BadInput
 from gateway.turn import Options, Turn
 
@@ -16,10 +17,12 @@ AT = "/forwardedProps/gateway"
 
 
 def read(props: Any) -> Turn:
-    return inbound.read(json.dumps({"threadId": "t", "runId": "r", "messages": [], "forwardedProps": props}).encode())
+    return inbound.read_run_input(
+        json.dumps({"threadId": "t", "runId": "r", "messages": [], "forwardedProps": props}).encode()
+    )
 
 
-def asked(**keys: Any) -> Options:
+def read_options(**keys: Any) -> Options:
     return read({"gateway": keys}).options
 
 
@@ -30,7 +33,7 @@ def refusal(gateway: Any) -> BadInput:
 
 
 def test_every_key_is_read() -> None:
-    everything = asked(
+    everything = read_options(
         model="m-1",
         effort="high",
         thinkingBudgetTokens=1024,
@@ -71,19 +74,19 @@ def test_every_key_is_read() -> None:
 
 def test_there_is_a_key_for_every_option_and_an_option_for_every_key() -> None:
     attributes = {field.name.replace("_", "") for field in fields(Options)} - {"mergewindowms"}
-    assert {key.lower() for key in options.KEYS} == attributes
+    assert {key.lower() for key in OPTION_SCHEMAS} == attributes
 
 
 @pytest.mark.parametrize(
     "props", [None, {}, {"gateway": None}, {"gateway": {}}, {"other": 1}, "text", [{"gateway": 1}], 5]
 )
-def test_without_our_key_nothing_is_asked(props: Any) -> None:
+def test_without_the_gateway_key_there_are_no_options(props: Any) -> None:
     assert read(props).options == Options()
 
 
-@pytest.mark.parametrize("key", options.KEYS)
-def test_a_null_reads_as_not_asked(key: str) -> None:
-    assert asked(**{key: None}) == Options()
+@pytest.mark.parametrize("key", OPTION_SCHEMAS)
+def test_a_null_reads_as_absent(key: str) -> None:
+    assert read_options(**{key: None}) == Options()
 
 
 def test_what_is_beside_our_key_passes_untouched() -> None:
@@ -102,7 +105,7 @@ def test_an_unknown_key_is_refused_by_name_with_what_was_meant_and_what_there_is
     error = refusal({"efort": "low"})
     assert error.extra["pointer"] == f"{AT}/efort"
     assert error.detail.startswith(f"{AT}/efort is not known here: did you mean effort? known are model, effort, ")
-    assert all(key in error.detail for key in options.KEYS)
+    assert all(key in error.detail for key in OPTION_SCHEMAS)
 
 
 def test_an_unknown_key_like_no_other_gets_no_suggestion() -> None:
@@ -118,7 +121,7 @@ def test_an_unknown_key_is_repeated_short_and_encodable() -> None:
     assert len(json.dumps(error.problem(), ensure_ascii=False).encode()) < 2000
 
 
-def test_thousands_of_unknown_keys_are_counted_and_twenty_told() -> None:
+def test_thousands_of_unknown_keys_are_counted_and_twenty_listed() -> None:
     error = refusal({f"key{number}": 1 for number in range(5000)})
     assert len(error.extra["errors"]) == 20
     assert "(and 4999 more" in error.detail
@@ -126,12 +129,12 @@ def test_thousands_of_unknown_keys_are_counted_and_twenty_told() -> None:
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high", "max"])
 def test_effort_is_one_of_four(effort: str) -> None:
-    assert asked(effort=effort).effort == effort
+    assert read_options(effort=effort).effort == effort
 
 
 @pytest.mark.parametrize("approvals", ["prompt", "auto", "deny"])
 def test_approvals_is_one_of_three(approvals: str) -> None:
-    assert asked(approvals=approvals).approvals == approvals
+    assert read_options(approvals=approvals).approvals == approvals
 
 
 @pytest.mark.parametrize(
@@ -147,17 +150,17 @@ def test_approvals_is_one_of_three(approvals: str) -> None:
     ],
 )
 def test_merge_is_a_switch_or_a_window(merge: Any, joins: bool, window: float | None) -> None:
-    read_options = asked(merge=merge)
-    assert (read_options.merge, read_options.merge_window_ms) == (joins, window)
+    options = read_options(merge=merge)
+    assert (options.merge, options.merge_window_ms) == (joins, window)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 2**53 - 1])
 def test_a_budget_is_a_whole_number(budget: int) -> None:
-    assert asked(thinkingBudgetTokens=budget).thinking_budget_tokens == budget
+    assert read_options(thinkingBudgetTokens=budget).thinking_budget_tokens == budget
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("model", 5, "must be a string, not a number"),
         ("model", "", "is empty: it is a name"),
@@ -188,10 +191,10 @@ def test_a_budget_is_a_whole_number(budget: int) -> None:
         ("merge", 16, 'must be true, false or {"windowMs": …}, not a number'),
     ],
 )
-def test_a_wish_of_the_wrong_kind_is_refused(key: str, value: Any, says: str) -> None:
+def test_an_option_of_the_wrong_type_is_refused(key: str, value: Any, message: str) -> None:
     error = refusal({key: value})
     assert [problem["pointer"] for problem in error.extra["errors"]] == [f"{AT}/{key}"]
-    assert error.detail.startswith(f"{AT}/{key} {says}")
+    assert error.detail.startswith(f"{AT}/{key} {message}")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ def test_a_refusal_points_inside_lists_and_objects(gateway: Any, pointer: str) -
     assert refusal(gateway).extra["pointer"] == pointer
 
 
-@pytest.mark.parametrize("wish", ["model", "mode", "sessionId", "forkSessionId"])
-def test_a_name_that_could_be_read_as_a_flag_is_refused(wish: str) -> None:
+@pytest.mark.parametrize("option", ["model", "mode", "sessionId", "forkSessionId"])
+def test_a_name_that_could_be_read_as_a_flag_is_refused(option: str) -> None:
     with pytest.raises(BadInput, match="must not begin with '-'"):
-        read({"gateway": {wish: "--dangerously"}})
+        read({"gateway": {option: "--dangerously"}})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from gateway.agui.chunks import BadChunk, Chunks
-from gateway.agui.ordering import MOVES, Order, OutOfOrder, Phase
+from gateway.agui.ordering import TRANSITIONS, Order, OutOfOrder, Phase
 from gateway.agui.validate import EVENT_TYPES
 from gateway.events import Wire
 from tests.agui.streams import BAD, CHUNKS, GOOD, INSIDE, WHOLE, runs, steady, streams
@@ -38,7 +38,7 @@ def refusal(events: list[Wire]) -> tuple[int, OutOfOrder] | None:
     for index, event in enumerate(events):
         try:
             for expanded in chunks.feed(event):
-                order.take(expanded)
+                order.accept(expanded)
         except OutOfOrder as exc:
             return index, exc
     return None
@@ -47,7 +47,7 @@ def refusal(events: list[Wire]) -> tuple[int, OutOfOrder] | None:
 def following(*events: Wire) -> Order:
     order = Order()
     for event in events:
-        order.take(event)
+        order.accept(event)
     return order
 
 
@@ -56,7 +56,7 @@ def obedient(events: list[Wire]) -> list[Wire]:
     order, taken = Order(), []
     for event in events:
         try:
-            order.take(event)
+            order.accept(event)
         except OutOfOrder:
             continue
         taken.append(event)
@@ -65,7 +65,10 @@ def obedient(events: list[Wire]) -> list[Wire]:
 
 def readable(order: Order) -> dict[str, Any]:
     names = ("phase", *(name for name in dir(order) if name.startswith("open_")))
-    return {name: getattr(order, name) for name in names} | {"unanswered": order.unanswered()}
+    return {name: getattr(order, name) for name in names} | {
+        "unanswered": order.unanswered_calls(),
+        "close": order.close_events(),
+    }
 
 
 @pytest.mark.parametrize("case", [c for c in BAD if c["stage"] != "enforce"], ids=lambda case: str(case["name"]))
@@ -118,12 +121,12 @@ PHASES: dict[Phase, list[Wire]] = {
 def test_a_run_moves_between_its_phases_by_the_table(phase: Phase, event: Wire) -> None:
     order = following(*PHASES[phase])
     assert order.phase == phase
-    if event["type"] in MOVES[phase]:
-        order.take(event)
-        assert order.phase == MOVES[phase][event["type"]]
+    if event["type"] in TRANSITIONS[phase]:
+        order.accept(event)
+        assert order.phase == TRANSITIONS[phase][event["type"]]
     else:
         with pytest.raises(OutOfOrder):
-            order.take(event)
+            order.accept(event)
         assert order.phase == phase
 
 
@@ -141,12 +144,12 @@ def test_every_event_but_the_chunks_is_known() -> None:
     assert set(order._table) == known
     for kind in (*CHUNKS, "FUTURE_EVENT"):
         with pytest.raises(OutOfOrder, match=f"unknown: {kind}"):
-            order.take({"type": kind})
+            order.accept({"type": kind})
 
 
 def test_an_event_without_a_type_is_refused() -> None:
     with pytest.raises(OutOfOrder, match="unknown"):
-        following(START).take({})
+        following(START).accept({})
 
 
 NULLS: dict[str, Wire] = {
@@ -182,19 +185,19 @@ def test_a_null_around_subagents_is_refused(event: Wire) -> None:
         {"type": "SUBAGENT_STARTED", "subagentRunId": "sub", "name": "n"},
     )
     with pytest.raises(OutOfOrder, match="V23"):
-        order.take(event)
+        order.accept(event)
 
 
 def test_a_null_tag_in_the_runs_own_events_is_refused() -> None:
     message = {"id": "m", "role": "user", "content": "", "subagentRunId": None}
     with pytest.raises(OutOfOrder, match="V23"):
-        Order().take({**START, "input": {"threadId": "t", "runId": "r", "messages": [message]}})
+        Order().accept({**START, "input": {"threadId": "t", "runId": "r", "messages": [message]}})
     interrupt = {"id": "i", "reason": "r", "subagentRunId": None}
     with pytest.raises(OutOfOrder, match="V23"):
-        following(START).take({**FINISH, "outcome": {"type": "interrupt", "interrupts": [interrupt]}})
+        following(START).accept({**FINISH, "outcome": {"type": "interrupt", "interrupts": [interrupt]}})
 
 
-def test_what_is_open_is_told_in_opening_order_with_its_owner() -> None:
+def test_what_is_open_is_listed_in_opening_order_with_its_owner() -> None:
     order = following(
         START,
         {"type": "SUBAGENT_STARTED", "subagentRunId": "outer", "name": "n"},
@@ -208,11 +211,13 @@ def test_what_is_open_is_told_in_opening_order_with_its_owner() -> None:
         {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": "b"},
     )
     assert list(order.open_text_messages.items()) == [("b", "inner"), ("a", None)]
-    assert order.open_reasoning_spans == {"z": "inner"}
-    assert order.open_reasoning_messages == {"z": "inner"}, "span and message share the record of their owner"
-    assert order.open_tool_calls == {"c": "inner"}, "inherited from the message that carries it"
-    assert order.open_steps == [("step", None), ("step", "inner")]
     assert list(order.open_subagents.items()) == [("outer", None), ("inner", "outer")]
+    owners = {(event["type"], event.get("stepName")): event.get("subagentRunId") for event in order.close_events()}
+    assert owners["REASONING_END", None] == "inner"
+    assert owners["REASONING_MESSAGE_END", None] == "inner", "span and message share the record of their owner"
+    assert owners["TOOL_CALL_END", None] == "inner", "inherited from its parent message"
+    steps = [event.get("subagentRunId") for event in order.close_events() if event["type"] == "STEP_FINISHED"]
+    assert steps == ["inner", None], "last opened first"
 
 
 def test_closing_goes_from_the_inside_out_in_each_owners_name() -> None:
@@ -226,7 +231,7 @@ def test_closing_goes_from_the_inside_out_in_each_owners_name() -> None:
         {"type": "REASONING_MESSAGE_START", "messageId": "zm", "role": "reasoning"},
         {"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "inner"},
     )
-    assert order.closing() == [
+    assert order.close_events() == [
         {"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "inner"},
         {"type": "REASONING_MESSAGE_END", "messageId": "zm"},
         {"type": "REASONING_END", "messageId": "z"},
@@ -239,7 +244,7 @@ def test_closing_goes_from_the_inside_out_in_each_owners_name() -> None:
 
 def test_outside_a_run_there_is_nothing_to_close() -> None:
     order = following(START, {"type": "TEXT_MESSAGE_START", "messageId": "m"}, ERROR)
-    assert order.closing() == []
+    assert order.close_events() == []
     assert order.open_text_messages == {"m": None}, "what the error left open can still be read"
 
 
@@ -252,10 +257,10 @@ def test_a_snapshot_changes_the_owner_of_what_is_open() -> None:
             "messages": [{"id": "m", "role": "assistant", "content": "", "subagentRunId": "s"}],
         },
     )
-    assert order.closing() == [{"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "s"}]
+    assert order.close_events() == [{"type": "TEXT_MESSAGE_END", "messageId": "m", "subagentRunId": "s"}]
 
 
-def test_calls_without_a_result_are_told_in_the_order_made() -> None:
+def test_calls_without_a_result_are_listed_in_the_order_made() -> None:
     calls: list[Wire] = [
         event
         for key in ("c2", "c1", "c3")
@@ -266,11 +271,11 @@ def test_calls_without_a_result_are_told_in_the_order_made() -> None:
     ]
     result = {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c1", "content": "ok"}
     order = following(START, *calls, result)
-    assert order.unanswered() == ["c2", "c3"]
-    order.take(FINISH)
-    assert order.unanswered() == ["c2", "c3"], "still to be read when the run is over"
-    order.take(START)
-    assert order.unanswered() == []
+    assert order.unanswered_calls() == ["c2", "c3"]
+    order.accept(FINISH)
+    assert order.unanswered_calls() == ["c2", "c3"], "still to be read when the run is over"
+    order.accept(START)
+    assert order.unanswered_calls() == []
 
 
 def test_a_new_run_remembers_nothing_of_the_last_one() -> None:
@@ -281,8 +286,8 @@ def test_a_new_run_remembers_nothing_of_the_last_one() -> None:
         ERROR,
         START,
     )
-    order.take({"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "t"})
-    order.take({"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"})
+    order.accept({"type": "TEXT_MESSAGE_START", "messageId": "m", "subagentRunId": "t"})
+    order.accept({"type": "SUBAGENT_STARTED", "subagentRunId": "s", "name": "n"})
     assert order.open_text_messages == {"m": "t"}
 
 
@@ -292,12 +297,12 @@ def test_a_refused_event_leaves_no_trace(events: list[Wire]) -> None:
     everything, taken_only = Order(), Order()
     for event in events:
         try:
-            everything.take(event)
+            everything.accept(event)
         except OutOfOrder:
             with pytest.raises(OutOfOrder):
                 taken_only.check(event)
         else:
-            taken_only.take(event)
+            taken_only.accept(event)
     assert readable(everything) == readable(taken_only)
 
 
@@ -311,20 +316,20 @@ def test_a_check_foretells_what_take_does_and_records_nothing(events: list[Wire]
             order.check(event)
         except OutOfOrder as exc:
             with pytest.raises(OutOfOrder) as again:
-                order.take(event)
+                order.accept(event)
             assert str(again.value) == str(exc)
         else:
             assert readable(order) == before
-            order.take(event)
+            order.accept(event)
 
 
 @steady
 @given(runs(*(kind for kind in INSIDE if kind not in CHUNKS)))
 def test_after_closing_the_run_may_finish(events: list[Wire]) -> None:
     order = following(*obedient(events))
-    for event in order.closing():
-        order.take(event)
-    order.take(FINISH)
+    for event in order.close_events():
+        order.accept(event)
+    order.accept(FINISH)
     assert order.phase == "finished"
 
 
@@ -335,6 +340,6 @@ def test_every_valid_event_is_taken_or_refused_whatever_came_before(events: list
     order = following(START)
     for event in events:
         try:
-            order.take(event)
+            order.accept(event)
         except OutOfOrder as exc:
             assert event["type"] in str(exc)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gateway import events as e
-from gateway.agui.limits import DELTA_CHARS
-from gateway.agui.outbound import MESSAGE_CHARS, Outbound
+from gateway.agui.limits import MAX_DELTA_CHARS
+from gateway.agui.outbound import MAX_ERROR_MESSAGE_CHARS, Outbound
 from gateway.errors import AgentFault
 from gateway.events import Event, Wire
-from tests.agui.replay import accepted, held, outbound, played, text_of, types
+from tests.agui.replay import accepted, client_state, outbound, played, text_of, types
 
 RUN = {"threadId": "t", "runId": "r"}
 
@@ -27,7 +27,7 @@ def test_a_run_begins_with_its_ids_and_the_protocols_version() -> None:
     assert outbound().started("before")[0]["parentRunId"] == "before"
 
 
-def test_an_agent_that_says_nothing_finishes() -> None:
+def test_an_agent_without_output_finishes() -> None:
     assert played() == [{"type": "RUN_FINISHED", **RUN}]
 
 
@@ -48,12 +48,12 @@ def test_deltas_that_come_apart_leave_apart() -> None:
 @pytest.mark.parametrize("merging", [True, False])
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_delta_that_is_too_long_is_cut(merging: bool, opened: bool) -> None:
-    text = "x" * (DELTA_CHARS - 1) + "\ud83d\ude00" * 3 + "y" * DELTA_CHARS
+    text = "x" * (MAX_DELTA_CHARS - 1) + "\ud83d\ude00" * 3 + "y" * MAX_DELTA_CHARS
     before: list[list[Event]] = [[e.TextMessageContent("")]] if opened else []
     stream = played(*before, [e.TextMessageContent(text)], merging=merging)
     pieces = [event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT"]
     assert "".join(pieces) == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-    assert max(map(len, pieces)) <= DELTA_CHARS
+    assert max(map(len, pieces)) <= MAX_DELTA_CHARS
 
 
 def test_deltas_that_become_too_long_by_joining_are_cut_again() -> None:
@@ -127,7 +127,7 @@ def test_numbers_that_json_has_not_are_null_and_halves_of_characters_stay() -> N
     assert stream[0]["value"] == [None, None, 10**30, "\ud83d"]
 
 
-def test_after_the_end_nothing_is_heard_any_more() -> None:
+def test_after_the_end_events_are_ignored() -> None:
     out = begun()
     out.feed([e.TextMessageContent("a"), e.TurnEnded(), e.TextMessageContent("b"), e.TokenUsage(input_tokens=1)])
     assert out.feed([e.TextMessageContent("c"), e.Custom("n", 1)]) == []
@@ -138,7 +138,7 @@ def test_after_the_end_nothing_is_heard_any_more() -> None:
 
 def test_an_error_may_quote_much_and_is_shortened() -> None:
     (error,) = accepted([*(out := outbound()).started(), *out.failed("z" * 10**7, "BIG")])[1:]
-    assert len(error["message"]) == MESSAGE_CHARS + 1
+    assert len(error["message"]) == MAX_ERROR_MESSAGE_CHARS + 1
     assert error["message"].endswith("z…")
 
 
@@ -177,7 +177,7 @@ def test_calls_of_the_pages_tools_are_left_pending_and_own_ones_get_a_result() -
     assert stream[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["theirs"]}
 
 
-def test_without_an_outcome_to_tell_there_is_none() -> None:
+def test_without_an_outcome_there_is_none() -> None:
     stream = played([e.ToolCallStart("c", "f"), e.ToolCallResult("c", "r")], client_tools=["f"])
     assert "outcome" not in stream[-1]
 
@@ -198,7 +198,7 @@ def test_the_result_is_what_the_agent_gave_or_why_it_stopped(ended: Event, resul
 
 
 @pytest.mark.parametrize("result", ["y" * 2000, object(), nested(300)], ids=["large", "no JSON", "deep"])
-def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> None:
+def test_a_result_that_cannot_be_sent_is_left_out_with_a_warning(result: Any) -> None:
     warned, finished = played([e.TurnEnded(result=result)], max_event_bytes=1000)
     assert warned["name"] == "gateway.warning"
     assert "the run's result was left out" in warned["value"]["message"]
@@ -211,10 +211,10 @@ def test_a_result_that_cannot_be_sent_is_left_out_with_a_word(result: Any) -> No
 def test_an_interrupt_closes_all_but_answers_no_call() -> None:
     out = outbound()
     stream = [*out.started(), *out.feed(OPEN), *out.feed([e.InterruptRequested((e.Interrupt("q", "why"),))])]
-    interrupts = out.interrupts([{"id": "q", "reason": "why", "subagentRunId": "t"}])
+    interrupts = out.check_interrupts([{"id": "q", "reason": "why", "subagentRunId": "t"}])
     last = out.finished(interrupts)
     accepted([*stream, *last])
-    assert [question.id for question in out.asked] == ["q"]
+    assert [question.id for question in out.open_interrupts] == ["q"]
     assert last[-1]["outcome"] == {"type": "interrupt", "interrupts": interrupts}
     assert "TOOL_CALL_RESULT" not in types(last)
     ends = {event["subagentRunId"]: event["outcome"] for event in last if event["type"] == "SUBAGENT_FINISHED"}
@@ -241,20 +241,20 @@ def test_the_run_that_answers_goes_on_with_the_same_subagents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("interrupts", "message"),
     [
         ([{"id": "q"}], "/outcome/interrupts/0/reason"),
         ([{"id": 5, "reason": "why"}], "/outcome/interrupts/0/id"),
         ([{"id": "q", "reason": "why", "responseSchema": "none"}], "/outcome/interrupts/0/responseSchema"),
-        ([{"id": "q", "reason": "why"}, {"id": "q", "reason": "again"}], "two questions under one id"),
+        ([{"id": "q", "reason": "why"}, {"id": "q", "reason": "again"}], "two interrupts with one id"),
         ([{"id": "q", "reason": "y" * 2000}], "max_event_bytes"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_question_that_no_client_could_read_is_the_agents_fault(asked: list[Wire], says: str) -> None:
+def test_a_question_that_no_client_could_read_is_the_agents_fault(interrupts: list[Wire], message: str) -> None:
     with pytest.raises(AgentFault) as refused:
-        outbound(max_event_bytes=1000).interrupts(asked)
-    assert says in refused.value.detail
+        outbound(max_event_bytes=1000).check_interrupts(interrupts)
+    assert message in refused.value.detail
 
 
 # -- tokens
@@ -277,7 +277,7 @@ def test_tokens_are_added_up_for_each_model() -> None:
     ]
 
 
-def test_a_failed_run_tells_what_it_used() -> None:
+def test_a_failed_run_reports_its_usage() -> None:
     assert played([e.TokenUsage(reasoning_tokens=1), e.TurnFailed("no")])[-1]["usage"] == [{"reasoningTokens": 1}]
 
 
@@ -310,4 +310,4 @@ def test_plain_text_finds_its_message_whatever_comes_between(between: Event, is_
     batches = [turn] if is_one_batch else [[event] for event in turn]
     stream = played(*batches)
     assert text_of(stream).replace("!", "") == "abcü\ud83d"
-    assert held(stream) == held(played(turn, merging=False))
+    assert client_state(stream) == client_state(played(turn, merging=False))

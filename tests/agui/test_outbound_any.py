@@ -12,11 +12,11 @@ from gateway import events as e
 from gateway.agui.outbound import Outbound
 from gateway.agui.passthrough import OUT_OF_ORDER
 from gateway.events import Event, Wire
-from tests.agui.replay import TURNS, accepted, held, in_batches, outbound
+from tests.agui.replay import TURNS, accepted, client_state, in_batches, outbound
 from tests.agui.streams import CHUNKS, INTERRUPTS, steady
 
 ENDINGS = st.sampled_from(("finished", "failed", "cancelled")) | INTERRUPTS.map(
-    lambda asked: list({interrupt["id"]: interrupt for interrupt in asked}.values())
+    lambda interrupts: list({interrupt["id"]: interrupt for interrupt in interrupts}.values())
 )
 
 
@@ -29,7 +29,7 @@ def ended(out: Outbound, ending: Any) -> list[Wire]:
         case "cancelled":
             return out.finished(cancelled=True)
         case interrupts:
-            return out.finished(out.interrupts(interrupts))
+            return out.finished(out.check_interrupts(interrupts))
 
 
 def stream(batches: list[list[Event]], ending: Any, *, merging: bool) -> list[Wire]:
@@ -51,12 +51,12 @@ def test_every_client_accepts_the_stream(batches: list[list[Event]], ending: Any
 def test_a_client_holds_the_same_however_the_turn_arrives(data: st.DataObject, turn: list[Event], ending: Any) -> None:
     one_by_one = stream([[event] for event in turn], ending, merging=False)
     question_window = stream(data.draw(in_batches(turn)), ending, merging=True)
-    assert held(question_window) == held(one_by_one)
+    assert client_state(question_window) == client_state(one_by_one)
 
 
 @steady
 @given(TURNS)
-def test_nothing_that_an_agent_says_is_lost(turn: list[Event]) -> None:
+def test_no_text_of_an_agent_is_lost(turn: list[Event]) -> None:
     out = outbound(merging=False)
     sent = out.started()
     for event in turn:
@@ -65,10 +65,10 @@ def test_nothing_that_an_agent_says_is_lost(turn: list[Event]) -> None:
         if out.ended is not None:
             break
         if isinstance(event, e.AguiEvent):
-            assert_told(event.event, came, sent)
+            assert_same_text(event.event, came, sent)
 
 
-def assert_told(event: Wire, came: list[Wire], sent: list[Wire]) -> None:
+def assert_same_text(event: Wire, came: list[Wire], sent: list[Wire]) -> None:
     """The event, or what a chunk stands for, is there as itself or inside a RAW event; or it was all said before."""
     kind = event["type"]
     if {"type": "RAW", "event": event, "source": OUT_OF_ORDER} in came or event in came or kind == "RUN_STARTED":

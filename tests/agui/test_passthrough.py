@@ -43,8 +43,8 @@ def raw(event: Wire) -> Wire:
 
 
 def test_events_in_order_travel_as_they_are() -> None:
-    told = [start(role="user", name="n", timestamp=1), content("a", rawEvent=[1]), end(metadata={"k": None})]
-    assert run(*told) == told
+    sent = [start(role="user", name="n", timestamp=1), content("a", rawEvent=[1]), end(metadata={"k": None})]
+    assert run(*sent) == sent
 
 
 def test_official_objects_and_their_json_are_the_same() -> None:
@@ -71,7 +71,7 @@ def test_chunks_are_expanded() -> None:
     ]
 
 
-def test_a_chunk_that_begins_nothing_is_told_raw() -> None:
+def test_a_chunk_that_begins_nothing_is_sent_raw() -> None:
     chunk = {"type": "TEXT_MESSAGE_CHUNK", "delta": "b"}
     assert run(chunk) == [raw(chunk)]
 
@@ -85,10 +85,10 @@ def test_a_chunk_that_begins_nothing_is_told_raw() -> None:
 )
 @pytest.mark.parametrize("tag", [{}, {"subagentRunId": "s"}], ids=str)
 def test_content_without_a_start_gets_one(kind: str, opening: Wire, tag: Wire) -> None:
-    told = {"type": f"{kind}_CONTENT", "messageId": "m", "delta": "a", **tag}
-    assert run(told) == [
+    sent = {"type": f"{kind}_CONTENT", "messageId": "m", "delta": "a", **tag}
+    assert run(sent) == [
         {**opening, "messageId": "m", **tag},
-        told,
+        sent,
         {"type": f"{kind}_END", "messageId": "m", **tag},
     ]
 
@@ -99,7 +99,7 @@ def test_content_after_the_end_goes_on_with_the_same_message() -> None:
     assert text_of(stream) == "ab"
 
 
-def test_arguments_of_a_call_that_never_began_are_told_raw() -> None:
+def test_arguments_of_a_call_that_never_began_are_sent_raw() -> None:
     args = {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"}
     assert run(args) == [raw(args)]
 
@@ -121,7 +121,7 @@ def test_a_start_or_an_end_that_changes_nothing_is_left_out(again: Wire) -> None
 
 
 @pytest.mark.parametrize("more", [{"role": "user"}, {"name": "n"}, {"metadata": {}}, {"timestamp": 1}], ids=str)
-def test_a_second_start_that_says_something_else_is_told_raw(more: Wire) -> None:
+def test_a_second_start_with_other_fields_is_sent_raw(more: Wire) -> None:
     assert run(start(), start(**more), end()) == [start(), raw(start(**more)), end()]
 
 
@@ -132,12 +132,12 @@ def test_a_second_call_under_an_open_calls_id_keeps_its_name() -> None:
     assert stream == [first, raw(second), {"type": "TOOL_CALL_END", "toolCallId": "c"}]
 
 
-def test_a_start_for_another_owner_is_told_raw_with_all_that_follows() -> None:
-    mine = [start(subagentRunId="s"), content("a", subagentRunId="s")]
-    assert run(start(), end(), *mine) == [start(), end(), raw(mine[0]), raw(mine[1])]
+def test_a_start_for_another_owner_is_sent_raw_with_all_that_follows() -> None:
+    own = [start(subagentRunId="s"), content("a", subagentRunId="s")]
+    assert run(start(), end(), *own) == [start(), end(), raw(own[0]), raw(own[1])]
 
 
-def test_a_call_in_anothers_message_is_told_raw() -> None:
+def test_a_call_in_anothers_message_is_sent_raw() -> None:
     call = {
         "type": "TOOL_CALL_START",
         "toolCallId": "c",
@@ -149,7 +149,7 @@ def test_a_call_in_anothers_message_is_told_raw() -> None:
 
 
 @pytest.mark.parametrize("event", [{"type": "OTTER_SWAM", "far": 1}, {"type": ["odd"]}, {"no": "type"}, {}], ids=str)
-def test_an_event_that_ag_ui_does_not_know_is_told_raw(event: Wire) -> None:
+def test_an_event_that_ag_ui_does_not_know_is_sent_raw(event: Wire) -> None:
     assert run(event) == [{"type": "RAW", "event": event, "source": UNKNOWN}]
 
 
@@ -161,11 +161,11 @@ def test_a_malformed_event_ends_the_run_with_the_place() -> None:
     assert stream[-1]["code"] == "AGENT_ERROR"
 
 
-def test_the_runs_own_start_is_the_gateways_to_tell() -> None:
+def test_the_runs_own_start_is_sent_by_the_gateway() -> None:
     assert run({"type": "RUN_STARTED", "threadId": "mine", "runId": "mine"}, start(), end()) == [start(), end()]
 
 
-def test_the_runs_own_end_is_told_with_the_gateways_ids() -> None:
+def test_the_runs_own_end_has_the_gateways_ids() -> None:
     finished = RunFinishedEvent(type=EventType.RUN_FINISHED, thread_id="mine", run_id="mine", result={"n": 1})
     stream = played([AguiEvent(start()), AguiEvent(finished), AguiEvent(content("too late"))])
     assert stream == [start(), end(), {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "result": {"n": 1}}]

@@ -9,11 +9,11 @@ from ag_ui.core import types as official
 from pydantic import BaseModel
 
 from gateway.agui import run_input_schema
-from gateway.agui.schema import Object, Shape, Tagged
+from gateway.agui.schema import Object, Schema, TaggedUnion
 
-PARTS = cast(Tagged, run_input_schema.PARTS.item)
+PARTS = cast(TaggedUnion, run_input_schema.PARTS.item)
 
-PAIRS: list[tuple[Shape, type[BaseModel]]] = [
+PAIRS: list[tuple[Schema, type[BaseModel]]] = [
     (run_input_schema.RUN_AGENT_INPUT, official.RunAgentInput),
     (run_input_schema.TOOL, official.Tool),
     (run_input_schema.CONTEXT, official.Context),
@@ -38,13 +38,13 @@ PAIRS: list[tuple[Shape, type[BaseModel]]] = [
 
 
 @pytest.mark.parametrize(("shape", "model"), PAIRS, ids=[model.__name__ for _, model in PAIRS])
-def test_a_table_describes_what_the_official_model_describes(shape: Shape, model: type[BaseModel]) -> None:
+def test_a_table_describes_what_the_official_model_describes(shape: Schema, model: type[BaseModel]) -> None:
     assert isinstance(shape, Object)
-    ours = {field.key: field.needed is not None for field in shape.fields}
-    theirs = {str(field.alias): field.is_required() for field in model.model_fields.values()}
-    # The tag of a union is read by `Tagged`, before the table.
-    tags = {"role", "type"} - ours.keys()
-    assert ours == {key: required for key, required in theirs.items() if key not in tags}
+    gateway_schema = {field.key: field.required_because is not None for field in shape.fields}
+    official_schema = {str(field.alias): field.is_required() for field in model.model_fields.values()}
+    # The tag of a union is read by `TaggedUnion`, before the table.
+    tags = {"role", "type"} - gateway_schema.keys()
+    assert gateway_schema == {key: required for key, required in official_schema.items() if key not in tags}
 
 
 @pytest.mark.parametrize("union", [official.Message, official.ContentPart, official.PartSource])

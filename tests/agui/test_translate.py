@@ -51,7 +51,7 @@ def test_another_message_id_closes_the_message_before_it() -> None:
     ]
 
 
-def test_text_has_the_role_and_the_metadata_that_it_is_given() -> None:
+def test_text_has_the_role_and_the_metadata_of_its_event() -> None:
     start, content, _ = seen(e.TextMessageContent("a", role="system", metadata={"k": 1}))
     assert start["role"] == "system"
     assert content["metadata"] == {"k": 1}
@@ -110,7 +110,7 @@ def test_a_call_ends_the_text_before_it() -> None:
     ]
 
 
-def test_what_a_subagents_call_says_is_in_the_subagents_name() -> None:
+def test_events_of_a_subagents_call_are_in_the_subagents_name() -> None:
     stream = seen(
         e.SubagentStarted("s", "scout"),
         e.ToolCallStart("c", "f", subagent="s"),
@@ -135,7 +135,7 @@ def test_a_result_by_another_subagent_is_in_that_ones_name() -> None:
     assert [event.get("subagentRunId") for event in stream] == ["s", "s", "t"]
 
 
-def test_a_result_ends_the_text_of_the_lane_that_made_the_call() -> None:
+def test_a_result_ends_the_text_of_the_owner_that_made_the_call() -> None:
     stream = seen(
         e.TextMessageContent("parent", "m"),
         e.ToolCallStart("c", "f", subagent="s"),
@@ -146,7 +146,7 @@ def test_a_result_ends_the_text_of_the_lane_that_made_the_call() -> None:
     assert [event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_END"] == ["n", "m"]
 
 
-def test_lanes_do_not_close_each_other() -> None:
+def test_owners_do_not_close_each_others_streams() -> None:
     stream = seen(
         e.TextMessageContent("a"),
         e.TextMessageContent("b", subagent="s"),
@@ -246,7 +246,7 @@ def test_steps_and_a_subagent_that_breaks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "says"),
+    ("event", "message"),
     [
         (e.TextMessageContent(5), "TextMessageContent has a int for `text`"),  # type: ignore[arg-type] # an author's mistake
         (e.TextMessageContent("a", subagent=[]), "TextMessageContent has a list for `subagent`"),  # type: ignore[arg-type] # likewise
@@ -262,10 +262,10 @@ def test_steps_and_a_subagent_that_breaks() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, says: str) -> None:
+def test_what_ag_ui_has_no_place_for_is_refused_by_name(event: Event, message: str) -> None:
     with pytest.raises(AgentFault) as refused:
         Translator("x").read(event)
-    assert says in refused.value.detail
+    assert message in refused.value.detail
 
 
 def test_every_event_of_the_house_has_its_handler() -> None:

@@ -197,7 +197,7 @@ def test_several_unknown_members_are_left_out_at_every_depth() -> None:
     assert event == before
 
 
-def test_keys_that_nobody_described_are_left_out_at_the_top_and_kept_in_open_data() -> None:
+def test_undescribed_keys_are_left_out_at_the_top_and_kept_in_open_data() -> None:
     event = {"type": "CUSTOM", "name": "n", "value": {"extra": 1}, "extra": 1, "metadata": {"extra": None}}
     assert validate(event) == {"type": "CUSTOM", "name": "n", "value": {"extra": 1}, "metadata": {"extra": None}}
     official = CustomEvent.model_validate(event)
@@ -258,13 +258,13 @@ def test_a_wrong_value_put_into_an_official_object_later_is_refused() -> None:
 
 
 def test_an_official_object_of_ones_own_making_is_read_by_the_protocols_fields() -> None:
-    class Ours(CustomEvent):
+    class OwnEvent(CustomEvent):
         trace: str = "t"
 
-    assert validate(Ours(name="n", value=None)) == {"type": "CUSTOM", "name": "n", "value": None}
+    assert validate(OwnEvent(name="n", value=None)) == {"type": "CUSTOM", "name": "n", "value": None}
 
 
-def test_the_role_that_official_objects_fill_in_is_asked_of_a_dict() -> None:
+def test_the_role_that_official_objects_fill_in_is_required_of_a_dict() -> None:
     assert validate(ReasoningMessageStartEvent(message_id="m"))["role"] == "reasoning"
     assert fault({"type": "REASONING_MESSAGE_START", "messageId": "m"}).extra["pointer"] == "/role"
 

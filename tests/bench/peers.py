@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from gateway.encode.sse import CONTENT_TYPE, frames
+from gateway.encode.sse import CONTENT_TYPE, encode_frames
 from tests.bench.agents.words import deltas
 from tests.bench.sdk import bridged
 
@@ -38,7 +38,7 @@ def encoded(size: int) -> list[bytes]:
     """The frames the gateway sends for these words."""
     event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": MESSAGE_ID}
     lines = [orjson.dumps({**event, "delta": word}) for word in deltas(size)]
-    return [frames(number, [line]) for number, line in enumerate(lines, 1)]
+    return [encode_frames(number, [line]) for number, line in enumerate(lines, 1)]
 
 
 @lru_cache(maxsize=1)

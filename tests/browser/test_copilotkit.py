@@ -53,7 +53,7 @@ def say(page: Page, text: str) -> None:
 
 def test_it_shows_what_the_agent_can_do(page: Page, app: str, shot: Callable[[Page, str], Path]) -> None:
     page.goto(app)
-    aside = page.get_by_label("What it can do")
+    aside = page.get_by_label("Capabilities")
     expect(aside.get_by_role("heading")).to_have_text("Demo")
     expect(aside).to_contain_text("✓ Reasoning")
     shot(page, "copilotkit")
@@ -61,7 +61,7 @@ def test_it_shows_what_the_agent_can_do(page: Page, app: str, shot: Callable[[Pa
 
 def test_another_agent_makes_another_page(page: Page, app: str) -> None:
     page.goto(f"{app}/?agent=echo")
-    aside = page.get_by_label("What it can do")
+    aside = page.get_by_label("Capabilities")
     expect(aside.get_by_role("heading")).to_have_text("Echo")
     expect(aside).to_contain_text("✗ Images")
     expect(aside).not_to_contain_text("Subagents")
@@ -84,7 +84,7 @@ def test_the_agent_changes_the_pages_background(page: Page, app: str) -> None:
 def test_a_request_is_shown_and_answered(page: Page, app: str, button: str, answer: str) -> None:
     page.goto(app)
     say(page, "approve")
-    request = page.get_by_label("The agent asks")
+    request = page.get_by_label("The agent asks for approval")
     expect(request).to_contain_text("May I delete notes.txt?")
     request.get_by_role("button", name=button).click()
     expect(page.get_by_text(answer, exact=False).first).to_be_visible()

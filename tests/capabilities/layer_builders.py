@@ -13,18 +13,18 @@ from gateway.catalog.definition import AgentDefinition
 
 def snapshot(definition: AgentDefinition, *more: LayerStatement, **layers: dict[str, Any]) -> Snapshot:
     """What its file says, and these: `handshake={"custom": {…}}`, or leaves by their dotted path."""
-    said = [
-        LayerStatement(name, f"{name}'s source", flatten(tree) if _nested(tree) else tree)
+    statements = [
+        LayerStatement(name, f"{name}'s source", flatten(tree) if _is_nested(tree) else tree)
         for name, tree in layers.items()
     ]
-    return merge([profile_layer(definition), *said, *more])
+    return merge([profile_layer(definition), *statements, *more])
 
 
-def shown(tree: Any) -> RenderedSnapshot:
+def render_json(tree: Any) -> RenderedSnapshot:
     """As a route would show it."""
     body = to_json(tree)
     return RenderedSnapshot(body, etag(body).strip('"'))
 
 
-def _nested(tree: dict[str, Any]) -> bool:
+def _is_nested(tree: dict[str, Any]) -> bool:
     return not any("." in key for key in tree)

@@ -23,8 +23,8 @@ def test_the_gateway_decides_on_transports() -> None:
 
 def test_what_a_driver_knows_is_a_layer_of_the_gateway() -> None:
     snapshot = SnapshotBasis(facts(custom__gateway__steering=True, tools__supported=True)).compute().snapshot
-    assert snapshot.who("custom.gateway.steering").startswith("gateway (the ")
-    assert snapshot.who("tools.supported").startswith("handshake (")
+    assert snapshot.source_of("custom.gateway.steering").startswith("gateway (the ")
+    assert snapshot.source_of("tools.supported").startswith("handshake (")
 
 
 def test_a_probe_states_availability_and_version() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.check import GATEWAYS_OWN, check
+from gateway.capabilities.check import GATEWAY_OPTIONS, check_turn
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot, merge
 from gateway.catalog.capability_table import camel
@@ -18,7 +18,7 @@ from gateway.catalog.sections import Identity
 from gateway.errors import BadInput, NotCapable
 from gateway.turn import Notice, Options, Turn
 
-WISHES = {field.name for field in fields(Options)} - GATEWAYS_OWN
+OPTIONS = {field.name for field in fields(Options)} - GATEWAY_OPTIONS
 
 
 def agent(*options: str) -> AgentDefinition:
@@ -33,11 +33,11 @@ def agent(*options: str) -> AgentDefinition:
 
 
 def wishing(name: str) -> Options:
-    given: dict[str, Any] = {name: "x"}
-    return Options(**given)
+    medium: dict[str, Any] = {name: "x"}
+    return Options(**medium)
 
 
-def saying(values: Mapping[str, Any]) -> Snapshot:
+def snapshot_with(values: Mapping[str, Any]) -> Snapshot:
     return merge(
         [LayerStatement("handshake", "initialize", {f"multimodal.input.{key}": value for key, value in values.items()})]
     )
@@ -56,39 +56,39 @@ def turn(*parts: dict[str, Any], strict: bool = False, warnings: tuple[Notice, .
 # -- wishes
 
 
-@pytest.mark.parametrize("name", sorted(WISHES))
-def test_a_wish_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
-    asked = Turn("t", "r", options=wishing(name))
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_an_option_that_the_agent_does_not_list_is_refused_by_name(name: str) -> None:
+    sent = Turn("t", "r", options=wishing(name))
     with pytest.raises(NotCapable) as caught:
-        check(asked, merge([]), agent())
+        check_turn(sent, merge([]), agent())
     problem = caught.value.problem()
     assert problem["pointer"] == f"/forwardedProps/gateway/{camel(name)}"
     assert (problem["capability"], problem["source"]) == (f"options.{camel(name)}", "profile (mine.toml)")
     assert repr(camel(name)) in problem["detail"] and "lists none" in problem["detail"]
 
 
-@pytest.mark.parametrize("name", sorted(WISHES))
-def test_a_wish_that_it_lists_passes(name: str) -> None:
-    asked = Turn("t", "r", options=wishing(name))
-    assert check(asked, merge([]), agent(camel(name))) is asked
+@pytest.mark.parametrize("name", sorted(OPTIONS))
+def test_an_option_that_the_agent_lists_passes(name: str) -> None:
+    sent = Turn("t", "r", options=wishing(name))
+    assert check_turn(sent, merge([]), agent(camel(name))) is sent
 
 
-def test_what_it_does_list_is_told() -> None:
+def test_the_refusal_lists_the_known_options() -> None:
     with pytest.raises(NotCapable, match="lists model, effort"):
-        check(Turn("t", "r", options=Options(mode="plan")), merge([]), agent("model", "effort"))
+        check_turn(Turn("t", "r", options=Options(mode="plan")), merge([]), agent("model", "effort"))
 
 
 def test_what_the_gateway_does_itself_may_be_wished_of_every_agent() -> None:
     options = Options(on_disconnect="continue", strict=True, merge=True, merge_window_ms=5.0)
-    assert set(GATEWAYS_OWN) <= {field.name for field in fields(options)}
-    assert check(Turn("t", "r", options=options), merge([]), agent()).options is options
+    assert set(GATEWAY_OPTIONS) <= {field.name for field in fields(options)}
+    assert check_turn(Turn("t", "r", options=options), merge([]), agent()).options is options
 
 
 # -- media
 
 
 @pytest.mark.parametrize(
-    ("given", "key"),
+    ("medium", "key"),
     [
         (part("image"), "image"),
         (part("audio", "audio/wav"), "audio"),
@@ -99,19 +99,19 @@ def test_what_the_gateway_does_itself_may_be_wished_of_every_agent() -> None:
         (part("document"), "file"),
     ],
 )
-def test_media_that_the_agent_does_not_take_are_dropped_with_a_notice(given: dict[str, Any], key: str) -> None:
-    asked = turn(part("image") if key != "image" else part("audio"), given)
-    checked = check(asked, saying({key: False}), agent())
-    assert given not in checked.parts and len(checked.parts) == 2
+def test_media_that_the_agent_does_not_take_are_dropped_with_a_notice(medium: dict[str, Any], key: str) -> None:
+    sent = turn(part("image") if key != "image" else part("audio"), medium)
+    checked = check_turn(sent, snapshot_with({key: False}), agent())
+    assert medium not in checked.parts and len(checked.parts) == 2
     [notice] = checked.warnings
     assert (notice.code, notice.pointer) == ("CONTENT_DROPPED", "/messages/0/content/2")
-    assert f"multimodal.input.{key} is false, said by handshake (initialize)" in notice.message
-    assert len(asked.parts) == 3  # the turn that came in is as it was
+    assert f"multimodal.input.{key} is false, stated by handshake (initialize)" in notice.message
+    assert len(sent.parts) == 3  # the turn that came in is as it was
 
 
 def test_strict_makes_a_refusal_of_it() -> None:
     with pytest.raises(NotCapable) as caught:
-        check(turn(part("image"), strict=True), saying({"image": False}), agent())
+        check_turn(turn(part("image"), strict=True), snapshot_with({"image": False}), agent())
     problem = caught.value.problem()
     assert (problem["capability"], problem["pointer"]) == ("multimodal.input.image", "/messages/0/content/1")
     assert problem["source"] == "handshake (initialize)"
@@ -119,36 +119,36 @@ def test_strict_makes_a_refusal_of_it() -> None:
 
 @pytest.mark.parametrize("values", [{}, {"image": True}, {"audio": False}], ids=["unknown", "known", "another"])
 def test_media_that_it_may_take_pass(values: dict[str, bool]) -> None:
-    asked = turn(part("image"), strict=True)
-    assert check(asked, saying(values), agent()) is asked
+    sent = turn(part("image"), strict=True)
+    assert check_turn(sent, snapshot_with(values), agent()) is sent
 
 
 def test_every_dropped_part_has_its_own_notice_after_those_from_before() -> None:
     before = Notice("FIELD_IGNORED", "/x is not known here", "/x")
-    asked = turn(part("image"), part("audio"), part("image"), warnings=(before,))
-    checked = check(asked, saying({"image": False}), agent())
+    sent = turn(part("image"), part("audio"), part("image"), warnings=(before,))
+    checked = check_turn(sent, snapshot_with({"image": False}), agent())
     assert [notice.pointer for notice in checked.warnings] == ["/x", "/messages/0/content/1", "/messages/0/content/3"]
-    assert [given["type"] for given in checked.parts] == ["text", "audio"]
+    assert [medium["type"] for medium in checked.parts] == ["text", "audio"]
 
 
 def test_only_the_newest_message_of_the_user_is_looked_at() -> None:
     older, newest = turn(part("image")).messages[0], {"id": "n", "role": "user", "content": "and now?"}
     answer = {"id": "a", "role": "assistant", "content": "I see"}
-    asked = Turn("t", "r", messages=[older, answer, newest], options=Options(strict=True))
-    assert check(asked, saying({"image": False}), agent()) is asked
+    sent = Turn("t", "r", messages=[older, answer, newest], options=Options(strict=True))
+    assert check_turn(sent, snapshot_with({"image": False}), agent()) is sent
     again = Turn("t", "r", messages=[older, answer], options=Options(strict=True))
     with pytest.raises(NotCapable):
-        check(again, saying({"image": False}), agent())
+        check_turn(again, snapshot_with({"image": False}), agent())
 
 
 def test_a_turn_without_a_message_passes() -> None:
-    asked = Turn("t", "r")
-    assert check(asked, saying({"image": False}), agent()) is asked
+    sent = Turn("t", "r")
+    assert check_turn(sent, snapshot_with({"image": False}), agent()) is sent
 
 
 def test_strict_refuses_what_was_left_out_on_the_way_in() -> None:
     notice = Notice("UNKNOWN_ROLE", "/messages/0/role: no such role", "/messages/0/role")
-    assert check(turn(warnings=(notice,)), saying({}), agent()).warnings == (notice,)
+    assert check_turn(turn(warnings=(notice,)), snapshot_with({}), agent()).warnings == (notice,)
     with pytest.raises(BadInput, match="no such role") as refused:
-        check(turn(strict=True, warnings=(notice,)), saying({}), agent())
+        check_turn(turn(strict=True, warnings=(notice,)), snapshot_with({}), agent())
     assert refused.value.problem()["pointer"] == "/messages/0/role"

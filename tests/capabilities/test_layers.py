@@ -20,7 +20,7 @@ LARGE, SMALL, OLD = OTTER.models
 # -- the file
 
 
-def test_the_manifest_is_told_by_agent_mux_s_names() -> None:
+def test_the_manifest_has_agent_mux_s_names() -> None:
     manifest: dict[str, Any] = {
         "supports_mcp": True,
         "supports_agents_md": False,
@@ -38,27 +38,27 @@ def test_the_manifest_is_told_by_agent_mux_s_names() -> None:
     }
 
 
-def test_what_the_manifest_leaves_out_is_not_told() -> None:
+def test_what_the_manifest_leaves_out_is_absent() -> None:
     silent = otter(driver="acp", cli=None, effort={}, models=())
     assert [path for path in profile_layer(silent).values if path.startswith("custom.")] == []
 
 
-def test_effort_is_told_with_it() -> None:
-    told = profile_layer(OTTER).values
-    assert told["custom.mux.thinkingEffortLevels"] == ["low", "medium", "high", "max"]
-    assert told["custom.mux.supportsThinkingBudgetTokens"] is True
+def test_effort_is_included() -> None:
+    values = profile_layer(OTTER).values
+    assert values["custom.mux.thinkingEffortLevels"] == ["low", "medium", "high", "max"]
+    assert values["custom.mux.supportsThinkingBudgetTokens"] is True
 
 
 # -- the model
 
 
-def test_a_model_s_word_beats_the_agent_s() -> None:
+def test_a_model_s_statement_beats_the_agent_s() -> None:
     agent = otter(capabilities={"reasoning": {"supported": True, "streaming": True}})
     found = snapshot(agent, model_layer(agent, agent.models[1]))
     assert (found.get("reasoning.supported"), found.get("reasoning.streaming")) == (False, False)
     assert found.get("custom.mux.thinkingEffortLevels") == []
     assert found.get("custom.mux.supportsThinkingBudgetTokens") is False
-    assert found.who("reasoning.supported") == "model (otter.toml: models.otter-2-small)"
+    assert found.source_of("reasoning.supported") == "model (otter.toml: models.otter-2-small)"
     assert found.explain()["reasoning.supported"]["overridden"][0]["layer"] == "profile"
 
 
@@ -77,8 +77,8 @@ def test_every_ability_of_a_model_has_its_key() -> None:
         json_mode=False,
         text_streaming=True,
     )
-    told = model_layer(OTTER, full).values
-    assert {path: value for path, value in told.items() if not path.startswith("custom.model")} == {
+    values = model_layer(OTTER, full).values
+    assert {path: value for path, value in values.items() if not path.startswith("custom.model")} == {
         "reasoning.supported": True,
         "reasoning.streaming": True,
         "tools.supported": True,
@@ -95,7 +95,7 @@ def test_every_ability_of_a_model_has_its_key() -> None:
     }
 
 
-def test_a_model_s_numbers_are_told_too() -> None:
+def test_a_model_s_numbers_are_included() -> None:
     tree = merge([model_layer(OTTER, LARGE)]).tree()
     assert tree["custom"]["model"] == {
         "id": "otter-2-large",
@@ -112,19 +112,19 @@ def test_a_model_s_numbers_are_told_too() -> None:
     assert AgentCapabilities.model_validate(tree, strict=True).model_extra == {}
 
 
-def test_a_silent_model_says_only_who_it_is() -> None:
+def test_a_model_without_limits_states_only_its_identity() -> None:
     silent = otter(driver="acp", cli=None, effort={}, models=({"id": "m"},))
     assert model_layer(silent, silent.models[0]).values == {"custom.model.id": "m"}
 
 
 def test_what_the_agent_itself_cannot_no_model_can() -> None:
-    said = {"multimodal.input.image": False, "tools.supported": True}
-    layer = model_layer(OTTER, Model(id="m", image_input=True, tools=False), said)
+    statement = {"multimodal.input.image": False, "tools.supported": True}
+    layer = model_layer(OTTER, Model(id="m", image_input=True, tools=False), statement)
     assert "multimodal.input.image" not in layer.values
     assert layer.values["tools.supported"] is False
 
 
-def test_who_lists_a_model_is_its_source() -> None:
+def test_the_party_that_lists_a_model_is_its_source() -> None:
     assert model_layer(OTTER, LARGE).source == "otter.toml: models.otter-2-large"
     assert model_layer(OTTER, Model(id="new")).source == "what the agent lists: new"
 

@@ -18,8 +18,8 @@ from tests.agui.streams import steady
 
 # Few names, so that layers meet; one is a value for some and an object for others, and some need escaping.
 NAMES = st.sampled_from(["a", "b", "a.b", "~", "~1", ""])
-LEAVES = st.booleans() | st.integers(0, 3) | st.text("xy", max_size=2) | st.lists(st.booleans(), max_size=2)
-VALUES = st.recursive(LEAVES, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=6)
+SCALARS = st.booleans() | st.integers(0, 3) | st.text("xy", max_size=2) | st.lists(st.booleans(), max_size=2)
+VALUES = st.recursive(SCALARS, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=6)
 TREES = st.dictionaries(NAMES, st.dictionaries(NAMES, VALUES, min_size=1, max_size=3), max_size=3)
 LAYER_NAMES = st.lists(st.sampled_from(LAYERS), unique=True, max_size=len(LAYERS))
 
@@ -31,7 +31,7 @@ def wait_until_probed(draw: st.DrawFn) -> list[LayerStatement]:
 
 
 def in_order(layers: list[LayerStatement]) -> list[LayerStatement]:
-    return sorted(layers, key=lambda said: LAYERS.index(said.layer))
+    return sorted(layers, key=lambda statement: LAYERS.index(statement.layer))
 
 
 def related(one: str, other: str) -> bool:
@@ -44,13 +44,13 @@ def related(one: str, other: str) -> bool:
 
 @steady
 @given(TREES)
-def test_an_object_is_its_leaves(tree: dict[str, Any]) -> None:
+def test_an_object_is_flattened_to_its_paths(tree: dict[str, Any]) -> None:
     assert unflatten(flatten(tree)) == tree
 
 
 @steady
 @given(TREES)
-def test_no_leaf_stands_below_another(tree: dict[str, Any]) -> None:
+def test_no_path_is_below_another(tree: dict[str, Any]) -> None:
     paths = list(flatten(tree))
     assert [(one, other) for one in paths for other in paths if one != other and related(one, other)] == []
 
@@ -63,7 +63,7 @@ def test_an_author_s_key_may_have_dots_in_it() -> None:
     assert flatten({"custom": {"acme.example/x~y": {"z": 1}}}) == {"custom.acme~1example/x~0y.z": 1}
 
 
-def test_lists_are_leaves() -> None:
+def test_lists_are_values() -> None:
     assert flatten({"tools": {"items": [{"name": "x"}]}}) == {"tools.items": [{"name": "x"}]}
 
 
@@ -83,59 +83,65 @@ def test_the_order_of_speaking_does_not_matter(layers: list[LayerStatement], ran
 @given(wait_until_probed())
 def test_the_last_layer_has_its_way(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    for said in in_order(layers)[-1:]:
-        for path, value in said.values.items():
+    for statement in in_order(layers)[-1:]:
+        for path, value in statement.values.items():
             if value != {}:
-                assert (snapshot.get(path), snapshot.who(path)) == (value, f"{said.layer} ({said.source})")
+                assert (snapshot.get(path), snapshot.source_of(path)) == (
+                    value,
+                    f"{statement.layer} ({statement.source})",
+                )
 
 
 @steady
 @given(wait_until_probed())
-def test_a_word_stands_unless_a_later_layer_speaks_of_the_same(layers: list[LayerStatement]) -> None:
+def test_a_statement_stands_unless_a_later_layer_states_the_same_path(layers: list[LayerStatement]) -> None:
     snapshot, ordered = merge(layers), in_order(layers)
-    for number, said in enumerate(ordered):
+    for number, statement in enumerate(ordered):
         later = [path for other in ordered[number + 1 :] for path in other.values]
-        for path, value in said.values.items():
+        for path, value in statement.values.items():
             if value != {} and not any(related(path, other) for other in later):
                 assert snapshot.get(path) == value
 
 
 @steady
 @given(wait_until_probed())
-def test_nothing_is_told_that_nobody_said(layers: list[LayerStatement]) -> None:
+def test_nothing_is_in_the_snapshot_that_no_layer_states(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    said = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
-    assert all((path, orjson.dumps(value)) in said for path, value in snapshot.values.items())
+    statement = [(path, orjson.dumps(value)) for layer in layers for path, value in layer.values.items()]
+    assert all((path, orjson.dumps(value)) in statement for path, value in snapshot.values.items())
 
 
 @steady
 @given(wait_until_probed())
-def test_every_leaf_has_a_speaker_and_every_speaker_a_leaf(layers: list[LayerStatement]) -> None:
+def test_every_path_has_a_source_and_every_source_a_path(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    leaves = flatten(snapshot.tree())
+    values = flatten(snapshot.tree())
     explained = snapshot.explain()
-    assert {path: told["value"] for path, told in explained.items()} == leaves
-    assert all(told["layer"] in LAYERS and told["source"] and told["since"] for told in explained.values())
+    assert {path: explanation["value"] for path, explanation in explained.items()} == values
+    assert all(
+        explanation["layer"] in LAYERS and explanation["source"] and explanation["since"]
+        for explanation in explained.values()
+    )
 
 
 @steady
 @given(wait_until_probed())
-def test_whoever_was_overruled_is_remembered_in_turn(layers: list[LayerStatement]) -> None:
+def test_overridden_layers_are_listed_in_turn(layers: list[LayerStatement]) -> None:
     ranks = {name: rank for rank, name in enumerate(LAYERS)}
-    for told in merge(layers).explain().values():
-        speakers = [told["layer"], *(said["layer"] for said in told.get("overridden", []))]
-        assert speakers == sorted(set(speakers), key=lambda name: -ranks[name])
+    for explanation in merge(layers).explain().values():
+        layer_names = [explanation["layer"], *(statement["layer"] for statement in explanation.get("overridden", []))]
+        assert layer_names == sorted(set(layer_names), key=lambda name: -ranks[name])
 
 
 @steady
 @given(wait_until_probed(), st.sampled_from(LAYERS))
-def test_a_layer_without_words_changes_nothing(layers: list[LayerStatement], name: str) -> None:
+def test_an_empty_layer_changes_nothing(layers: list[LayerStatement], name: str) -> None:
     assert merge([*layers, LayerStatement(name, "silent", {}, "now")]).explain() == merge(layers).explain()
 
 
 @steady
 @given(TREES, st.sampled_from(LAYERS))
-def test_a_layer_alone_is_told_as_it_speaks(tree: dict[str, Any], name: str) -> None:
+def test_a_single_layer_is_the_snapshot(tree: dict[str, Any], name: str) -> None:
     assert merge([LayerStatement(name, "alone", flatten(tree), "now")]).tree() == tree
 
 
@@ -157,7 +163,7 @@ def test_a_later_no_beats_an_earlier_yes_and_the_other_way_round() -> None:
         assert snapshot.get("tools.supported") is value
 
 
-def test_an_empty_object_does_not_take_back_what_was_said_inside_it() -> None:
+def test_an_empty_object_does_not_remove_what_was_stated_below_it() -> None:
     known = LayerStatement("profile", "x.toml", flatten({"multimodal": {"input": {"image": True}}}))
     empty = LayerStatement("handshake", "initialize", flatten({"multimodal": {"input": {}}}))
     assert merge([known, empty]).tree() == {"multimodal": {"input": {"image": True}}}
@@ -172,8 +178,8 @@ def test_where_a_value_meets_an_object_the_later_one_stands() -> None:
     }
 
 
-def test_nobody_is_who_said_what_nobody_said() -> None:
-    assert (merge([]).get("tools.supported"), merge([]).who("tools.supported")) == (None, "nobody")
+def test_the_source_of_what_no_layer_states_is_unknown() -> None:
+    assert (merge([]).get("tools.supported"), merge([]).source_of("tools.supported")) == (None, "unknown")
 
 
 def test_a_layer_that_is_not_one_is_a_defect() -> None:
@@ -191,10 +197,10 @@ def test_the_tag_changes_with_the_answer_and_only_with_it() -> None:
 
 
 @pytest.mark.parametrize("definition", load_catalog([bundled()]).values(), ids=lambda definition: str(definition.id))
-def test_a_file_speaks_for_its_agent(definition: Any) -> None:
-    said = profile_layer(definition)
-    assert (said.layer, said.source) == ("profile", f"{definition.id}.toml")
-    tree = merge([said]).tree()
+def test_a_file_is_the_source_of_its_agent(definition: Any) -> None:
+    statement = profile_layer(definition)
+    assert (statement.layer, statement.source) == ("profile", f"{definition.id}.toml")
+    tree = merge([statement]).tree()
     assert tree["identity"]["name"] == definition.identity.name
     assert tree["identity"]["type"] == (definition.identity.type or definition.driver)
     tree.get("custom", {}).pop("mux", None)  # that is [manifest]; tests/capabilities/test_layers.py

@@ -37,12 +37,19 @@ def understood(snapshot: Snapshot) -> None:
 
 def explained(snapshot: Snapshot, layers: list[LayerStatement]) -> None:
     """Every leaf has a source that really said it."""
-    leaves = flatten(snapshot.tree())
-    told = snapshot.explain()
-    assert told.keys() == leaves.keys() == snapshot.values.keys()
-    for path, value in leaves.items():
-        speakers = [said for said in layers if said.layer == told[path]["layer"] and path in said.values]
-        assert any(same(said.values[path], value) and said.source == told[path]["source"] for said in speakers)
+    paths = flatten(snapshot.tree())
+    explanation = snapshot.explain()
+    assert explanation.keys() == paths.keys() == snapshot.values.keys()
+    for path, value in paths.items():
+        speakers = [
+            statement
+            for statement in layers
+            if statement.layer == explanation[path]["layer"] and path in statement.values
+        ]
+        assert any(
+            same(statement.values[path], value) and statement.source == explanation[path]["source"]
+            for statement in speakers
+        )
 
 
 @steady
@@ -53,41 +60,41 @@ def test_whatever_is_merged_is_agui_again(layers: list[LayerStatement]) -> None:
 
 @steady
 @given(wait_until_probed())
-def test_no_leaf_is_without_a_source_and_each_source_said_it(layers: list[LayerStatement]) -> None:
+def test_every_path_has_sources_and_each_source_states_it(layers: list[LayerStatement]) -> None:
     explained(merge(layers), layers)
 
 
 @steady
 @given(wait_until_probed())
-def test_every_leaf_is_the_word_of_the_last_layer_that_has_one(layers: list[LayerStatement]) -> None:
+def test_every_path_has_the_value_of_the_last_layer_that_states_it(layers: list[LayerStatement]) -> None:
     snapshot = merge(layers)
-    ordered = sorted(layers, key=lambda said: LAYERS.index(said.layer))
+    ordered = sorted(layers, key=lambda statement: LAYERS.index(statement.layer))
     for path, value in snapshot.values.items():
-        words = [said.values[path] for said in ordered if path in said.values]
-        assert same(value, next(word for word in reversed(words) if word != {} or len(words) == words.count({})))
+        values = [statement.values[path] for statement in ordered if path in statement.values]
+        assert same(value, next(value for value in reversed(values) if value != {} or len(values) == values.count({})))
 
 
 @steady
 @given(wait_until_probed(), st.sampled_from(LAYERS), st.sampled_from(["reasoning", "execution", "state"]))
 def test_silence_is_not_no(layers: list[LayerStatement], name: str, category: str) -> None:
     """A layer that says nothing of a category leaves it as the others have it."""
-    others = [said for said in layers if said.layer != name]
-    speaking = LayerStatement(name, "of something else", {"tools.supported": True}, "now")
-    assert merge(others).tree().get(category) == merge([*others, speaking]).tree().get(category)
+    others = [statement for statement in layers if statement.layer != name]
+    statements = LayerStatement(name, "of something else", {"tools.supported": True}, "now")
+    assert merge(others).tree().get(category) == merge([*others, statements]).tree().get(category)
 
 
 @steady
 @given(wait_until_probed())
-def test_whatever_is_known_a_plain_client_reads_what_agent_relay_is_told(layers: list[LayerStatement]) -> None:
+def test_whatever_is_known_a_plain_client_reads_what_agent_relay_reads(layers: list[LayerStatement]) -> None:
     every = [*layers, LayerStatement("gateway", "what it carries", relay.LAYER)]
     snapshot = relay.with_relay(merge(every))
     understood(snapshot)
-    explained(snapshot, [*every, *(said for speakers in snapshot.sources.values() for said in speakers)])
+    explained(snapshot, [*every, *(statement for speakers in snapshot.sources.values() for statement in speakers)])
     view = relay.view(snapshot)
     view.pop("status", None)
     assert same(snapshot.tree()["custom"]["relay"], view)
-    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PLACE)}
-    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PLACE)}
+    others = {path: value for path, value in snapshot.values.items() if not path.startswith(relay.PREFIX)}
+    merged = {path: value for path, value in merge(every).values.items() if not path.startswith(relay.PREFIX)}
     assert same(others, merged)
 
 
@@ -128,7 +135,7 @@ def test_what_only_python_takes_for_equal_is_a_difference(before: Any, after: An
     assert diff({"x": before}, {"x": after}) != []
 
 
-def test_a_patch_says_no_more_than_what_differs() -> None:
+def test_a_patch_has_only_what_differs() -> None:
     before = {"tools": {"supported": True, "items": [1, 2]}, "state": {"memory": True}, "a/b~": 1}
     after = {"tools": {"supported": True, "items": [1, 3]}, "a/b~": 2, "output": {}}
     assert diff(before, after) == [

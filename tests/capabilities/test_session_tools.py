@@ -10,7 +10,13 @@ from pydantic import ValidationError
 
 from gateway.capabilities.layers import LayerStatement, model_layer, session_layers
 from gateway.capabilities.merge import merge
-from gateway.capabilities.session_tools import ITEMS, LISTED, SERVERS, SUPPORTED, folded
+from gateway.capabilities.session_tools import (
+    ITEMS,
+    LISTED_TOOLS,
+    SERVERS,
+    SUPPORTED,
+    fold_session_layer,
+)
 from gateway.capability_paths import MCP_SERVERS, SEEN_TOOLS, unflatten
 from gateway.catalog.models.definition import Model
 from tests.catalog.example_agent import otter
@@ -23,17 +29,19 @@ SUB = {"name": "sub", "description": "Subtracts.", "parameters": SCHEMA}
 
 def server(name: str, *tools: dict[str, Any], **facts: Any) -> dict[str, Any]:
     """As a session tells of one that is connected."""
-    told = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
-    return {f"{SERVERS}{name}.{key}": value for key, value in told.items()} | {f"{SERVERS}{name}{LISTED}": list(tools)}
+    items = {"status": "connected", "transport": "stdio", "tools": len(tools), **facts}
+    return {f"{SERVERS}{name}.{key}": value for key, value in items.items()} | {
+        f"{SERVERS}{name}{LISTED_TOOLS}": list(tools)
+    }
 
 
 def items(
     session_layer: dict[str, Any], *below: dict[str, Any], naming: str | None = None
 ) -> dict[str, dict[str, Any]]:
     """By name. There is none twice."""
-    told = folded(session_layer, below, naming)[ITEMS]
-    assert len({item["name"] for item in told}) == len(told)
-    return {item["name"]: item for item in told}
+    items = fold_session_layer(session_layer, below, naming)[ITEMS]
+    assert len({item["name"] for item in items}) == len(items)
+    return {item["name"]: item for item in items}
 
 
 def own(*names: str) -> dict[str, Any]:
@@ -46,7 +54,7 @@ def test_a_servers_tool_has_its_description_its_schema_and_where_it_is_from() ->
     assert found == {"add": {**ADD, "metadata": {"gateway": {"source": "mcp"}, "mcp": mcp}}}
 
 
-def test_a_tool_has_the_name_that_the_agents_file_says() -> None:
+def test_a_tool_has_the_name_by_the_agents_file() -> None:
     assert list(items(server("my calc", ADD), naming="mcp__{server}__{tool}")) == ["mcp__my_calc__add"]
     assert list(items(server("my calc", ADD), naming="{server}.{tool}")) == ["my calc.add"]
 
@@ -58,7 +66,7 @@ def test_a_call_shows_how_the_agent_names_a_servers_tools(called: str) -> None:
     assert all(item["metadata"]["gateway"]["source"] == "mcp" for item in found.values())
 
 
-def test_what_the_agent_lists_by_name_alone_is_told_with_what_the_server_says_of_it() -> None:
+def test_what_the_agent_lists_by_name_alone_gets_the_server_s_description() -> None:
     found = items({**own("Bash", "mcp__calc__add"), **server("calc", ADD)})
     assert list(found) == ["Bash", "mcp__calc__add"]
     assert found["Bash"] == {"name": "Bash", "description": ""}
@@ -85,62 +93,62 @@ def test_what_the_layers_below_list_stays() -> None:
     assert list(found) == ["search", "fetch"]
 
 
-def test_a_session_that_knows_of_no_tools_says_nothing_of_them() -> None:
-    assert folded({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
+def test_a_session_without_tools_has_no_items() -> None:
+    assert fold_session_layer({"custom.session.cwd": "/"}, [{ITEMS: [ADD]}], None) == {"custom.session.cwd": "/"}
 
 
-def test_a_session_that_says_it_has_none_is_believed() -> None:
-    assert folded({ITEMS: []}, [], None)[ITEMS] == []
+def test_an_empty_list_of_the_session_is_kept() -> None:
+    assert fold_session_layer({ITEMS: []}, [], None)[ITEMS] == []
 
 
 @pytest.mark.parametrize(
-    ("word", "status", "tools"),
+    ("reported", "status", "tools"),
     [("connected", "connected", ["add"]), ("pending", "connecting", []), ("needs-auth", "failed", [])],
 )
-def test_the_agents_own_word_on_a_server_comes_first(word: str, status: str, tools: list[str]) -> None:
-    session_layer = {MCP_SERVERS: [{"name": "calc", "status": word}], **server("calc", ADD)}
-    shown = folded(session_layer, (), None)
+def test_the_agents_own_report_on_a_server_has_precedence(reported: str, status: str, tools: list[str]) -> None:
+    session_layer = {MCP_SERVERS: [{"name": "calc", "status": reported}], **server("calc", ADD)}
+    shown = fold_session_layer(session_layer, (), None)
     assert [item["name"] for item in shown.get(ITEMS, [])] == tools
     assert (shown[f"{SERVERS}calc.status"], shown[f"{SERVERS}calc.source"]) == (status, "agent")
     assert (f"{SERVERS}calc.reason" in shown) == (status == "failed")
 
 
-def test_a_server_that_only_the_agent_can_reach_says_so() -> None:
+def test_a_server_that_only_the_agent_can_reach_has_a_reason() -> None:
     failed = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = folded({MCP_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
+    shown = fold_session_layer({MCP_SERVERS: [{"name": "calc", "status": "ready"}], **failed, **own("Bash")}, (), None)
     assert shown[f"{SERVERS}calc.status"] == "connected"
-    assert "could not be asked for: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
+    assert "could not be listed: it exited with code 3" in shown[f"{SERVERS}calc.reason"]
     assert [item["name"] for item in shown[ITEMS]] == ["Bash"]
 
 
-def test_a_server_of_the_agents_own_is_told_too() -> None:
-    shown = folded({MCP_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
-    told = unflatten(shown)["custom"]["gateway"]["mcp"]
-    assert told == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
+def test_a_server_of_the_agents_own_is_included() -> None:
+    shown = fold_session_layer({MCP_SERVERS: [{"name": "git.hub", "status": "failed", "error": "no key"}]}, (), None)
+    items = unflatten(shown)["custom"]["gateway"]["mcp"]
+    assert items == {"git.hub": {"status": "failed", "source": "agent", "reason": "no key"}}
 
 
 def test_a_server_that_is_not_there_has_no_tools_and_a_reason() -> None:
     session_layer = {f"{SERVERS}calc.status": "failed", f"{SERVERS}calc.reason": "it exited with code 3"}
-    shown = folded(session_layer, (), None)
+    shown = fold_session_layer(session_layer, (), None)
     assert ITEMS not in shown
     assert shown[f"{SERVERS}calc.reason"] == "it exited with code 3"
 
 
 def test_what_was_folded_in_is_not_shown_beside() -> None:
-    shown = folded({**server("calc", ADD), SEEN_TOOLS: ["Bash"]}, (), None)
-    assert not [path for path in shown if path.endswith(LISTED) or path == SEEN_TOOLS]
+    shown = fold_session_layer({**server("calc", ADD), SEEN_TOOLS: ["Bash"]}, (), None)
+    assert not [path for path in shown if path.endswith(LISTED_TOOLS) or path == SEEN_TOOLS]
 
 
-def test_each_part_of_a_sessions_layer_says_who_told_it() -> None:
+def test_each_part_of_a_sessions_layer_names_its_source() -> None:
     session_layer = {"custom.session.cwd": "/", **own("Bash"), **server("calc", ADD), SEEN_TOOLS: ["Grep"]}
     snapshot = merge(session_layers(OTTER, session_layer, []))
-    assert snapshot.who("custom.session.cwd") == "session (what the session told)"
-    assert snapshot.who(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
-    said = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
-    assert snapshot.who(ITEMS) == said
+    assert snapshot.source_of("custom.session.cwd") == "session (what the session reported)"
+    assert snapshot.source_of(f"{SERVERS}calc.status") == "session (what became of its MCP servers)"
+    source = "session (what the agent lists, tools/list of its MCP servers, calls that were seen)"
+    assert snapshot.source_of(ITEMS) == source
 
 
-def test_the_official_model_takes_what_is_told() -> None:
+def test_the_official_model_accepts_the_items() -> None:
     session_layer = {**own("Bash"), **server("calc", ADD, SUB), SEEN_TOOLS: ["Grep"]}
     tree = merge(session_layers(OTTER, session_layer, [LayerStatement("handshake", "", {ITEMS: [ADD]})])).tree()
     tools = AgentCapabilities.model_validate(tree, strict=True).tools
@@ -156,13 +164,13 @@ def test_what_the_session_lists_is_all_it_has_and_others_only_describe_it() -> N
 
 
 @pytest.mark.parametrize("can", [True, False, None])
-def test_whether_calls_run_side_by_side_is_the_models_word(can: bool | None) -> None:
+def test_whether_calls_run_side_by_side_is_stated_by_the_model(can: bool | None) -> None:
     snapshot = merge([model_layer(OTTER, Model(id="large", parallel_tools=can))])
     assert snapshot.get("tools.parallelCalls") is can
 
 
 @pytest.mark.parametrize("naming", ["{server}", "mcp__{tool}", "{server}{tool}", "{tool}{tool}"])
-def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
+def test_a_name_pattern_must_separate_server_and_tool(naming: str) -> None:
     with pytest.raises(ValidationError, match="mcp_tool_names"):
         otter(mcp_tool_names=naming)
 
@@ -173,8 +181,8 @@ def test_a_naming_must_tell_server_and_tool_apart(naming: str) -> None:
 def supported(session_layer: dict[str, Any], *below: LayerStatement, model: LayerStatement | None = None) -> Any:
     """What the snapshot says of it, and who said so."""
     layers = [*below, *([] if model is None else [model]), *session_layers(OTTER, session_layer, below, model)]
-    told = merge(layers).explain().get(SUPPORTED)
-    return None if told is None else (told["value"], told["layer"], told["source"])
+    items = merge(layers).explain().get(SUPPORTED)
+    return None if items is None else (items["value"], items["layer"], items["source"])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +195,7 @@ def supported(session_layer: dict[str, Any], *below: LayerStatement, model: Laye
     ],
     ids=["its own list", "a server's", "a call", "a call without a name"],
 )
-def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_layer: dict[str, Any], source: str) -> None:
+def test_a_session_that_has_tools_or_calls_one_supports_tools(session_layer: dict[str, Any], source: str) -> None:
     assert supported(session_layer) == (True, "session", source)
     assert supported(session_layer, LayerStatement("handshake", "an older word", {SUPPORTED: False})) == (
         True,
@@ -199,11 +207,11 @@ def test_a_session_that_has_tools_or_calls_one_is_said_to_have_them(session_laye
 @pytest.mark.parametrize(
     "session_layer", [{"custom.session.cwd": "/"}, own(), server("calc"), server("calc", ADD, status="failed")]
 )
-def test_a_session_of_which_no_tool_is_known_says_nothing_of_them(session_layer: dict[str, Any]) -> None:
+def test_a_session_without_known_tools_does_not_state_support(session_layer: dict[str, Any]) -> None:
     assert supported(session_layer) is None
 
 
 def test_a_no_of_the_session_s_own_or_of_its_model_s_stands() -> None:
-    assert supported({SEEN_TOOLS: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session told")
+    assert supported({SEEN_TOOLS: ["Bash"], SUPPORTED: False}) == (False, "session", "what the session reported")
     blunt = LayerStatement("model", "a model without tools", {SUPPORTED: False})
     assert supported({SEEN_TOOLS: ["Bash"]}, model=blunt) == (False, "model", "a model without tools")

@@ -1,4 +1,4 @@
-"""An agent that does not exist, with models and effort, for tests of what the catalog makes of them."""
+"""An invented agent with models and effort, for tests of the catalog."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gateway.catalog.definition import AgentDefinition
 EFFORT: dict[str, Any] = {
     "parameter": "think",
     "values": {"low": "brief", "medium": "normal", "high": "deep", "max": "abyss"},
-    "budget": "budget_tokens",
+    "budget_parameter": "budget_tokens",
     "budget_range": (100, 9000),
-    "parameters": ("style",),
+    "override_parameters": ("style",),
 }
 MODELS: tuple[dict[str, Any], ...] = (
     {
@@ -40,8 +40,8 @@ MODELS: tuple[dict[str, Any], ...] = (
 
 
 def otter(**more: Any) -> AgentDefinition:
-    """An agent of the command line; any key of its file may be given."""
-    given: dict[str, Any] = {
+    """A command-line agent; `more` sets any key of its file."""
+    table: dict[str, Any] = {
         "id": "otter",
         "driver": "cli",
         "identity": {"name": "Otter"},
@@ -53,4 +53,4 @@ def otter(**more: Any) -> AgentDefinition:
         "source": Path("folder/otter.toml"),
         **more,
     }
-    return AgentDefinition.model_validate(given)
+    return AgentDefinition.model_validate(table)

@@ -1,4 +1,4 @@
-"""What is wrong with a definition, as the loader tells it."""
+"""The mistakes that the loader finds in a definition."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gateway.catalog.problems import Place
 
 
 def mistakes(**more: Any) -> list[tuple[Place, str]]:
-    """What is wrong with a definition that has these keys too, each with its place."""
-    least = {"id": "mine", "driver": "python", "entry": "mine:agent", "identity": {"name": "Mine"}}
+    """The mistakes in a minimal definition with these keys, each with its place."""
+    minimal = {"id": "mine", "driver": "python", "entry": "mine:agent", "identity": {"name": "Mine"}}
     try:
-        define({**least, **more}, Path("mine.toml"))
+        define({**minimal, **more}, Path("mine.toml"))
     except InvalidDefinition as exc:
-        return [(wrong.place, wrong.message) for wrong in exc.wrongs]
+        return [(problem.place, problem.message) for problem in exc.problems]
     return []

@@ -1,4 +1,4 @@
-"""Thinking, in the agent's own words, and what is refused in agent-mux's."""
+"""Thinking options as the agent's parameters, and refusals with agent-mux's messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.effort import LEVELS, all_levels, budget, levels, native, parameters, refuse
+from gateway.catalog.effort import (
+    LEVELS,
+    all_levels,
+    budget,
+    check_thinking,
+    levels,
+    override_names,
+    thinking_parameters,
+)
 from gateway.catalog.models.definition import Model
 from gateway.errors import NotCapable
 from gateway.turn import Options
@@ -19,17 +27,17 @@ from tests.catalog.example_agent import EFFORT, otter
 OTTER = otter()
 LARGE, SMALL, OLD = OTTER.models
 SILENT = otter(driver="acp", cli=None, effort={}, models=())
-"""An agent whose file says nothing of effort."""
+"""An agent whose file has no [effort]."""
 POINTER = "/forwardedProps/gateway"
 
 
-def wishing(**wishes: Any) -> Options:
-    return Options(**wishes)
+def with_options(**options: Any) -> Options:
+    return Options(**options)
 
 
-def refused(definition: AgentDefinition, model: Model | None, options: Options, **more: Any) -> dict[str, Any]:
+def refusal(definition: AgentDefinition, model: Model | None, options: Options, **more: Any) -> dict[str, Any]:
     with pytest.raises(NotCapable) as caught:
-        refuse(definition, model, options, **more)
+        check_thinking(definition, model, options, **more)
     return caught.value.problem()
 
 
@@ -37,7 +45,7 @@ def refused(definition: AgentDefinition, model: Model | None, options: Options, 
 
 
 @pytest.mark.parametrize(
-    ("wishes", "model", "told"),
+    ("options", "model", "params"),
     [
         ({}, None, {}),
         ({"effort": "low"}, None, {"think": "brief"}),
@@ -50,21 +58,21 @@ def refused(definition: AgentDefinition, model: Model | None, options: Options, 
         ({"thinking_override": {"budget_tokens": 1}, "thinking_budget_tokens": 100}, None, {"budget_tokens": 1}),
     ],
 )
-def test_a_wish_becomes_the_agent_s_own_parameter(
-    wishes: dict[str, Any], model: Model | None, told: dict[str, Any]
+def test_an_option_becomes_the_agent_s_own_parameter(
+    options: dict[str, Any], model: Model | None, params: dict[str, Any]
 ) -> None:
-    assert native(OTTER, model, wishing(**wishes)) == told
+    assert thinking_parameters(OTTER, model, with_options(**options)) == params
 
 
 def test_where_level_and_budget_are_one_parameter_the_number_counts() -> None:
-    agent = otter(effort={"parameter": "tokens", "budget": "tokens", "values": {"high": 32768}}, models=())
-    assert native(agent, None, wishing(effort="high")) == {"tokens": 32768}
-    assert native(agent, None, wishing(effort="high", thinking_budget_tokens=5)) == {"tokens": 5}
+    agent = otter(effort={"parameter": "tokens", "budget_parameter": "tokens", "values": {"high": 32768}}, models=())
+    assert thinking_parameters(agent, None, with_options(effort="high")) == {"tokens": 32768}
+    assert thinking_parameters(agent, None, with_options(effort="high", thinking_budget_tokens=5)) == {"tokens": 5}
 
 
 def test_an_override_is_laid_over_by_its_topmost_keys_alone() -> None:
-    options = wishing(effort="low", thinking_override={"think": {"deep": {"er": 1}}})
-    assert native(OTTER, None, options) == {"think": {"deep": {"er": 1}}}
+    options = with_options(effort="low", thinking_override={"think": {"deep": {"er": 1}}})
+    assert thinking_parameters(OTTER, None, options) == {"think": {"deep": {"er": 1}}}
 
 
 OVERRIDES = st.dictionaries(st.sampled_from(["think", "budget_tokens", "style"]), st.integers() | st.text(max_size=3))
@@ -73,14 +81,14 @@ OVERRIDES = st.dictionaries(st.sampled_from(["think", "budget_tokens", "style"])
 @steady
 @given(st.sampled_from(LEVELS), st.integers(1024, 4096) | st.none(), OVERRIDES)
 def test_an_override_always_wins(level: str, number: int | None, override: dict[str, Any]) -> None:
-    options = wishing(effort=level, thinking_budget_tokens=number, thinking_override=override)
-    told = native(OTTER, LARGE, options)
-    assert {key: told[key] for key in override} == override
-    assert set(told) <= parameters(OTTER)
+    options = with_options(effort=level, thinking_budget_tokens=number, thinking_override=override)
+    params = thinking_parameters(OTTER, LARGE, options)
+    assert {key: params[key] for key in override} == override
+    assert set(params) <= override_names(OTTER)
 
 
-def test_an_agent_whose_file_says_nothing_is_told_nothing() -> None:
-    assert native(SILENT, None, wishing(effort="high", thinking_budget_tokens=9)) == {}
+def test_an_agent_whose_file_states_nothing_is_reported_nothing() -> None:
+    assert thinking_parameters(SILENT, None, with_options(effort="high", thinking_budget_tokens=9)) == {}
 
 
 # -- what there is
@@ -106,7 +114,7 @@ def test_a_budget_has_the_model_s_range_before_the_agent_s() -> None:
     assert budget(OTTER, LARGE) == (1024, 4096)
     assert budget(OTTER, SMALL) is budget(OTTER, OLD) is False
     assert budget(SILENT) is None
-    assert budget(otter(effort={"budget": "b"}, models=())) is True
+    assert budget(otter(effort={"budget_parameter": "b"}, models=())) is True
     assert budget(otter(effort={"parameter": "p"}), LARGE) is False  # a range, and no way to say it
 
 
@@ -114,7 +122,7 @@ def test_a_budget_has_the_model_s_range_before_the_agent_s() -> None:
 
 
 def test_effort_for_an_agent_that_does_not_think() -> None:
-    problem = refused(OTTER, None, wishing(effort="low"), thinks=False, said_by="handshake (init)")
+    problem = refusal(OTTER, None, with_options(effort="low"), thinks=False, source="handshake (init)")
     assert problem["detail"].startswith("Agent 'otter' does not support thinking/reasoning mode: ")
     assert (problem["capability"], problem["source"]) == ("reasoning.supported", "handshake (init)")
     assert problem["pointer"] == f"{POINTER}/effort"
@@ -122,20 +130,20 @@ def test_effort_for_an_agent_that_does_not_think() -> None:
 
 @pytest.mark.parametrize("thinks", [None, False])
 def test_effort_for_a_model_that_does_not_think(thinks: bool | None) -> None:
-    problem = refused(OTTER, SMALL, wishing(effort="low"), thinks=thinks)
+    problem = refusal(OTTER, SMALL, with_options(effort="low"), thinks=thinks)
     assert problem["detail"].startswith("Model 'otter-2-small' on agent 'otter' does not support thinking: ")
     assert problem["source"] == "model (otter.toml: models.otter-2-small)"
 
 
 def test_a_level_that_the_model_does_not_have() -> None:
-    problem = refused(OTTER, OLD, wishing(effort="max"), thinks=True)
+    problem = refusal(OTTER, OLD, with_options(effort="max"), thinks=True)
     assert problem["detail"].startswith("Model 'otter-1' does not support thinking effort level 'max': ")
-    assert "the levels are low, said by model (otter.toml: models.otter-1)" in problem["detail"]
+    assert "the levels are low, stated by model (otter.toml: models.otter-1)" in problem["detail"]
     assert problem["capability"] == "custom.mux.thinkingEffortLevels"
 
 
 def test_a_level_that_the_agent_does_not_have() -> None:
-    problem = refused(otter(effort={"parameter": "p", "values": {"low": 1}}), None, wishing(effort="max"))
+    problem = refusal(otter(effort={"parameter": "p", "values": {"low": 1}}), None, with_options(effort="max"))
     assert problem["detail"].startswith("Agent 'otter' does not support thinking effort level 'max': ")
     assert problem["source"] == "profile (otter.toml)"
 
@@ -148,7 +156,7 @@ def test_a_level_that_the_agent_does_not_have() -> None:
     ],
 )
 def test_a_number_where_none_is_taken(definition: AgentDefinition, model: Model | None, who: str) -> None:
-    problem = refused(definition, model, wishing(thinking_budget_tokens=5))
+    problem = refusal(definition, model, with_options(thinking_budget_tokens=5))
     assert problem["detail"].startswith("Agent 'otter' does not support numeric thinking budget: ")
     assert (problem["capability"], problem["source"]) == ("custom.mux.supportsThinkingBudgetTokens", who)
     assert problem["pointer"] == f"{POINTER}/thinkingBudgetTokens"
@@ -156,7 +164,7 @@ def test_a_number_where_none_is_taken(definition: AgentDefinition, model: Model 
 
 @pytest.mark.parametrize("number", [0, 1023, 4097])
 def test_a_number_outside_the_model_s_range(number: int) -> None:
-    problem = refused(OTTER, LARGE, wishing(thinking_budget_tokens=number))
+    problem = refusal(OTTER, LARGE, with_options(thinking_budget_tokens=number))
     begins = f"Thinking budget {number} is outside valid range [1024, 4096] for model 'otter-2-large'"
     assert problem["detail"].startswith(begins)
     assert problem["source"] == "model (otter.toml: models.otter-2-large)"
@@ -164,17 +172,17 @@ def test_a_number_outside_the_model_s_range(number: int) -> None:
 
 @pytest.mark.parametrize("number", [1024, 4096])
 def test_the_ends_of_a_range_are_in_it(number: int) -> None:
-    assert native(OTTER, LARGE, wishing(thinking_budget_tokens=number)) == {"budget_tokens": number}
+    assert thinking_parameters(OTTER, LARGE, with_options(thinking_budget_tokens=number)) == {"budget_tokens": number}
 
 
 def test_a_number_outside_the_agent_s_range() -> None:
-    problem = refused(OTTER, None, wishing(thinking_budget_tokens=99))
+    problem = refusal(OTTER, None, with_options(thinking_budget_tokens=99))
     assert "[100, 9000] for agent 'otter'" in problem["detail"]
     assert problem["source"] == "profile (otter.toml)"
 
 
 def test_a_budget_for_a_model_that_does_not_think() -> None:
-    problem = refused(OTTER, SMALL, wishing(thinking_budget_tokens=5))
+    problem = refusal(OTTER, SMALL, with_options(thinking_budget_tokens=5))
     assert "does not support thinking" in problem["detail"]
     assert problem["pointer"] == f"{POINTER}/thinkingBudgetTokens"
 
@@ -184,26 +192,30 @@ def test_a_budget_for_a_model_that_does_not_think() -> None:
 
 @pytest.mark.parametrize("name", ["permission_mode", "dangerously-skip", "a/b"])
 def test_an_override_may_only_set_what_the_file_names(name: str) -> None:
-    problem = refused(OTTER, None, wishing(thinking_override={"style": 1, name: True}))
+    problem = refusal(OTTER, None, with_options(thinking_override={"style": 1, name: True}))
     assert repr(name) in problem["detail"] and "lists budget_tokens, style, think" in problem["detail"]
     assert problem["pointer"] == f"{POINTER}/thinkingOverride/{name.replace('/', '~1')}"
 
 
-def test_a_function_is_given_overrides_as_they_are() -> None:
+def test_a_function_receives_overrides_unchanged() -> None:
     function = otter(driver="python", entry="otter:run", effort={}, models=())
-    refuse(function, None, wishing(thinking_override={"anything": 1}))
+    check_thinking(function, None, with_options(thinking_override={"anything": 1}))
 
 
 def test_who_knows_better_than_a_model_s_entry_is_believed() -> None:
-    problem = refused(OTTER, SMALL, wishing(effort="low"), thinks=True)
+    problem = refusal(OTTER, SMALL, with_options(effort="low"), thinks=True)
     assert "does not support thinking effort level" in problem["detail"]  # it thinks, and the file knows no level
 
 
-def test_a_model_that_only_the_agent_lists_is_not_said_to_be_in_the_file() -> None:
-    problem = refused(OTTER, Model(id="otter-3", thinking=False), wishing(effort="low"))
+def test_a_model_that_only_the_agent_lists_is_not_attributed_to_the_file() -> None:
+    problem = refusal(OTTER, Model(id="otter-3", thinking=False), with_options(effort="low"))
     assert problem["source"] == "model (what the agent lists: otter-3)"
 
 
-def test_every_refusal_says_what_to_do() -> None:
-    for options in (wishing(effort="low"), wishing(thinking_budget_tokens=1), wishing(thinking_override={"x": 1})):
-        assert refused(OTTER, SMALL, options)["detail"].count(". ") >= 1
+def test_every_refusal_states_what_to_do() -> None:
+    for options in (
+        with_options(effort="low"),
+        with_options(thinking_budget_tokens=1),
+        with_options(thinking_override={"x": 1}),
+    ):
+        assert refusal(OTTER, SMALL, options)["detail"].count(". ") >= 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.agui.options import KEYS
+from gateway.agui.options import OPTION_SCHEMAS
 from gateway.catalog.field_types import OPTIONS
 from gateway.catalog.load import with_bare
 from gateway.catalog.problems import Place
@@ -15,11 +15,11 @@ from tests.catalog.invalid_files import mistakes
 
 
 def test_the_options_are_those_that_a_run_may_ask_for() -> None:
-    assert set(OPTIONS) == set(KEYS)
+    assert set(OPTIONS) == set(OPTION_SCHEMAS)
     assert mistakes(options=[*OPTIONS]) == []
 
 
-def test_an_option_that_nobody_can_ask_for_is_refused_with_the_nearest_and_all_that_there_are() -> None:
+def test_an_unknown_option_is_refused_with_the_most_similar_and_all_known_ones() -> None:
     known = f"Known: {', '.join(OPTIONS)}."
     assert mistakes(options=["mode", "nosuch", "thinking_override"]) == [
         (("options", 1), f"there is no such option. {known}"),
@@ -40,7 +40,7 @@ def test_an_option_that_nobody_can_ask_for_is_refused_with_the_nearest_and_all_t
     ],
 )
 def test_a_program_without_a_name_is_refused(table: dict[str, Any], place: Place) -> None:
-    assert mistakes(**table) == [(place, "the first item is the program, and must not be empty")]
+    assert mistakes(**table) == [(place, "the first item is the program and must not be empty")]
 
 
 def test_an_argument_may_be_empty() -> None:
@@ -56,7 +56,7 @@ def test_a_bare_command_line_names_a_program(line: str) -> None:
 @pytest.mark.parametrize("name", ["two words", "", "colon:", "line\n", "ümlaut", "[key]"])
 def test_the_name_of_a_header_is_a_token(name: str) -> None:
     [(place, why)] = mistakes(remote={"url": "https://far.example", "headers": {name: "x", "x-fine.1": "{TOKEN}"}})
-    assert place == ("remote", "headers", name) and why.startswith("is no name of an HTTP header")
+    assert place == ("remote", "headers", name) and why.startswith("is not the name of an HTTP header")
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\r\nHost: other", "a\n", " a", "a ", "\x00", "\x7f", "grün"])

@@ -1,14 +1,16 @@
-"""Folders of agent files: what is read from them, who wins, and what is said when one is wrong."""
+"""Directories of agent files: what is read, which definition wins, and how a mistake is reported."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from ag_ui.core import ToolsCapabilities
+from pydantic import BaseModel
 
-from gateway.catalog.capability_table import MOST_TOLD, camel, capability_tree
+from gateway.catalog.capability_table import MAX_PROBLEMS, camel, capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog, load_file, load_folder
 from gateway.catalog.problems import Place
@@ -42,10 +44,20 @@ def refusal(path: Path) -> str:
 
 def test_the_least_that_an_agent_needs(tmp_path: Path) -> None:
     path = write(tmp_path, WHOLE)
-    found = load_file(path)
-    assert (found.id, found.driver, found.entry, found.identity.name) == ("mine", "python", "mine:agent", "Mine")
-    assert (found.capabilities, found.options, found.merge, found.stall_timeout) == ({}, (), True, None)
-    assert found.source == path.resolve()
+    definition = load_file(path)
+    assert (definition.id, definition.driver, definition.entry, definition.identity.name) == (
+        "mine",
+        "python",
+        "mine:agent",
+        "Mine",
+    )
+    assert (definition.capabilities, definition.options, definition.merge, definition.stall_timeout) == (
+        {},
+        (),
+        True,
+        None,
+    )
+    assert definition.source == path.resolve()
 
 
 def test_capabilities_are_written_in_snake_case_and_read_in_agui_s_own(tmp_path: Path) -> None:
@@ -91,7 +103,7 @@ def test_numbers_and_dates_are_read_as_json_has_them(tmp_path: Path) -> None:
         (WHOLE + "[capabilities]\nexecution.max_iterations = -1\n", "capabilities.execution.max_iterations: "),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(tmp_path: Path, text: str, key: str) -> None:
+def test_a_wrong_value_is_reported_with_its_key(tmp_path: Path, text: str, key: str) -> None:
     assert refusal(write(tmp_path, text)).startswith(key)
 
 
@@ -103,12 +115,12 @@ def test_a_wrong_value_is_told_with_its_key(tmp_path: Path, text: str, key: str)
         (WHOLE + "nmae = 'Mine'\n", "identity.nmae", tuple(Identity.model_fields)),
     ],
 )
-def test_an_unknown_key_is_told_with_those_that_are_known_there(
+def test_an_unknown_key_is_reported_with_those_that_are_known_there(
     tmp_path: Path, text: str, key: str, known: tuple[str, ...]
 ) -> None:
-    said = refusal(write(tmp_path, text))
-    assert said.startswith(f"{key}: there is no such key.")
-    names = said.partition("Known: ")[2].rstrip(".").split(", ")
+    text = refusal(write(tmp_path, text))
+    assert text.startswith(f"{key}: there is no such key.")
+    names = text.partition("Known: ")[2].rstrip(".").split(", ")
     assert set(known) <= set(names) and "source" not in names
     assert ("driver" in names) == ("." not in key)
 
@@ -127,23 +139,28 @@ def test_an_unknown_key_is_told_with_those_that_are_known_there(
 def test_a_capability_that_agui_does_not_have_is_refused_with_the_nearest_that_it_has(
     tmp_path: Path, key: str, near: str | None
 ) -> None:
-    said = refusal(write(tmp_path, WHOLE + f"[capabilities]\n{key} = true\n"))
-    place, _, why = said.partition(": ")
+    text = refusal(write(tmp_path, WHOLE + f"[capabilities]\n{key} = true\n"))
+    place, _, why = text.partition(": ")
     assert f"capabilities.{key}".startswith(place)
     assert why.startswith("AG-UI has no such capability") and why.endswith("put it under `custom`")
     assert (f"did you mean {near}?" in why) if near else ("did you mean" not in why)
 
 
-def test_every_mistake_in_capabilities_is_told_at_its_own_key_as_it_is_written() -> None:
-    wrong = {
+def test_every_mistake_in_capabilities_is_reported_at_its_own_key_as_it_is_written() -> None:
+    invalid = {
         "tools": {"suported": True, "items": [{"name": "t", "description": "d"}, {"name": 3, "descripton": "d"}]},
         "execution": {"max_iterations": -1},
         "multi_agent": {"subagents": [{}]},
         "custom": {"my_key": {"any": 1}},
     }
-    door = {"name": "other", "driver": "acp", "command": {"run": ["x"]}, "capabilities": {"tools": {"cleint": True}}}
+    fallback = {
+        "name": "other",
+        "driver": "acp",
+        "command": {"run": ["x"]},
+        "capabilities": {"tools": {"cleint": True}},
+    }
     modes = [{"id": "plan"}, {"id": "act", "capabilities": {"reasoning": 3, "colour": "red"}}]
-    assert {place for place, _ in mistakes(capabilities=wrong, fallback=[door], modes=modes)} == {
+    assert {place for place, _ in mistakes(capabilities=invalid, fallback=[fallback], modes=modes)} == {
         ("capabilities", "tools", "suported"),
         ("capabilities", "tools", "items", 1, "name"),
         ("capabilities", "tools", "items", 1, "description"),
@@ -156,38 +173,38 @@ def test_every_mistake_in_capabilities_is_told_at_its_own_key_as_it_is_written()
     }
 
 
-def test_of_very_many_mistakes_the_first_are_told() -> None:
-    assert len(mistakes(capabilities={f"colour{number}": 1 for number in range(5000)})) == MOST_TOLD
+def test_of_very_many_mistakes_the_first_are_reported() -> None:
+    assert len(mistakes(capabilities={f"colour{number}": 1 for number in range(5000)})) == MAX_PROBLEMS
 
 
 @pytest.mark.parametrize(
-    ("wishes", "place"),
+    ("flags", "place"),
     [
         ({"approvals": {"auto": {"arg": 1}}}, ("approvals", "auto", "arg")),
         ({"schema": {"arg": 1}}, ("schema", "arg")),
     ],
 )
-def test_an_unknown_key_below_a_name_of_the_author_s_own_is_told_too(wishes: dict[str, Any], place: Place) -> None:
-    told = mistakes(cli={"dialect": "parrot", "flags": wishes})
-    assert told == [(("cli", "flags", *place), "there is no such key. Known: args, env.")]
+def test_an_unknown_key_below_a_name_of_the_author_s_own_is_reported_too(flags: dict[str, Any], place: Place) -> None:
+    problems = mistakes(cli={"dialect": "parrot", "flags": flags})
+    assert problems == [(("cli", "flags", *place), "there is no such key. Known: args, env.")]
 
 
 def test_a_driver_without_what_it_needs_is_refused(tmp_path: Path) -> None:
-    said = refusal(write(tmp_path, WHOLE.replace('entry = "mine:agent"\n', "")))
-    assert "entry" in said and not said.startswith(":")
+    text = refusal(write(tmp_path, WHOLE.replace('entry = "mine:agent"\n', "")))
+    assert "entry" in text and not text.startswith(":")
 
 
-def test_what_is_not_toml_is_told_with_the_line(tmp_path: Path) -> None:
+def test_what_is_not_toml_is_reported_with_the_line(tmp_path: Path) -> None:
     assert "line 3" in refusal(write(tmp_path, 'id = "mine"\ndriver = "python"\nentry = mine\n'))
 
 
-def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+def test_what_is_no_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b"id = '\xff'")
     assert "cannot be read" in refusal(path)
 
 
-def test_a_folder_with_the_name_of_a_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").mkdir()
     assert "cannot be read" in refusal(tmp_path / "mine.toml")
 
@@ -208,17 +225,17 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     assert list(load_folder(tmp_path)) == ["mine"]
 
 
-def test_an_id_that_is_taken_is_told_with_who_has_it(tmp_path: Path) -> None:
+def test_an_id_that_is_taken_is_reported_with_who_has_it(tmp_path: Path) -> None:
     first, second = write(tmp_path, WHOLE, "a.toml"), write(tmp_path, WHOLE, "b.toml")
     with pytest.raises(ConfigError) as caught:
         load_folder(tmp_path)
-    assert caught.value.detail == f"{second}: id: 'mine' is taken by {first.resolve()}"
+    assert caught.value.detail == f"{second}: id: 'mine' is already used by {first.resolve()}"
 
 
-def test_a_folder_that_is_none_is_told_with_what_it_should_be(tmp_path: Path) -> None:
+def test_a_folder_that_is_none_is_reported_with_what_it_should_be(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_folder(tmp_path / "nowhere")
-    assert caught.value.detail.startswith(f"{tmp_path / 'nowhere'}: not a folder.")
+    assert caught.value.detail.startswith(f"{tmp_path / 'nowhere'}: not a directory.")
     assert "*.toml" in caught.value.detail
 
 
@@ -236,21 +253,43 @@ def test_no_folders_are_no_agents() -> None:
 
 
 def test_every_bundled_agent_is_read() -> None:
-    found = load_catalog([bundled()])
-    assert {"demo", "echo"} <= set(found)
-    assert {agent: found[agent].source.name for agent in found} == {agent: f"{agent}.toml" for agent in found}
+    catalog = load_catalog([bundled()])
+    assert {"demo", "echo"} <= set(catalog)
+    assert all(definition.source.name == f"{agent}.toml" for agent, definition in catalog.items())
 
 
-def test_the_manual_of_the_format_is_complete() -> None:
-    silent = [name for name, field in AgentDefinition.model_fields.items() if not field.description]
-    assert silent == []
+def section_models() -> list[type[BaseModel]]:
+    """`AgentDefinition` and all tables below it."""
+    models: list[type[BaseModel]] = [AgentDefinition]
+    for model in models:
+        for field in model.model_fields.values():
+            models += [inner for inner in models_in(field.annotation) if inner not in models]
+    return models
 
 
-# -- capabilities from elsewhere: an agent's own function may say anything
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from models_in(inner)
+
+
+@pytest.mark.parametrize("model", section_models(), ids=lambda model: model.__name__)
+def test_every_key_of_the_format_is_documented(model: type[BaseModel]) -> None:
+    assert model.__doc__
+    assert [name for name, field in model.model_fields.items() if not field.description] == []
+
+
+def test_the_documented_tables_are_all_of_them() -> None:
+    names = {model.__name__ for model in section_models()}
+    assert names >= {"AgentDefinition", "Cli", "FlagTable", "CircuitBreaker", "Price", "PluginRegistry", "Fallback"}
+
+
+# -- capabilities from an agent's own function, which may return anything
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
+    ("capabilities", "message"),
     [
         (3, "must be a table"),
         (None, "must be a table"),
@@ -263,17 +302,17 @@ def test_the_manual_of_the_format_is_complete() -> None:
         ({"tools": ToolsCapabilities.model_validate({"suported": True})}, "^tools.suported: AG-UI has no such"),
     ],
 )
-def test_what_is_not_capabilities_is_a_value_error_and_nothing_else(said: Any, wrong: str) -> None:
-    with pytest.raises(ValueError, match=wrong):
-        capability_tree(said)
+def test_what_is_not_capabilities_is_a_value_error_and_nothing_else(capabilities: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        capability_tree(capabilities)
 
 
 def test_capabilities_in_agui_s_spelling_are_taken_as_they_are() -> None:
-    told = {"tools": {"clientProvided": True}, "humanInTheLoop": {"approveWithEdits": False}}
-    assert capability_tree(told) == told
+    capabilities = {"tools": {"clientProvided": True}, "humanInTheLoop": {"approveWithEdits": False}}
+    assert capability_tree(capabilities) == capabilities
 
 
-def test_null_says_nothing() -> None:
+def test_null_states_nothing() -> None:
     assert capability_tree({"tools": None, "reasoning": {"supported": None, "streaming": True}}) == {
         "reasoning": {"streaming": True}
     }

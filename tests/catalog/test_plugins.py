@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.catalog.plugins import plugins
+from gateway.catalog.plugins import load_plugins
 from tests.support.gateway import Gateway, text_of
 
 CODE = """\
 from gateway.catalog.definition import AgentDefinition
 
-A_DICT = {"id": "told", "driver": "python", "entry": "plugged:agent", "identity": {"name": "Told"}}
+A_DICT = {"id": "first", "driver": "python", "entry": "plugged:agent", "identity": {"name": "First"}}
 
 def a_function():
     return AgentDefinition(id="made", driver="python", entry="plugged:agent", identity={"name": "Made"})
@@ -29,7 +29,7 @@ async def agent(turn):
 """
 POINTS = """\
 [agui_gateway.agents]
-told = plugged:A_DICT
+first = plugged:A_DICT
 made = plugged:a_function
 raises = plugged:raises
 wrong = plugged:WRONG
@@ -54,12 +54,15 @@ def test_the_good_ones_are_agents_and_the_broken_ones_are_reported(
 ) -> None:
     monkeypatch.syspath_prepend(str(site))
     with caplog.at_level(logging.WARNING):
-        found = plugins()
-    assert {name: definition.identity.name for name, definition in found.items()} == {"told": "Told", "made": "Made"}
-    told = "\n".join(record.getMessage() for record in caplog.records)
-    for words in ("raises = plugged:raises: RuntimeError: not today", "colour: there is no such key", "gives a int"):
-        assert words in told
-    assert "no_such_module" in told and "'told' is taken by" in told
+        catalog = load_plugins()
+    assert {name: definition.identity.name for name, definition in catalog.items()} == {
+        "first": "First",
+        "made": "Made",
+    }
+    logged = "\n".join(record.getMessage() for record in caplog.records)
+    for expected in ("raises = plugged:raises: RuntimeError: not today", "colour: there is no such key", "it is a int"):
+        assert expected in logged
+    assert "no_such_module" in logged and "'first' is already used by" in logged
     assert len(caplog.records) == 5
 
 
@@ -69,5 +72,5 @@ def test_a_gateway_runs_them_and_a_folder_is_laid_over_them(site: Path, tmp_path
     text = 'id = "made"\ndriver = "python"\nentry = "plugged:agent"\nidentity.name = "Mine"\n'
     (agents / "made.toml").write_text(text)
     with Gateway(tmp_path / "home", "--agents", str(agents), env={"PYTHONPATH": str(site)}) as gateway:
-        assert text_of(gateway.run("told")) == "plugged in"
+        assert text_of(gateway.run("first")) == "plugged in"
         assert gateway.client.get("/agents/made").json()["identity"]["name"] == "Mine"

@@ -1,6 +1,6 @@
-"""The real command, as somebody types it: into a pipe to its end, or at a terminal, key by key.
+"""Runs the real command: in a pipe until it ends, or in a pseudo terminal, key by key.
 
-Waits are for words that must come, with a bound; nothing waits for a time.
+Every wait is for text that must appear, with a timeout; nothing sleeps.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from types import TracebackType
 
 from gateway.settings import ENV_PREFIX
 
-LIMIT = 60.0
+TIMEOUT_SECONDS = 60.0
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 ROWS, COLUMNS = 40, 120
 OWN_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 )
-"""So that Ctrl-C is a signal there: a terminal sends it to those whose own it is."""
+"""Makes the pseudo terminal the controlling one, so that Ctrl-C is a signal."""
 
 
-def environ(home: Path, **more: str) -> dict[str, str]:
-    """Nothing of the caller's settings; what the gateway keeps, it keeps in `home`."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith((ENV_PREFIX, "COLUMNS"))}
-    return {**found, "XDG_DATA_HOME": str(home), "NO_COLOR": "1", "TERM": "xterm-256color", **more}
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """The environment without settings of the gateway; its data is stored in `home`."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith((ENV_PREFIX, "COLUMNS"))}
+    return {**inherited, "XDG_DATA_HOME": str(home), "NO_COLOR": "1", "TERM": "xterm-256color", **more}
 
 
-def typed(
+def run_command(
     home: Path, *arguments: str, stdin: str = "", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """`agui-gateway ARGUMENTS` in a pipe, to its end."""
+    """`agui-gateway ARGUMENTS` in a pipe, until it ends."""
     return subprocess.run(
         [sys.executable, "-m", "gateway", *arguments],
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=LIMIT,
-        env=environ(home, **(env or {})),
+        timeout=TIMEOUT_SECONDS,
+        env=environment(home, **(env or {})),
         cwd=home,
     )
 
@@ -56,49 +56,51 @@ class Terminal:
     """`with Terminal(home, "run", "demo", "approve") as terminal:` ends it with the block."""
 
     def __init__(self, home: Path, *arguments: str, **env: str) -> None:
-        self._screen, self._seen = "", 0
-        self._ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._screen = ""
+        self._position = 0
+        self._parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
             [sys.executable, "-c", OWN_TERMINAL, sys.executable, "-m", "gateway", *arguments],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=environ(home, **env),
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env=environment(home, **env),
             cwd=home,
             start_new_session=True,
         )
-        os.close(theirs)
+        os.close(child)
 
     def __enter__(self) -> Terminal:
         return self
 
     def __exit__(self, *exc: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.process.kill()
-        self.process.wait(LIMIT)
-        os.close(self._ours)
+        self.process.wait(TIMEOUT_SECONDS)
+        os.close(self._parent)
 
-    def until(self, words: str) -> str:
-        """Waits until these words stand there, after those that were waited for before; what came with them."""
-        deadline = time.monotonic() + LIMIT
-        while words not in self._screen[self._seen :]:
-            assert self._more(deadline), f"{words!r} did not come:\n{self._screen}"
-        before, self._seen = self._seen, self._screen.index(words, self._seen) + len(words)
-        return self._screen[before : self._seen]
+    def until(self, text: str) -> str:
+        """Waits for this text after the one that was waited for before; returns the output up to its end."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while text not in self._screen[self._position :]:
+            assert self._more(deadline), f"{text!r} did not appear:\n{self._screen}"
+        start = self._position
+        self._position = self._screen.index(text, start) + len(text)
+        return self._screen[start : self._position]
 
     def press(self, keys: str) -> None:
-        os.write(self._ours, keys.encode())
+        os.write(self._parent, keys.encode())
 
     def end(self) -> int:
-        """The exit code, when it has come to its end."""
-        deadline = time.monotonic() + LIMIT
+        """Waits for the end; returns the exit code."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while self._more(deadline):
             pass
-        return self.process.wait(LIMIT)
+        return self.process.wait(TIMEOUT_SECONDS)
 
     @property
     def screen(self) -> str:
-        """All that came, without what only moves and colours."""
+        """The whole output without escape sequences."""
         return ESCAPES.sub("", self._screen)
 
     @property
@@ -106,10 +108,10 @@ class Terminal:
         return self._screen
 
     def _more(self, deadline: float) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
-        assert ready, f"nothing more came:\n{self._screen}"
+        ready, _, _ = select.select([self._parent], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, f"no more output:\n{self._screen}"
         data = b""
-        with suppress(OSError):  # EIO: whoever had it open is gone
-            data = os.read(self._ours, 65536)
+        with suppress(OSError):  # EIO: the command has closed it
+            data = os.read(self._parent, 65536)
         self._screen += data.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(data)

@@ -1,4 +1,4 @@
-"""`agui-gateway`, as somebody meets it who has never seen it, and as it fails."""
+"""`agui-gateway`: its help, its banner, and its error messages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from gateway.web.server import is_loopback
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
 
-LIMIT = 60.0
+TIMEOUT_SECONDS = 60.0
 AGENT = 'id = "mine"\ndriver = "python"\nentry = "mine:agent"\n'
 IDENTITY = '[identity]\nname = "Mine"\n'
 TOKEN = "0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def remote_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(ENV_PREFIX):
@@ -43,21 +43,21 @@ def remote_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The real command, to its end."""
+    """Runs the real command until it ends."""
     environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
     line = [sys.executable, "-m", "gateway", *arguments]
-    return subprocess.run(line, capture_output=True, text=True, timeout=LIMIT, env=environ)
+    return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, env=environ)
 
 
-def complaint(*arguments: str, **environ: str) -> str:
-    """What `serve` says when a setting is wrong: one line, and no traceback."""
+def serve_error(*arguments: str, **environ: str) -> str:
+    """The message of `serve` when a setting is wrong: one line, and no traceback."""
     with patch("gateway.cli.commands.serve.serve", side_effect=AssertionError("it serves")):
         result = CliRunner().invoke(main, ["serve", "--port", "0", "--store", "memory:", *arguments], env=environ)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
-    said = result.stderr
-    assert said.startswith("agui-gateway: ") and said.count("\n") == 1
-    return said
+    message = result.stderr
+    assert message.startswith("agui-gateway: ") and message.count("\n") == 1
+    return message
 
 
 def agents(text: str, name: str = "mine.toml") -> tuple[str, str]:
@@ -67,7 +67,7 @@ def agents(text: str, name: str = "mine.toml") -> tuple[str, str]:
     return "--agents", str(folder)
 
 
-# -- what it teaches
+# -- help
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -78,7 +78,7 @@ def test_help_shows_what_to_type(flag: str) -> None:
     assert "agui-gateway serve --agents ./my-agents" in result.stdout
 
 
-def test_help_for_serve_tells_of_every_option_and_where_else_it_can_be_set() -> None:
+def test_help_for_serve_shows_every_option_and_where_else_it_can_be_set() -> None:
     text = command("serve", "--help").stdout
     for option in ("host", "port", "agents", "store", "token-file", "allow-origin", "allow-host", "config"):
         assert f"--{option}" in text
@@ -92,7 +92,7 @@ def test_without_arguments_it_shows_the_help() -> None:
     assert "agui-gateway serve --help" in result.stdout + result.stderr
 
 
-def test_it_tells_its_version() -> None:
+def test_the_version_is_printed() -> None:
     result = command("--version")
     assert (result.returncode, result.stdout.strip()) == (0, f"agui-gateway, version {__version__}")
 
@@ -105,55 +105,55 @@ def test_a_wrong_argument_leads_to_the_help(arguments: list[str]) -> None:
     assert "Traceback" not in result.stderr
 
 
-# -- what it says when it runs
+# -- the banner
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class RunningGateway:
     pid: int
-    greeting: str
+    banner: str
 
 
 @contextmanager
-def serve(*arguments: str) -> Iterator[Served]:
-    """The real command, until it has said all that it says at the start."""
+def serve(*arguments: str) -> Iterator[RunningGateway]:
+    """Runs the real command; yields when it has printed its banner."""
     environ = {**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
     line = [sys.executable, "-m", "gateway", "serve", "--port", "0", *arguments]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None
-        deadline = Timer(LIMIT, process.kill)
+        deadline = Timer(TIMEOUT_SECONDS, process.kill)
         deadline.start()
         try:
-            said = list(takewhile(lambda line: not line.startswith("Ctrl-C"), process.stdout))
-            yield Served(process.pid, "".join(said))
+            message = list(takewhile(lambda line: not line.startswith("Press Ctrl-C"), process.stdout))
+            yield RunningGateway(process.pid, "".join(message))
         finally:
             deadline.cancel()
             process.terminate()
 
 
-def test_the_greeting_shows_what_there_is_and_what_it_says_to_try_works(remote_proxy: Path) -> None:
-    # The folder's name has in it what a terminal's library takes for markup.
-    write_agent(remote_proxy / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
-    store = f"sqlite://{remote_proxy}/[red]s [/b]/gateway.db"
+def test_the_banner_shows_the_settings_and_its_commands_work(working_directory: Path) -> None:
+    # The directory's name contains what rich takes for markup.
+    write_agent(working_directory / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
+    store = f"sqlite://{working_directory}/[red]s [/b]/gateway.db"
     with serve("--store", store, "--agents", "agents") as running:
-        lines = [line.split(None, 1) for line in running.greeting.splitlines()]
-        shown = {words[0]: words[1] for words in lines if len(words) == 2}
-        assert shown["agui-gateway"].startswith(__version__)
-        assert (shown["store"], shown["agents"].partition(";")[0].split(", ")[-1]) == (store, "mine")
-        assert shown["CopilotKit"].endswith("/copilotkit")
-        look, run = (shlex.split(line) for line in running.greeting.splitlines() if line.startswith("  curl"))
-        assert httpx.get(look[1]).json()["identity"]["name"] == "Demo"
+        lines = [line.split(None, 1) for line in running.banner.splitlines()]
+        fields = {cells[0]: cells[1] for cells in lines if len(cells) == 2}
+        assert fields["agui-gateway"].startswith(__version__)
+        assert (fields["store"], fields["agents"].partition(";")[0].split(", ")[-1]) == (store, "mine")
+        assert fields["CopilotKit"].endswith("/copilotkit")
+        capabilities, run = (shlex.split(line) for line in running.banner.splitlines() if line.startswith("  curl"))
+        assert httpx.get(capabilities[1]).json()["identity"]["name"] == "Demo"
         body = json.loads(run[run.index("-d") + 1])
-        assert shown["AG-UI"] == run[2]
-        assert "RUN_FINISHED" in httpx.post(run[2], json=body, timeout=LIMIT).text
+        assert fields["AG-UI"] == run[2]
+        assert "RUN_FINISHED" in httpx.post(run[2], json=body, timeout=TIMEOUT_SECONDS).text
 
 
-# -- where it listens
+# -- the address
 
 
-def test_a_port_in_use_is_said_to_be_so() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_reported() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         result = command("serve", "--port", str(port), "--store", "memory:")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith(f"agui-gateway: port {port} is in use")
@@ -162,20 +162,20 @@ def test_a_port_in_use_is_said_to_be_so() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "gateway.example", ""])
 def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
-    said = complaint("--host", host)
-    assert f"--host {host}" in said
-    assert "--token-file tokens.txt" in said and "openssl rand" in said
+    message = serve_error("--host", host)
+    assert f"--host {host}" in message
+    assert "--token-file tokens.txt" in message and "openssl rand" in message
 
 
-def test_an_address_that_is_not_this_machine_s_is_named(remote_proxy: Path) -> None:
-    (remote_proxy / "tokens.txt").write_text(TOKEN)
-    assert "192.0.2.1:0 cannot be bound" in complaint("--host", "192.0.2.1", "--token-file", "tokens.txt")
+def test_an_address_that_is_not_this_machine_s_is_named(working_directory: Path) -> None:
+    (working_directory / "tokens.txt").write_text(TOKEN)
+    assert "192.0.2.1:0 cannot be bound" in serve_error("--host", "192.0.2.1", "--token-file", "tokens.txt")
 
 
-def test_with_a_token_it_may_be_reached_by_any_name(remote_proxy: Path) -> None:
-    tokens = remote_proxy / "tokens.txt"
+def test_with_a_token_it_may_be_reached_by_any_name(working_directory: Path) -> None:
+    tokens = working_directory / "tokens.txt"
     tokens.write_text(f"ann:{TOKEN}\n")
-    with Gateway(remote_proxy / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
+    with Gateway(working_directory / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert running.client.get("/agents", headers={"host": "gateway.example"}).status_code == 401
         headers = {"host": "gateway.example", "authorization": f"Bearer {TOKEN}"}
@@ -188,15 +188,15 @@ def test_loopback_is_known(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "10.0.0.1", "128.0.0.1", "example.org"])
-def test_what_is_not_loopback_is_known_too(host: str) -> None:
+def test_other_addresses_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)
 
 
-# -- what it reads
+# -- files and variables
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "reason"),
     [
         (b"", "there is no token in it"),
         (b"# only a comment\n", "there is no token in it"),
@@ -208,53 +208,53 @@ def test_what_is_not_loopback_is_known_too(host: str) -> None:
         (None, "cannot be read"),
     ],
 )
-def test_a_wrong_token_file_is_named_with_the_line(remote_proxy: Path, content: bytes | None, says: str) -> None:
+def test_a_wrong_token_file_is_named_with_the_line(working_directory: Path, content: bytes | None, reason: str) -> None:
     if content is not None:
-        (remote_proxy / "tokens.txt").write_bytes(content)
-    said = complaint("--token-file", "tokens.txt")
-    assert "tokens.txt" in said and says in said
-    assert TOKEN not in said
+        (working_directory / "tokens.txt").write_bytes(content)
+    message = serve_error("--token-file", "tokens.txt")
+    assert "tokens.txt" in message and reason in message
+    assert TOKEN not in message
 
 
-def test_a_folder_of_agents_that_is_not_there_is_named(remote_proxy: Path) -> None:
-    assert "agui-gateway: nowhere: not a folder" in complaint("--agents", "nowhere")
-    (remote_proxy / "file.toml").write_text(AGENT)
-    assert "agui-gateway: file.toml: not a folder" in complaint("--agents", "file.toml")
+def test_a_folder_of_agents_that_is_not_there_is_named(working_directory: Path) -> None:
+    assert "agui-gateway: nowhere: not a directory" in serve_error("--agents", "nowhere")
+    (working_directory / "file.toml").write_text(AGENT)
+    assert "agui-gateway: file.toml: not a directory" in serve_error("--agents", "file.toml")
 
 
 def test_a_broken_agent_file_is_named_with_the_line() -> None:
-    said = complaint(*agents("id = \n"))
-    assert "agents/mine.toml: not TOML" in said and "line 1" in said
+    message = serve_error(*agents("id = \n"))
+    assert "agents/mine.toml: not TOML" in message and "line 1" in message
 
 
 def test_a_wrong_key_of_an_agent_file_is_named() -> None:
-    assert "agents/mine.toml: drivr: there is no such key" in complaint(*agents("drivr = 1\n" + AGENT + IDENTITY))
+    assert "agents/mine.toml: drivr: there is no such key" in serve_error(*agents("drivr = 1\n" + AGENT + IDENTITY))
 
 
-def test_a_wrong_settings_file_is_named_with_the_key(remote_proxy: Path) -> None:
-    (remote_proxy / "gateway.toml").write_text("prot = 8123\n")
-    assert "agui-gateway: gateway.toml: prot: there is no such setting" in complaint()
-    (remote_proxy / "other.toml").write_text("max_runs = 0\n")
-    assert "agui-gateway: other.toml: max_runs: " in complaint("--config", "other.toml")
+def test_a_wrong_settings_file_is_named_with_the_key(working_directory: Path) -> None:
+    (working_directory / "gateway.toml").write_text("prot = 8123\n")
+    assert "agui-gateway: gateway.toml: prot: there is no such setting" in serve_error()
+    (working_directory / "other.toml").write_text("max_runs = 0\n")
+    assert "agui-gateway: other.toml: max_runs: " in serve_error("--config", "other.toml")
 
 
 def test_a_wrong_variable_is_named() -> None:
-    assert "agui-gateway: AGUI_GATEWAY_MAX_RUNS: " in complaint(AGUI_GATEWAY_MAX_RUNS="many")
+    assert "agui-gateway: AGUI_GATEWAY_MAX_RUNS: " in serve_error(AGUI_GATEWAY_MAX_RUNS="many")
 
 
-def test_a_default_agent_that_is_not_there_is_told_with_those_that_are() -> None:
-    said = complaint(AGUI_GATEWAY_DEFAULT_AGENT="ghost")
-    assert "default_agent" in said and "'ghost'" in said and "echo" in said
+def test_an_unknown_default_agent_is_reported_with_the_known_ones() -> None:
+    message = serve_error(AGUI_GATEWAY_DEFAULT_AGENT="ghost")
+    assert "default_agent" in message and "'ghost'" in message and "echo" in message
 
 
 @pytest.mark.parametrize("url", ["redis://localhost", "nonsense", "sqlite://", "memory:x"])
-def test_a_store_that_cannot_be_is_told_with_what_can(url: str) -> None:
-    said = complaint("--store", url)
-    assert f"--store {url}" in said and "memory:" in said
+def test_an_invalid_store_is_reported_with_the_valid_ones(url: str) -> None:
+    message = serve_error("--store", url)
+    assert f"--store {url}" in message and "memory:" in message
 
 
-def test_a_store_that_another_gateway_has_is_told_in_one_sentence(remote_proxy: Path) -> None:
-    store = f"sqlite://{remote_proxy}/gateway.db"
+def test_a_store_that_another_gateway_has_is_reported_in_one_sentence(working_directory: Path) -> None:
+    store = f"sqlite://{working_directory}/gateway.db"
     with serve("--store", store) as running:
         result = command("serve", "--port", "0", "--store", store)
     assert (result.returncode, result.stdout) == (2, "")
@@ -262,8 +262,8 @@ def test_a_store_that_another_gateway_has_is_told_in_one_sentence(remote_proxy: 
     assert "--store" in result.stderr and "Traceback" not in result.stderr
 
 
-def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(remote_proxy: Path) -> None:
-    (remote_proxy / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
-    result = command("serve", "--port", "0", "--store", f"sqlite://{remote_proxy}/notes.txt")
+def test_a_store_that_cannot_be_opened_is_reported_in_one_sentence(working_directory: Path) -> None:
+    (working_directory / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
+    result = command("serve", "--port", "0", "--store", f"sqlite://{working_directory}/notes.txt")
     assert result.returncode != 0 and result.stdout == ""
     assert "notes.txt" in result.stderr and "Traceback" not in result.stderr

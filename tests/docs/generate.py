@@ -68,7 +68,8 @@ def configuration() -> str:
 
 def cli() -> str:
     """The help of every command."""
-    context = click.Context(main, info_name="agui-gateway", max_content_width=100, terminal_width=100)
+    # With the settings of the command itself: click caches the help option of the first context.
+    context = click.Context(main, info_name="agui-gateway", terminal_width=100, **main.context_settings)
     lines = ["# Command line", "", NOTE.format(source="`gateway/cli`"), "", *_help(main, context)]
     for name in main.list_commands(context):
         command = main.get_command(context, name)

@@ -4,7 +4,7 @@ import pytest
 
 from gateway import jsonio
 from gateway.encode import sse
-from gateway.encode.negotiate import ENCODERS, names, negotiate
+from gateway.encode.negotiate import ENCODERS, accepts, negotiate
 from gateway.encode.protobuf import encoder
 from gateway.errors import AgentFault
 
@@ -82,7 +82,7 @@ def test_each_name_is_the_encoders_own() -> None:
     [("text/csv", True), ("*/*, TEXT/CSV;q=0.2", True), ("text/*", False), ("text/csv;q=0", False), (None, False)],
 )
 def test_any_type_can_be_named_or_refused(accept: str | None, named: bool) -> None:
-    assert names(accept, "text/csv") is named
+    assert accepts(accept, "text/csv") is named
 
 
 EVENTS = [
@@ -93,14 +93,14 @@ LINES = [jsonio.dumps(event) for event in EVENTS]
 
 
 def test_sse_frames_the_lines_as_they_are() -> None:
-    assert ENCODERS["sse"].encode(5, LINES, EVENTS) == sse.frames(5, LINES)
+    assert ENCODERS["sse"].encode(5, LINES, EVENTS) == sse.encode_frames(5, LINES)
 
 
-def test_protobuf_gives_the_same_bytes_with_and_without_the_objects() -> None:
+def test_protobuf_has_the_same_bytes_with_and_without_the_objects() -> None:
     encode = ENCODERS["protobuf"].encode
-    assert encode(5, LINES, EVENTS) == encode(5, LINES, None) == encoder.frames(EVENTS)
+    assert encode(5, LINES, EVENTS) == encode(5, LINES, None) == encoder.encode_frames(EVENTS)
 
 
-def test_protobuf_prefers_the_objects_it_is_given() -> None:
+def test_protobuf_prefers_the_objects() -> None:
     with pytest.raises(AgentFault, match="'NEW'"):
         ENCODERS["protobuf"].encode(1, LINES[:1], [{"type": "NEW"}])

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from gateway import jsonio
 from gateway.encode.protobuf import encoder
-from gateway.encode.protobuf.decoder import Frames, decode
+from gateway.encode.protobuf.decoder import FrameDecoder, decode
 from tests.encode.wire_events import BY_TYPE, events, tried, tried_briefly
 
 OFFICIAL: TypeAdapter[Any] = TypeAdapter(Event)
@@ -57,17 +57,17 @@ def _whole(value: Any) -> Any:
 @given(data=st.data())
 def test_an_event_survives_protobuf(kind: str, data: st.DataObject) -> None:
     event = data.draw(BY_TYPE[kind])
-    assert canonical(decode(encoder.frame(event)[4:])) == canonical(surviving(event))
+    assert canonical(decode(encoder.encode_frame(event)[4:])) == canonical(surviving(event))
 
 
 @tried
 @given(st.lists(events, max_size=4))
 def test_a_batch_survives_protobuf(batch: list[dict[str, Any]]) -> None:
-    frames = Frames()
-    assert [canonical(event) for event in frames.feed(encoder.frames(batch))] == [
+    decoder = FrameDecoder()
+    assert [canonical(event) for event in decoder.feed(encoder.encode_frames(batch))] == [
         canonical(surviving(event)) for event in batch
     ]
-    frames.eof()
+    decoder.eof()
 
 
 @tried

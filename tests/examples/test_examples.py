@@ -1,4 +1,4 @@
-"""Every example is carried out as its README says, against a real gateway."""
+"""Every example runs as its README describes, against a real gateway."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ from tests.support.image import read_steps, settle
 from tests.support.project import ROOT
 
 EXAMPLES = ROOT / "examples"
-OWN = EXAMPLES / "custom-agent" / "agents"
-LIMIT = 120.0
+CUSTOM_AGENTS = EXAMPLES / "custom-agent" / "agents"
+TIMEOUT_SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with Gateway(tmp_path_factory.mktemp("examples"), "--agents", str(OWN)) as running:
+    with Gateway(tmp_path_factory.mktemp("examples"), "--agents", str(CUSTOM_AGENTS)) as running:
         yield running
 
 
-def done(gateway: Gateway, *command: str | Path, cwd: Path) -> str:
+def run_command(gateway: Gateway, *command: str | Path, cwd: Path) -> str:
     """What the command prints; it must succeed."""
     env = os.environ | {"GATEWAY": gateway.url, "NO_PROXY": "*", "no_proxy": "*"}
-    ran = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, timeout=LIMIT)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
+    result = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
-def test_every_folder_has_a_readme_and_stands_in_the_list() -> None:
+def test_every_folder_has_a_readme_and_is_listed() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     listed = set(re.findall(r"^\| \[([\w-]+)\]", (EXAMPLES / "README.md").read_text(), re.M))
     assert folders == listed
@@ -52,28 +54,28 @@ def test_every_folder_has_a_readme_and_stands_in_the_list() -> None:
 # -- curl
 
 
-def test_curl_asks_what_an_agent_can_do_and_then_that_nothing_changed(gateway: Gateway) -> None:
-    said = done(gateway, "./capabilities.sh", cwd=EXAMPLES / "curl")
-    snapshot, explained, again = [part.splitlines()[-1] for part in said.split("\n---")]
+def test_curl_reads_capabilities_and_gets_304_when_nothing_changed(gateway: Gateway) -> None:
+    output = run_command(gateway, "./capabilities.sh", cwd=EXAMPLES / "curl")
+    snapshot, explained, again = [part.splitlines()[-1] for part in output.split("\n---")]
     assert json.loads(snapshot)["identity"]["name"] == "Demo"
     assert json.loads(explained)["explain"]["identity.name"]["layer"] == "profile"
     assert again == "304"
 
 
 def test_curl_runs_an_agent(gateway: Gateway) -> None:
-    events = events_of(done(gateway, "./run.sh", "tool", cwd=EXAMPLES / "curl"))
+    events = events_of(run_command(gateway, "./run.sh", "tool", cwd=EXAMPLES / "curl"))
     assert "TOOL_CALL_RESULT" in types_of(events)
     assert types_of(events)[-1] == "RUN_FINISHED"
 
 
-def test_curl_answers_a_question(gateway: Gateway) -> None:
-    asked, answered = done(gateway, "./resume.sh", cwd=EXAMPLES / "curl").split("--- yes")
-    assert events_of(asked)[-1]["outcome"]["type"] == "interrupt"
+def test_curl_answers_an_interrupt(gateway: Gateway) -> None:
+    interrupted, answered = run_command(gateway, "./resume.sh", cwd=EXAMPLES / "curl").split("--- approved")
+    assert events_of(interrupted)[-1]["outcome"]["type"] == "interrupt"
     assert "old-notes.txt is deleted" in text_of(events_of(answered.partition("\n")[2]))
 
 
-def test_curl_comes_back_for_the_rest(gateway: Gateway) -> None:
-    _, first, rest = re.split(r"^--- ", done(gateway, "./reattach.sh", cwd=EXAMPLES / "curl"), flags=re.M)
+def test_curl_reconnects_for_the_rest(gateway: Gateway) -> None:
+    _, first, rest = re.split(r"^--- ", run_command(gateway, "./reattach.sh", cwd=EXAMPLES / "curl"), flags=re.M)
     assert "id: 1" in first
     numbers = [int(number) for number in re.findall(r"^id: (\d+)$", rest, re.M)]
     assert numbers == list(range(3, numbers[-1] + 1))
@@ -86,10 +88,12 @@ def test_curl_comes_back_for_the_rest(gateway: Gateway) -> None:
 def test_the_python_client_reads_the_same_run_from_both_formats(gateway: Gateway, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "python-client" / "client.py", tmp_path)
     protoc = [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}", "--python_out=.", "ag_ui.proto"]
-    done(gateway, *protoc, cwd=tmp_path)
+    run_command(gateway, *protoc, cwd=tmp_path)
     kinds = []
     for flags in ([], ["--protobuf"]):
-        first, *lines = done(gateway, sys.executable, "client.py", "demo", "tool", *flags, cwd=tmp_path).splitlines()
+        first, *lines = run_command(
+            gateway, sys.executable, "client.py", "demo", "tool", *flags, cwd=tmp_path
+        ).splitlines()
         assert first == "reasoning: True"
         events = [json.loads(line) for line in lines]
         assert {event["toolCallName"] for event in events if event["type"] == "TOOL_CALL_START"} == {"get_weather"}
@@ -97,16 +101,16 @@ def test_the_python_client_reads_the_same_run_from_both_formats(gateway: Gateway
     assert kinds[0] == kinds[1]
 
 
-def test_the_javascript_client_looks_first_and_then_talks(gateway: Gateway, tmp_path: Path) -> None:
+def test_the_javascript_client_reads_capabilities_runs_and_answers(gateway: Gateway, tmp_path: Path) -> None:
     install()
     for path in (EXAMPLES / "js-client").glob("*.mjs"):
         shutil.copy(path, tmp_path)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
-    said = done(gateway, node(), "talk.mjs", cwd=tmp_path)
-    assert "show a paperclip: true" in said
-    assert "asked: May I delete notes.txt?" in said
-    assert "notes.txt is deleted" in said
-    assert said.endswith("open questions: 0\n")
+    output = run_command(gateway, node(), "talk.mjs", cwd=tmp_path)
+    assert "show a paperclip: true" in output
+    assert "interrupt: May I delete notes.txt?" in output
+    assert "notes.txt is deleted" in output
+    assert output.endswith("open interrupts: 0\n")
 
 
 def test_the_javascript_client_is_the_version_that_is_tested() -> None:
@@ -115,27 +119,27 @@ def test_the_javascript_client_is_the_version_that_is_tested() -> None:
     assert wanted.items() <= pinned.items()
 
 
-# -- agents of one's own
+# -- custom agents
 
 
 @pytest.mark.parametrize("name", ["otter", "stoat", "heron", "kite"])
 def test_check_finds_nothing_wrong_with_an_example(gateway: Gateway, name: str) -> None:
-    done(gateway, sys.executable, "-m", "gateway", "check", OWN / f"{name}.toml", cwd=ROOT)
+    run_command(gateway, sys.executable, "-m", "gateway", "check", CUSTOM_AGENTS / f"{name}.toml", cwd=ROOT)
 
 
-def test_the_first_words_to_one_are_said_as_the_readme_has_them(gateway: Gateway) -> None:
+def test_the_run_command_of_the_readme_works(gateway: Gateway) -> None:
     here = EXAMPLES / "custom-agent"
     [line] = re.findall(r"^agui-gateway (run .*?) +#", (here / "README.md").read_text(), re.M)
-    said = done(gateway, sys.executable, "-m", "gateway", *shlex.split(line), cwd=here)
-    assert said.startswith("You gave me 1 word")
+    output = run_command(gateway, sys.executable, "-m", "gateway", *shlex.split(line), cwd=here)
+    assert output.startswith("You gave me 1 word")
 
 
 def test_the_readme_names_every_agent_of_the_folder() -> None:
-    named = re.findall(r"^\| `(\w+)` \|", (EXAMPLES / "custom-agent" / "README.md").read_text(), re.M)
-    assert sorted(named) == sorted(load_folder(OWN))
+    listed = re.findall(r"^\| `(\w+)` \|", (EXAMPLES / "custom-agent" / "README.md").read_text(), re.M)
+    assert sorted(listed) == sorted(load_folder(CUSTOM_AGENTS))
 
 
-def test_a_program_that_prints_text_answers_and_is_told_what_was_before(gateway: Gateway) -> None:
+def test_a_program_that_prints_text_gets_the_earlier_messages(gateway: Gateway) -> None:
     first = gateway.run("otter", "one two extraordinary", threadId="otters")
     assert text_of(first) == "You gave me 3 words, the longest is **extraordinary**.\n"
     before = [
@@ -148,27 +152,29 @@ def test_a_program_that_prints_text_answers_and_is_told_what_was_before(gateway:
     assert "CUSTOM" not in types_of(second), "and nothing was lost"
 
 
-def test_a_program_that_fails_says_why(gateway: Gateway) -> None:
+def test_a_program_that_fails_reports_why(gateway: Gateway) -> None:
     last = gateway.run("otter", " ")[-1]
     assert last["type"] == "RUN_ERROR"
-    assert "exit code 1: there is nothing to count" in last["message"]
+    assert "exit code 1: the prompt is empty" in last["message"]
 
 
-def test_a_program_that_prints_events_shows_its_tools_and_thoughts(gateway: Gateway) -> None:
+def test_a_program_that_prints_events_shows_its_tools_and_reasoning(gateway: Gateway) -> None:
     events = gateway.run("stoat", "this hole")
     assert {"REASONING_MESSAGE_CONTENT", "TOOL_CALL_START", "TOOL_CALL_RESULT"} <= set(types_of(events))
     assert text_of(events) == "There is a vole in it."
 
 
-@pytest.mark.parametrize(("approved", "said"), [(True, "I have a fish."), (False, "Then I go on waiting.")])
-def test_a_function_asks_and_goes_on_with_the_answer(gateway: Gateway, approved: bool, said: str) -> None:
+@pytest.mark.parametrize(("approved", "output"), [(True, "I have a fish."), (False, "Then I keep waiting.")])
+def test_a_function_asks_for_approval_and_goes_on_with_the_answer(
+    gateway: Gateway, approved: bool, output: str
+) -> None:
     thread = f"herons-{approved}"
-    asked = gateway.run("heron", "a fish", threadId=thread)[-1]["outcome"]["interrupts"][0]
-    resume = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": approved}}]
-    assert text_of(gateway.run("heron", threadId=thread, messages=[], resume=resume)) == said
+    interrupt = gateway.run("heron", "a fish", threadId=thread)[-1]["outcome"]["interrupts"][0]
+    resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": approved}}]
+    assert text_of(gateway.run("heron", threadId=thread, messages=[], resume=resume)) == output
 
 
-def test_a_pydantic_ai_agent_calls_its_tool_and_the_pages_own(gateway: Gateway) -> None:
+def test_a_pydantic_ai_agent_calls_its_tool_and_a_client_tool(gateway: Gateway) -> None:
     events = gateway.run("kite", "Is it windy?")
     assert [event["toolCallName"] for event in events if event["type"] == "TOOL_CALL_START"] == ["wind"]
     assert text_of(events) == "A good day to fly."
@@ -210,4 +216,4 @@ def test_the_composition_mounts_what_the_image_expects() -> None:
     assert Path(env["AGUI_GATEWAY_TOKEN_FILE"]).parent == Path("/run/secrets")
     targets = {volume.split(":")[1] for volume in service["volumes"]}
     assert {env["HOME"], "/workspace"} == targets
-    assert all(value is None for value in service["environment"].values()), "no secret stands in the file"
+    assert all(value is None for value in service["environment"].values()), "the file contains no secret"

@@ -11,7 +11,7 @@ import orjson
 
 from gateway.agui.outbound import Outbound
 from gateway.drivers.remote.decoder import Decoder, ProtobufDecoder, SseDecoder
-from gateway.encode.protobuf.encoder import frame as protobuf_frame
+from gateway.encode.protobuf.encoder import encode_frame as protobuf_frame
 from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed, Wire
 from gateway.wire.content_length import Frames, frame

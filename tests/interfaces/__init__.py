@@ -51,33 +51,34 @@ class Interface:
 
     @cached_property
     def fields(self) -> list[Field]:
-        further = [Field(path.rstrip("?"), _written(told), True, True) for path, told in self.extras.items()]
-        return [*_fields(self.shape), *further]
+        extra_fields = [Field(path.rstrip("?"), _written(shape), True, True) for path, shape in self.extras.items()]
+        return [*_fields(self.shape), *extra_fields]
 
     @cached_property
     def schema(self) -> dict[str, Any]:
         """What every answer must fit: all that is required, and nothing that is neither here nor an extra."""
         whole = json.loads(json.dumps(self.shape))
-        for path, told in self.extras.items():
-            *parents, leaf = path.split(".")
+        for path, shape in self.extras.items():
+            *parents, last = path.split(".")
             node = whole
             for parent in parents:
                 node = node[parent]
-            node[leaf] = told
+            node[last] = shape
         return _schema(whole, self.types)
 
 
 def interface(name: str) -> Interface:
-    told = json.loads((HERE / f"{name}.json").read_text("utf-8"))
-    shape, types, extras = told["shape"], told["types"], told["extras"]
-    return Interface(name, told["interface"], told["of"], shape, types, extras, told.get("about", {}))
+    file = json.loads((HERE / f"{name}.json").read_text("utf-8"))
+    return Interface(
+        name, file["interface"], file["of"], file["shape"], file["types"], file["extras"], file.get("about", {})
+    )
 
 
-def mistakes_in(told: Any, against: Interface) -> list[str]:
+def mistakes_in(answer: Any, against: Interface) -> list[str]:
     """But for what the answer itself says nobody knows: that may be missing."""
-    found = Draft202012Validator(against.schema).iter_errors(told)
-    unknown = told.get("unknown", []) if isinstance(told, dict) else []
-    return [f"{error.json_path}: {error.message}" for error in found if not _open(error, unknown)]
+    errors = Draft202012Validator(against.schema).iter_errors(answer)
+    unknown = answer.get("unknown", []) if isinstance(answer, dict) else []
+    return [f"{error.json_path}: {error.message}" for error in errors if not _open(error, unknown)]
 
 
 def _open(error: ValidationError, unknown: list[str]) -> bool:
@@ -90,31 +91,33 @@ def _open(error: ValidationError, unknown: list[str]) -> bool:
 
 
 def _fields(shape: dict[str, Any], prefix: str = "", optional: bool = False) -> list[Field]:
-    found: list[Field] = []
-    for key, told in shape.items():
+    fields: list[Field] = []
+    for key, inner in shape.items():
         name, loose = prefix + key.rstrip("?"), optional or key.endswith("?")
-        found += _fields(told, f"{name}.", loose) if isinstance(told, dict) else [Field(name, _written(told), loose)]
-    return found
+        fields += (
+            _fields(inner, f"{name}.", loose) if isinstance(inner, dict) else [Field(name, _written(inner), loose)]
+        )
+    return fields
 
 
-def _written(told: Any) -> str:
+def _written(shape: Any) -> str:
     """As TypeScript writes it."""
-    match told:
+    match shape:
         case [one]:
             return f"({one})[]" if " | " in one else f"{one}[]"
         case [*several]:
             return f"[{', '.join(several)}]"
         case _:
-            return str(told)
+            return str(shape)
 
 
-def _schema(told: Any, types: dict[str, Any]) -> dict[str, Any]:
-    match told:
+def _schema(shape: Any, types: dict[str, Any]) -> dict[str, Any]:
+    match shape:
         case dict():
             return {
                 "type": "object",
-                "properties": {key.rstrip("?"): _schema(inner, types) for key, inner in told.items()},
-                "required": [key for key in told if not key.endswith("?")],
+                "properties": {key.rstrip("?"): _schema(inner, types) for key, inner in shape.items()},
+                "required": [key for key in shape if not key.endswith("?")],
                 "additionalProperties": False,
             }
         case [one]:
@@ -122,11 +125,11 @@ def _schema(told: Any, types: dict[str, Any]) -> dict[str, Any]:
         case [*several]:
             each = [_schema(one, types) for one in several]
             return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
-        case str() if " | " in told:
-            return {"anyOf": [_schema(one, types) for one in told.split(" | ")]}
-        case str() if told.startswith("'"):
-            return {"const": told.strip("'")}
-        case str() if told in types:
-            return _schema(types[told], types)
+        case str() if " | " in shape:
+            return {"anyOf": [_schema(one, types) for one in shape.split(" | ")]}
+        case str() if shape.startswith("'"):
+            return {"const": shape.strip("'")}
+        case str() if shape in types:
+            return _schema(types[shape], types)
         case _:
-            return PLAIN[told]
+            return PLAIN[shape]

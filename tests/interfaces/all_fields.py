@@ -16,7 +16,7 @@ SPELT = {"multiAgent.subAgents": "multiAgent.subagents"}
 CODE = "async def agent(turn):\n    yield 'yes'\n"
 
 # fmt: off
-SAYS: dict[str, Any] = {
+STATED: dict[str, Any] = {
     "can_resume": True, "can_fork": True, "supports_multi_turn": True, "session_persistence": "file",
     "supports_text_streaming": True, "supports_tool_call_streaming": True, "supports_thinking_streaming": True,
     "supports_mcp": True, "requires_tool_approval": True, "approval_modes": ["yolo"], "supports_json_mode": True,
@@ -52,10 +52,10 @@ VALUES: dict[str, Any] = {
 def write_whole(folder: Path) -> None:
     folder.mkdir()
     (folder / "code.py").write_text(CODE, "utf-8")
-    assert SAYS.keys() == Manifest.model_fields.keys()
+    assert STATED.keys() == Manifest.model_fields.keys()
     whole: dict[str, Any] = {"id": "whole", "driver": "python", "entry": "code:agent", "verified": DAY}
-    whole |= {"identity": {"name": "Whole"}, "capabilities": _said(), "manifest": SAYS, "models": [MODEL]}
-    whole |= {"effort": {"parameter": "effort", "values": {"low": "1"}, "budget": "tokens"}}
+    whole |= {"identity": {"name": "Whole"}, "capabilities": _stated(), "manifest": STATED, "models": [MODEL]}
+    whole |= {"effort": {"parameter": "effort", "values": {"low": "1"}, "budget_parameter": "tokens"}}
     _write(folder / "whole.toml", whole | {"install": [{"kind": "npm", "package": "whole"}]})
     silent = {"id": "silent", "driver": "acp", "command": {"run": ["silent"]}, "identity": {"name": "Silent"}}
     _write(folder / "silent.toml", silent)
@@ -66,20 +66,20 @@ def _write(path: Path, keys: dict[str, Any]) -> None:
     path.write_text(text.replace(f'"{DAY}"', DAY), "utf-8")  # TOML has days of its own
 
 
-def _said() -> dict[str, Any]:
+def _stated() -> dict[str, Any]:
     """Every field of AG-UI's, and under `custom.acp` every one of agents-wire's."""
-    said = {SPELT.get(field.path, field.path): VALUES[field.type] for field in interface("agui").fields}
+    stated = {SPELT.get(field.path, field.path): VALUES[field.type] for field in interface("agui").fields}
     wire = {field.path: True for field in interface("acp").fields if not field.extra}
-    return unflatten(said | {"custom": {"acp": unflatten(wire)}})
+    return unflatten(stated | {"custom": {"acp": unflatten(wire)}})
 
 
-def answered_by(told: Any, against: Interface) -> set[str]:
-    return {field.path for field in against.fields if _has(told, field.path)}
+def answered_by(value: Any, against: Interface) -> set[str]:
+    return {field.path for field in against.fields if _has(value, field.path)}
 
 
-def _has(told: Any, path: str) -> bool:
+def _has(value: Any, path: str) -> bool:
     for key in path.split("."):
-        if not isinstance(told, dict) or key not in told:
+        if not isinstance(value, dict) or key not in value:
             return False
-        told = told[key]
+        value = value[key]
     return True

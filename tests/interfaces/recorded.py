@@ -1,4 +1,4 @@
-"""What real agents told of their sessions: every recording, played once."""
+"""What real agents reported of their sessions: every recording, played once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gateway.wire.acp.session_state import session_layer
 from tests.wire.acp.replay import NAMES, replay_transcript
+from tests.wire.dialects.recordings import all_recordings
 from tests.wire.dialects.replay import read_turn
-from tests.wire.dialects.test_mutations import RECORDINGS
 
 ACP = "ACP"
 
@@ -31,7 +31,7 @@ def recorded() -> tuple[Recorded, ...]:
 
 
 def _dialects() -> Iterator[Recorded]:
-    for case, recording in RECORDINGS.items():
+    for case, recording in all_recordings().items():
         dialect, messages = recording()
         read_turn(dialect, [messages])
         yield Recorded(dialect.name, case, dialect.handshake_layer, dialect.session_layer)
@@ -46,5 +46,5 @@ def _acp() -> Iterator[Recorded]:
 def tellers(path: str) -> list[str]:
     """Whose sessions told this."""
     return sorted(
-        {told.who for told in recorded() if path in told.handshake_layer or path in told.facts}, key=str.lower
+        {report.who for report in recorded() if path in report.handshake_layer or path in report.facts}, key=str.lower
     )

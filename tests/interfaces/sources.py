@@ -38,41 +38,43 @@ RELAY = {
 """Fields that are more than what the gateway carries → the leaves that they are made of."""
 
 
-def leaves_of(view: str, path: str) -> list[str]:
+def paths_of(view: str, path: str) -> list[str]:
     """The leaves of the snapshot that a field is answered from, best first."""
     match view:
         case "agui":
             return [SPELT.get(path, path)]
         case "mux":
-            return [leaf for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for leaf in paths]
+            return [path for paths in SOURCES.get(path, ((f"custom.mux.{path}",),)) for path in paths]
         case "acp":
-            further = leaves_of("mux", acp.FACTS[path]) if path in acp.FACTS else []
-            media = [f"multimodal.input.{acp.MEDIA[path]}"] if path in acp.MEDIA else []
+            further = paths_of("mux", acp.MUX_NAMES[path]) if path in acp.MUX_NAMES else []
+            media = [f"multimodal.input.{acp.INPUT_NAMES[path]}"] if path in acp.INPUT_NAMES else []
             takes = ["custom.mux.supportsMCP"] if path.startswith("mcp.") else []
-            return list(dict.fromkeys([acp.HERE + path, *further, *media, *takes]))
+            return list(dict.fromkeys([acp.PREFIX + path, *further, *media, *takes]))
         case "relay":
             return list(RELAY.get(path, (f"custom.relay.{path}",)))
     return [f"custom.session.{path}"]
 
 
-def speakers(leaves: list[str]) -> list[str]:
+def layers_of(paths: list[str]) -> list[str]:
     """Later ones win."""
-    return [layer for layer in LAYERS if any(_says(layer, leaf) for leaf in leaves)]
+    return [layer for layer in LAYERS if any(_states(layer, path) for path in paths)]
 
 
 CLAUDE = load_catalog([bundled()])["claude"]
 NOT_CARRIED = frozenset(("transport.pushNotifications",))
 """Transports of AG-UI that the gateway does not carry: an agent's statement about one is left out."""
 AGUI = {SPELT.get(field.path, field.path) for field in interface("agui").fields} - NOT_CARRIED
-SAID: dict[str, set[str]] = {
+STATED: dict[str, set[str]] = {
     "profile": AGUI,
-    "probe": {path for layer in probe_layer("ready", "1") for path in layer.values},
-    "handshake": AGUI | {capability_paths.STEERING} | {path for told in recorded() for path in told.handshake_layer},
+    "probe": {path for statement in probe_layer("ready", "1") for path in statement.values},
+    "handshake": AGUI
+    | {capability_paths.STEERING}
+    | {path for report in recorded() for path in report.handshake_layer},
     "model": set(model_layer(CLAUDE, Model.model_validate_json(json.dumps(MODEL))).values),
-    "session": {SUPPORTED} | {path for told in recorded() for path in told.facts},
+    "session": {SUPPORTED} | {path for report in recorded() for path in report.facts},
     "gateway": set(relay.with_relay(merge([LayerStatement("gateway", "", transport_layer(ROUTES))])).values),
 }
 
 
-def _says(layer: str, leaf: str) -> bool:
-    return leaf in SAID[layer] or (layer in ("profile", "handshake") and leaf.startswith(FREE))
+def _states(layer: str, path: str) -> bool:
+    return path in STATED[layer] or (layer in ("profile", "handshake") and path.startswith(FREE))

@@ -45,30 +45,30 @@ def capabilities(gateway: Gateway, agent: str, view: str, **params: str) -> Any:
     return ask(gateway, f"/agents/{agent}/capabilities", **params)
 
 
-def hold(told: Any, against: Interface) -> None:
+def check_answer(answer: Any, against: Interface) -> None:
     """All that is required, or is said to be unknown and absent; each of its type; and no field that the interface, or
     what we add to it, does not have."""
-    assert mistakes_in(told, against) == []
+    assert mistakes_in(answer, against) == []
     required = {field.path for field in against.fields if not field.optional}
-    unknown = told.get("unknown", [])
+    unknown = answer.get("unknown", [])
     assert set(unknown) <= required
-    assert [name for name in unknown if name in flatten(told)] == []
+    assert [name for name in unknown if name in flatten(answer)] == []
 
 
 # -- agents
 
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
-def test_every_agent_answers_in_the_words_of_every_interface(served: Gateway, agent: str) -> None:
+def test_every_agent_answers_in_the_terms_of_every_interface(served: Gateway, agent: str) -> None:
     for view in VIEWS:
-        hold(capabilities(served, agent, view), interface(view))
+        check_answer(capabilities(served, agent, view), interface(view))
 
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
 def test_agui_s_own_models_read_the_same_answer(served: Gateway, agent: str) -> None:
-    told = ask(served, f"/agents/{agent}/capabilities")
-    read = AgentCapabilities.model_validate(told, strict=True)
-    assert read.model_dump(by_alias=True, mode="json", exclude_unset=True) == told
+    answer = ask(served, f"/agents/{agent}/capabilities")
+    read = AgentCapabilities.model_validate(answer, strict=True)
+    assert read.model_dump(by_alias=True, mode="json", exclude_unset=True) == answer
 
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
@@ -90,13 +90,13 @@ def test_every_model_answers_and_so_does_its_agent_with_it(served: Gateway, agen
     assert [model["modelId"] for model in listed] == [model.id for model in CATALOG[agent].models]
     for model in listed:
         name = model["modelId"]
-        hold(model, shape)
+        check_answer(model, shape)
         assert ask(served, f"/agents/{agent}/models/{quote(name)}") == model
         verdict = ask(served, f"/agents/{agent}/models:validate", model=name)
-        hold(verdict["model"], shape)
-    for model in listed[:3]:  # the others differ in their values alone, and each is computed anew
+        check_answer(verdict["model"], shape)
+    for model in listed[:3]:  # the others differ in their values alone, and each is computed again
         for view in VIEWS:
-            hold(capabilities(served, agent, view, model=model["modelId"]), interface(view))
+            check_answer(capabilities(served, agent, view, model=model["modelId"]), interface(view))
 
 
 # -- sessions
@@ -106,39 +106,39 @@ def test_a_session_answers_too(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     for view in VIEWS:
-        told = capabilities(stage, "full", view, thread=talk.id)
-        hold(told, interface(view))
+        answer = capabilities(stage, "full", view, thread=talk.id)
+        check_answer(answer, interface(view))
     assert capabilities(stage, "full", "relay", thread=talk.id)["status"] == "idle"
 
 
 @pytest.mark.parametrize("agent", ["plain", "bare", "full", "second"])
-def test_after_its_handshake_an_acp_agent_leaves_nothing_of_agents_wire_open(stage: Stage, agent: str) -> None:
-    told = capabilities(stage, agent, "acp", probe="1")
-    hold(told, interface("acp"))
-    assert "unknown" not in told
+def test_after_its_handshake_an_acp_agent_has_every_field_of_agents_wire(stage: Stage, agent: str) -> None:
+    answer = capabilities(stage, agent, "acp", probe="1")
+    check_answer(answer, interface("acp"))
+    assert "unknown" not in answer
 
 
 # -- each field
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "models"])
-def test_whoever_knows_everything_is_heard_on_every_field(served: Gateway, view: str) -> None:
+def test_an_agent_that_states_everything_fills_every_field(served: Gateway, view: str) -> None:
     path = "/agents/whole/models/large"
-    told = ask(served, path) if view == "models" else capabilities(served, "whole", view)
+    answer = ask(served, path) if view == "models" else capabilities(served, "whole", view)
     against = interface(view)
-    hold(told, against)
+    check_answer(answer, against)
     extras = {field.path for field in against.fields if field.extra} | NOT_CARRIED
-    assert answered_by(told, against) - extras == {field.path for field in against.fields} - extras
-    assert "unknown" not in told
+    assert answered_by(answer, against) - extras == {field.path for field in against.fields} - extras
+    assert "unknown" not in answer
 
 
-def test_whoever_says_nothing_claims_nothing(served: Gateway) -> None:
-    told = {view: capabilities(served, "silent", view) for view in VIEWS}
-    assert set(told["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - {"agent", "installMethods"}
-    assert set(told["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}
-    assert told["relay"]["messaging"]["attachments"] == ["text"]
-    assert {"resume", "fork"} & told["relay"]["lifecycle"].keys() == set()
-    assert told["agui"].keys() == {"identity", "transport", "custom"}
+def test_an_agent_that_states_nothing_claims_nothing(served: Gateway) -> None:
+    answer = {view: capabilities(served, "silent", view) for view in VIEWS}
+    assert set(answer["mux"]["unknown"]) == set(mux.FIELDS) - mux.OPTIONAL - {"agent", "installMethods"}
+    assert set(answer["acp"]["unknown"]) == set(acp.FIELDS) - {"prompt.text", "mcp.stdio"}
+    assert answer["relay"]["messaging"]["attachments"] == ["text"]
+    assert {"resume", "fork"} & answer["relay"]["lifecycle"].keys() == set()
+    assert answer["agui"].keys() == {"identity", "transport", "custom"}
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_what_may_be_left_out_is_what_the_interface_lets_be(name: str, optional:
 def test_a_wrong_answer_would_be_found(tmp_path: Path) -> None:
     for wrong in ({}, {"agent": 1}, {"agent": "x", "wings": True}):
         with pytest.raises(AssertionError):
-            hold(wrong, interface("mux"))
+            check_answer(wrong, interface("mux"))

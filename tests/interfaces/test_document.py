@@ -8,14 +8,14 @@ import pytest
 
 from gateway.wire.dialects import DIALECTS
 from tests.interfaces import NAMES, interface
-from tests.interfaces.document import MANY, PATH, VIEWS, document
-from tests.interfaces.sources import NOT_CARRIED, leaves_of, speakers
+from tests.interfaces.document import MIN_NEARLY_ALL, PATH, VIEWS, document
+from tests.interfaces.sources import NOT_CARRIED, layers_of, paths_of
 
 TEXT = PATH.read_text("utf-8")
 
 
 def test_it_is_what_the_code_and_the_interfaces_say() -> None:
-    assert document() == TEXT, "python -m tests.interfaces.document writes it anew"
+    assert document() == TEXT, "python -m tests.interfaces.document writes it again"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,18 +28,18 @@ def test_it_has_every_field_of_every_interface(name: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["agui", "acp", "mux", "relay", "session"])
-def test_every_field_has_somebody_who_can_say_it(view: str) -> None:
+def test_every_field_has_a_layer_that_can_state_it(view: str) -> None:
     otherwise = ("agent", "installMethods", "status", "unknown", "custom", *NOT_CARRIED)
     fields = [field for field in interface(view).fields if field.path not in otherwise]
-    assert [field.path for field in fields if not speakers(leaves_of(view, field.path))] == []
+    assert [field.path for field in fields if not layers_of(paths_of(view, field.path))] == []
 
 
-def test_what_the_gateway_carries_is_said_by_the_gateway() -> None:
-    assert speakers(["transport.streaming"])[-1] == "gateway"
-    assert speakers(["identity.version"]) == ["profile", "probe", "handshake"]
-    assert speakers(["custom.session.modes.current"]) == ["session"]
-    assert speakers(["nobody.ever"]) == []
+def test_what_the_gateway_provides_is_stated_by_the_gateway() -> None:
+    assert layers_of(["transport.streaming"])[-1] == "gateway"
+    assert layers_of(["identity.version"]) == ["profile", "probe", "handshake"]
+    assert layers_of(["custom.session.modes.current"]) == ["session"]
+    assert layers_of(["nobody.ever"]) == []
 
 
 def test_nearly_all_is_not_a_few() -> None:
-    assert len(DIALECTS) // 2 < MANY < len(DIALECTS)
+    assert len(DIALECTS) // 2 < MIN_NEARLY_ALL < len(DIALECTS)

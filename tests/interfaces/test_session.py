@@ -15,20 +15,20 @@ from tests.interfaces.recorded import ACP, recorded, tellers
 
 SHAPE = interface("session")
 FIELDS = {field.path for field in SHAPE.fields}
-WHO = sorted({told.who for told in recorded()})
+AGENTS = sorted({reported.who for reported in recorded()})
 
 OWN = ("claude", "codex", "hermes")
 """Agents with facts that no other has, under their own name."""
 
 
-@pytest.mark.parametrize("who", WHO)
-def test_whatever_an_agent_told_of_a_session_has_the_one_shape(who: str) -> None:
+@pytest.mark.parametrize("who", AGENTS)
+def test_whatever_an_agent_reported_of_a_session_has_the_one_shape(who: str) -> None:
     every = [(one.case, {**one.handshake_layer, **one.facts}) for one in recorded() if one.who == who]
-    told = [(case, unflatten(facts).get("custom", {})) for case, facts in every]
-    assert told
-    wrong = {case: found for case, custom in told if (found := mistakes_in(custom.get("session", {}), SHAPE))}
+    reported = [(case, unflatten(facts).get("custom", {})) for case, facts in every]
+    assert reported
+    wrong = {case: found for case, custom in reported if (found := mistakes_in(custom.get("session", {}), SHAPE))}
     assert wrong == {}
-    assert {key for _, custom in told for key in custom} <= {"session", *OWN}
+    assert {key for _, custom in reported for key in custom} <= {"session", *OWN}
 
 
 def test_the_places_in_the_code_are_those_of_the_shape() -> None:
@@ -36,7 +36,7 @@ def test_the_places_in_the_code_are_those_of_the_shape() -> None:
     assert {path.removeprefix(f"{SESSION}.") for path in paths} == FIELDS == set(SHAPE.about)
 
 
-def test_every_fact_was_told_by_somebody() -> None:
+def test_every_fact_was_reported_by_an_agent() -> None:
     assert [path for path in sorted(FIELDS) if not tellers(f"{SESSION}.{path}")] == []
 
 
@@ -53,12 +53,12 @@ def test_the_shape_refuses_what_it_does_not_have() -> None:
 def test_over_http_it_is_the_same(stage: Stage, agent: str) -> None:
     talk = Talk(stage, agent)
     talk.say("hello")
-    told: dict[str, Any] = stage.asks(f"/agents/{agent}/capabilities?thread={talk.id}")["custom"]["session"]
-    assert mistakes_in(told, SHAPE) == []
+    reported: dict[str, Any] = stage.asks(f"/agents/{agent}/capabilities?thread={talk.id}")["custom"]["session"]
+    assert mistakes_in(reported, SHAPE) == []
     shown = stage.asks(talk.path)["session"]
-    assert {"id", "open"} == shown.keys() - told.keys() and told.items() <= shown.items()
-    assert told["cwd"] == str(stage.workspace)
+    assert {"id", "open"} == shown.keys() - reported.keys() and reported.items() <= shown.items()
+    assert reported["cwd"] == str(stage.workspace)
 
 
 def test_acp_sessions_are_among_them() -> None:
-    assert ACP in WHO
+    assert ACP in AGENTS

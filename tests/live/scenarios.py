@@ -83,4 +83,4 @@ def in_order(events: list[dict[str, Any]]) -> None:
     order, chunks = Order(), Chunks()
     for event in events:
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)

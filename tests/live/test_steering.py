@@ -200,7 +200,7 @@ def test_a_message_posted_to_a_thread_reaches_its_run(models: ModelServer, tmp_p
     words = f"LONG 2 {uuid4().hex}"
     posted = {"message": {"id": "m1", "content": words}, "delivery": "next-tool-call"}
     with bundled_behind_gateway("claude", models.url, tmp_path) as gateway:
-        gateway.run("claude", "hello", threadId="t1")  # the agent has said by then what it can
+        gateway.run("claude", "hello", threadId="t1")  # the agent has stated by then what it can
         events: list[dict[str, Any]] = []
         with gateway.stream("claude", "SHELL sleep 3; echo slept", threadId="t1") as stream:
             for event in stream:

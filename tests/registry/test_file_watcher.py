@@ -30,9 +30,9 @@ def write(folder: Path, id_: str, name: str, more: str = "", file: str | None = 
     return path
 
 
-@pytest.fixture(params=["told", "polled"])
+@pytest.fixture(params=["watched", "polled"])
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Gateway]]:
-    """Once as the system tells of changes, once where it cannot."""
+    """Once where the system reports changes, once where it does not."""
     agents = tmp_path / "agents"
     write(agents, "mine", "First")
     env = {"WATCHFILES_FORCE_POLLING": "1"} if request.param == "polled" else {}
@@ -88,8 +88,8 @@ def test_a_broken_file_is_reported_and_the_last_good_one_kept(tmp_path: Path, br
         assert failure["since"].startswith("20")
         assert (text_of(gateway.run("mine")), shown(gateway)["identity"]["name"]) == ("here", "First")
         assert gateway.log.read_text().count("last good definition is kept") == 1
-        write(folder, "mine", "Mended")
-        eventually(named(gateway, "Mended"))
+        write(folder, "mine", "Corrected")
+        eventually(named(gateway, "Corrected"))
         assert "definition" not in shown(gateway)
 
 
@@ -134,7 +134,7 @@ def test_a_folder_that_goes_keeps_its_agents_and_comes_back(home: tuple[Path, Ga
     eventually(named(gateway, "Back"))
 
 
-def test_the_files_are_left_alone_where_nobody_watches(tmp_path: Path) -> None:
+def test_the_files_are_left_alone_where_no_client_watches(tmp_path: Path) -> None:
     folder = tmp_path / "agents"
     path = write(folder, "mine", "First")
     with Gateway(tmp_path / "home", "--agents", str(folder), "--no-watch") as gateway:

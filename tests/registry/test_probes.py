@@ -89,7 +89,7 @@ async def test_it_goes_on_while_anybody_waits() -> None:
     assert (first.came_of_it, second.came_of_it) == (None, "spoken")
 
 
-async def test_it_is_given_up_when_nobody_waits_any_more() -> None:
+async def test_it_is_given_up_when_no_caller_waits_any_more() -> None:
     agent = Agent()
     async with waiting(agent, 2) as waiters:
         for waiter in waiters:
@@ -98,7 +98,7 @@ async def test_it_is_given_up_when_nobody_waits_any_more() -> None:
         assert (agent.begun, agent.given_up) == (1, 1)
 
 
-async def test_whoever_comes_after_that_begins_another() -> None:
+async def test_a_client_that_comes_after_that_begins_another() -> None:
     agent = Agent()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as gateway:
@@ -112,7 +112,7 @@ async def test_whoever_comes_after_that_begins_another() -> None:
 
 
 @pytest.mark.parametrize("failure", [AgentFault("no"), RuntimeError("a defect")])
-async def test_why_it_failed_is_for_all_who_wait_and_for_nobody_else(failure: Exception) -> None:
+async def test_why_it_failed_is_for_all_who_wait_and_for_no_other(failure: Exception) -> None:
     agent = Agent()
     agent.failure = failure
     async with waiting(agent, 2) as waiters:

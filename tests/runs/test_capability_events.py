@@ -19,7 +19,7 @@ from gateway.events import Custom, Event, Layer, TextMessageContent, TurnEnded
 from gateway.runs import capability_events
 from gateway.runs.capability_events import NAME, read_before_turn, with_announcements
 from gateway.turn import Answer
-from tests.capabilities.layer_builders import shown
+from tests.capabilities.layer_builders import render_json
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,7 @@ class World:
         return cast(SnapshotBasis, Basis(dict(self.agent), None if self.session is None else dict(self.session)))
 
     def render(self, basis: SnapshotBasis) -> RenderedSnapshot:
-        return shown({"agent": basis.facts, "session": basis.session_layer})
+        return render_json({"agent": basis.facts, "session": basis.session_layer})
 
     def rendered(self) -> RenderedSnapshot:
         return self.render(self.basis())

@@ -62,7 +62,7 @@ def test_a_call_ends_the_run_and_its_result_goes_on_with_the_same_turn(calling: 
     assert "outcome" not in second[-1]
 
 
-def test_what_the_client_has_done_itself_it_is_not_told(calling: Gateway) -> None:
+def test_what_the_client_has_done_itself_is_not_sent_to_it(calling: Gateway) -> None:
     talk = Talk(calling, "calls")
     talk.say("show me")
     stream = talk.give(a="shown")
@@ -73,7 +73,7 @@ def test_results_may_come_one_by_one(calling: Gateway) -> None:
     talk = Talk(calling, "calls-two")
     assert pending(talk.say("show me two")) == ["a", "b"]
     half = talk.give(b="second")
-    assert pending(half) == ["a"], "the other still waits, and the client is told so"
+    assert pending(half) == ["a"], "the other still waits, and the client is informed"
     assert types_of(half) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "TOOL_CALL_START", "TOOL_CALL_END", "RUN_FINISHED"]
     assert text_of(talk.give(a="first")) == "a=first, b=second"
 
@@ -95,7 +95,7 @@ def test_a_subagent_that_called_goes_on_under_its_name(calling: Gateway) -> None
     assert types_of(talk.give(a="shown")) == ["RUN_STARTED", "SUBAGENT_STARTED", "SUBAGENT_FINISHED", "RUN_FINISHED"]
 
 
-def test_a_client_that_asks_again_is_told_what_waits(calling: Gateway) -> None:
+def test_a_client_that_asks_again_is_answered_what_waits(calling: Gateway) -> None:
     talk = Talk(calling, "calls")
     talk.say("show me")
     again = talk.run()
@@ -116,7 +116,7 @@ def test_a_new_message_of_the_users_goes_on_without_the_result(calling: Gateway)
     assert "outcome" not in stream[-1]
 
 
-def test_a_call_that_nobody_answers_in_time_is_answered_cancelled(calling: Gateway, tmp_path: Path) -> None:
+def test_a_call_that_the_client_does_not_answer_in_time_is_answered_cancelled(calling: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "heard.txt"
     talk = Talk(calling, "calls-for-a-moment", forwardedProps={"file": str(file)})
     assert pending(talk.say("show me")) == ["a"]
@@ -133,4 +133,4 @@ def test_a_turn_that_waits_for_a_tool_can_be_cancelled_by_its_run(calling: Gatew
 def test_a_call_of_nothing_is_the_agents_fault(calling: Gateway) -> None:
     error = Talk(calling, "calls-nothing").say("show me")[-1]
     assert error["type"] == "RUN_ERROR"
-    assert "Called takes one call or more" in error["message"]
+    assert "ClientToolsCalled takes one call or more" in error["message"]

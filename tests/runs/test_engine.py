@@ -121,7 +121,7 @@ def test_a_run_that_goes_on_without_its_client_can_be_joined_again_without_loss(
     assert events_of(attach(scenes, run_id).text) == stream
 
 
-def test_whoever_only_watches_leaves_without_stopping_the_run(scenes: Gateway, tmp_path: Path) -> None:
+def test_a_client_that_only_watches_leaves_without_stopping_the_run(scenes: Gateway, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     with streaming(scenes, "waits", forwardedProps={"file": str(gate)}) as (run_id, events):
         begun = until(events, "TEXT_MESSAGE_CONTENT")

@@ -1,4 +1,4 @@
-"""The engine without a gateway around it: a store that fails, an agent that cannot be opened, a house torn down."""
+"""The engine without a gateway: a store that fails, an agent that cannot be opened, a cancelled task group."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_a_question_that_cannot_be_stored_ends_the_turn(tmp_path: Path) ->
         on.store.fails = frozenset(("save_thread",))
         events = await read_events(run.log.follow())
         assert events[-1]["code"] == "STORE_ERROR"
-        assert interrupted.closed == 1, "nobody could ever answer it"
+        assert interrupted.closed == 1, "no client could ever answer it"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_an_agent_that_cannot_be_opened_fails_the_run(
     assert ("a defect" in caplog.text) == (code == "INTERNAL_ERROR"), "a defect of the gateway is for its operator"
 
 
-async def test_a_house_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: Path) -> None:
+async def test_a_gateway_that_is_torn_down_leaves_no_run_without_an_end(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         on.driver.turns = [live := Scripted([TextMessageContent("a")], None)]
         run = await on.send("r1")

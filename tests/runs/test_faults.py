@@ -1,4 +1,4 @@
-"""Agents that go wrong: the client is told in a stream it accepts, the author finds the reason, nobody else suffers."""
+"""Agents that go wrong: the client reads a valid stream, the author finds the reason, no other run suffers."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_comes_after_the_end_is_not_sent(faults: Gateway) -> None:
     assert events[-1]["result"] == {"n": 1}
 
 
-def test_an_order_that_no_client_would_take_is_mended(faults: Gateway) -> None:
+def test_an_order_that_no_client_would_take_is_corrected(faults: Gateway) -> None:
     events = played(faults, "mixes-up-the-order")
     assert types_of(events) == [
         "RUN_STARTED",
@@ -130,7 +130,7 @@ def test_an_order_that_no_client_would_take_is_mended(faults: Gateway) -> None:
     ]
 
 
-def test_numbers_and_characters_that_json_has_not_are_told_as_well_as_can_be(faults: Gateway) -> None:
+def test_numbers_and_characters_that_json_has_not_are_reported_as_well_as_can_be(faults: Gateway) -> None:
     events = played(faults, "says-odd-values")
     values = {event["name"]: event["value"] for event in events if event["type"] == "CUSTOM"}
     assert values == {"house": [None, None, 10**30, "half \ud83d"], "native": [None, None, -(10**30), "half \ude00"]}

@@ -63,7 +63,7 @@ def test_two_questions_at_once_need_two_answers(served: Gateway) -> None:
     assert text_of(events) == "a=resolved:1, b=resolved:2"
 
 
-def test_an_answer_against_the_schema_is_refused_and_can_be_mended(served: Gateway) -> None:
+def test_an_answer_against_the_schema_is_refused_and_can_be_corrected(served: Gateway) -> None:
     thread, _, (question,) = ask(served, "asks")
     error = resume(served, "asks", thread, resolved(question, "perhaps"))[-1]
     assert error["code"] == "RESUME_INVALID"
@@ -71,7 +71,7 @@ def test_an_answer_against_the_schema_is_refused_and_can_be_mended(served: Gatew
     assert text_of(resume(served, "asks", thread, resolved(question, False))) == "a=resolved:False"
 
 
-def test_a_run_without_the_answer_is_told_what_is_open(served: Gateway) -> None:
+def test_a_run_without_the_answer_is_answered_what_is_open(served: Gateway) -> None:
     thread, run_id, (question,) = ask(served, "asks")
     error = played(served, "asks", threadId=thread)[-1]
     assert error["code"] == "INTERRUPT_OPEN"
@@ -122,7 +122,7 @@ def test_a_subagent_that_waited_goes_on_under_its_name(served: Gateway) -> None:
 # -- again
 
 
-def test_a_resume_that_is_sent_again_is_told_again(served: Gateway) -> None:
+def test_a_resume_that_is_sent_again_is_answered_again(served: Gateway) -> None:
     thread, _, (question,) = ask(served, "asks")
     answer = resolved(question, True)
     first = with_resume(thread, answer)
@@ -134,7 +134,7 @@ def test_a_resume_that_is_sent_again_is_told_again(served: Gateway) -> None:
     assert shown[2:] == [("user", "the answer is in `resume`"), ("assistant", "a=resolved:True")]
 
 
-def test_what_a_client_has_and_the_gateway_has_not_survives_being_told_again(served: Gateway) -> None:
+def test_what_a_client_has_and_the_gateway_has_not_survives_a_repetition(served: Gateway) -> None:
     thread, _, (first,) = ask(served, "asks-twice")
     (second,) = interrupts_of(resume(served, "asks-twice", thread, resolved(first)))
     draft = {"id": "draft", "role": "user", "content": "not sent before"}
@@ -160,7 +160,7 @@ def test_another_answer_to_what_was_answered_fails_once(served: Gateway, status:
 
 
 def test_an_answer_to_nothing_fails_once(served: Gateway) -> None:
-    thread, stranger = new_ids()["threadId"], {"interruptId": "nobody-asked", "status": "cancelled"}
+    thread, stranger = new_ids()["threadId"], {"interruptId": "never-asked", "status": "cancelled"}
     assert resume(served, "asks", thread, stranger)[-1]["code"] == "INTERRUPT_UNKNOWN"
     assert resume(served, "asks", thread, stranger, messages=[])[-1]["type"] == "RUN_FINISHED"
 
@@ -168,7 +168,9 @@ def test_an_answer_to_nothing_fails_once(served: Gateway) -> None:
 # -- time, and giving up
 
 
-def test_a_question_that_nobody_answers_in_time_is_answered_cancelled(served: Gateway, tmp_path: Path) -> None:
+def test_a_question_that_the_client_does_not_answer_in_time_is_answered_cancelled(
+    served: Gateway, tmp_path: Path
+) -> None:
     file = tmp_path / "heard.txt"
     thread, _, (a, b) = ask(served, "asks-for-a-moment", forwardedProps={"file": str(file)})
     assert eventually(lambda: file.exists() and file.read_text()) == "a=cancelled:None, b=cancelled:None\n"
@@ -217,7 +219,7 @@ def test_after_a_restart_a_waiting_turn_is_lost_once_and_the_thread_goes_on(tmp_
         assert types_of(again) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_FINISHED"]
         assert cancel(gateway, run_id) == "over"
         events = resume(gateway, "asks-for-a-new-turn", stateless, resolved(later, True))
-        assert text_of(events) == "stateless=resolved:True", "what waits for nobody is not lost"
+        assert text_of(events) == "stateless=resolved:True", "what no client waits for is not lost"
 
 
 def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:
@@ -226,6 +228,6 @@ def test_a_waiting_turn_ends_with_the_gateway(tmp_path: Path) -> None:
     with gateway:
         thread, _, (question,) = ask(gateway, "waits-to-be-stopped", forwardedProps={"file": str(file)})
         assert gateway.terminate() == 0
-        assert file.read_text() == "stopped\n", "at once: nobody can answer any more"
+        assert file.read_text() == "stopped\n", "at once: no client can answer any more"
         gateway.start()
         assert resume(gateway, "waits-to-be-stopped", thread, cancelled(question))[-1]["code"] == "TURN_LOST"

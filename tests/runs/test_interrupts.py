@@ -68,7 +68,7 @@ def test_a_cancelled_question_is_an_answer_too() -> None:
     assert resume(opened(interrupt(responseSchema=APPROVAL)), no()).answers == {"q": no()}
 
 
-def test_a_run_without_an_answer_is_told_what_is_open_and_the_way_out() -> None:
+def test_a_run_without_an_answer_is_answered_what_is_open_and_the_way_out() -> None:
     interrupts = opened(interrupt("b"), interrupt("a"))
     result = resume(interrupts)
     assert code(result) == "INTERRUPT_OPEN"
@@ -113,7 +113,7 @@ def test_a_payload_against_the_schema_is_refused_with_the_place_until_it_is_righ
         {"pattern": "("},
         {"minimum": "low"},
         {"$ref": "#/nowhere"},
-        {"$ref": "http://schema.invalid/of-nobody"},
+        {"$ref": "http://schema.invalid/unknown"},
         {"$ref": "#"},
         {"required": 1},
     ],
@@ -129,7 +129,7 @@ def test_a_schema_that_is_none_never_locks_the_thread(schema: dict[str, Any], pa
 def test_what_a_schema_refers_to_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     asked_for: list[Any] = []
     monkeypatch.setattr(urllib.request, "urlopen", asked_for.append)
-    resume(opened(interrupt(responseSchema={"$ref": "http://schema.invalid/of-nobody"})), yes(payload=1))
+    resume(opened(interrupt(responseSchema={"$ref": "http://schema.invalid/unknown"})), yes(payload=1))
     assert asked_for == []
 
 
@@ -211,7 +211,7 @@ def test_a_question_always_has_an_end(expires_in: float | None, ttl: float, seco
     assert interrupt["expiresAt"].endswith("Z")
 
 
-def test_a_question_tells_all_that_it_has_and_nothing_else() -> None:
+def test_a_question_sends_all_that_it_has_and_nothing_else() -> None:
     full = Interrupt("q", "tool_call", "May I?", "c", APPROVAL, 5.0, {"k": 1}, "s")
     interrupt = to_interrupt(full, NOW, 60.0)
     assert {key: value for key, value in interrupt.items() if key != "expiresAt"} == {
@@ -246,17 +246,17 @@ def test_another_answer_fails_once_and_the_first_one_stands() -> None:
 
 def test_an_answer_to_nothing_fails_once_and_is_accepted_then() -> None:
     interrupts = Interrupts()
-    assert resume(interrupts, yes("nobody")).error == (
+    assert resume(interrupts, yes("unknown")).error == (
         "INTERRUPT_UNKNOWN",
-        "there is no interrupt 'nobody' on this thread",
+        "there is no interrupt 'unknown' on this thread",
     )
-    assert resume(interrupts, yes("nobody")) == ResumeResult(is_repeat=True)
+    assert resume(interrupts, yes("unknown")) == ResumeResult(is_repeat=True)
 
 
 def test_an_unknown_id_beside_an_open_question_does_not_swallow_the_answer() -> None:
     interrupts = opened()
-    assert code(resume(interrupts, yes(), yes("nobody"))) == "INTERRUPT_UNKNOWN"
-    assert resume(interrupts, yes(), yes("nobody")).answers == {"q": yes()}
+    assert code(resume(interrupts, yes(), yes("unknown"))) == "INTERRUPT_UNKNOWN"
+    assert resume(interrupts, yes(), yes("unknown")).answers == {"q": yes()}
 
 
 def test_an_id_that_was_unknown_may_be_asked_later() -> None:
@@ -286,10 +286,10 @@ def test_an_answer_to_a_lost_turn_fails_once_and_is_accepted_then() -> None:
     assert resume(interrupts) == ResumeResult(), "the thread is free"
 
 
-def test_everything_that_is_wrong_is_told_in_one_refusal() -> None:
+def test_everything_that_is_wrong_is_reported_in_one_refusal() -> None:
     interrupts = opened(interrupt("a"), interrupt("b"))
-    assert code(resume(interrupts, yes("a"), yes("b"), yes("nobody"), has_parked_turn=False)) == "TURN_LOST"
-    assert resume(interrupts, yes("a"), yes("b"), yes("nobody"), has_parked_turn=False) == ResumeResult(is_repeat=True)
+    assert code(resume(interrupts, yes("a"), yes("b"), yes("unknown"), has_parked_turn=False)) == "TURN_LOST"
+    assert resume(interrupts, yes("a"), yes("b"), yes("unknown"), has_parked_turn=False) == ResumeResult(is_repeat=True)
 
 
 def test_a_question_for_a_new_turn_is_never_lost() -> None:
@@ -313,9 +313,9 @@ def test_a_turn_that_expired_takes_all_its_questions_along() -> None:
 # -- the interrupts
 
 
-def test_the_book_survives_the_store() -> None:
+def test_the_interrupts_survive_the_store() -> None:
     interrupts = opened(interrupt("a", metadata={"k": [None, 1.5, "ü"]}), interrupt("b"))
-    resume(interrupts, yes("a"), yes("nobody"))
+    resume(interrupts, yes("a"), yes("unknown"))
     again = Interrupts.loads(interrupts.dumps())
     assert [entry.interrupt for entry in again.open()] == [entry.interrupt for entry in interrupts.open()]
 

@@ -74,7 +74,7 @@ class Thread:
         assert self.waits or not result.continues_turn, "the answer would go to a turn that is gone"
         if result.error is None:
             self.waits = self.waits and not result.continues_turn
-            self.client.pending = [entry.id for entry in self.interrupts.open()]  # told again, or finished
+            self.client.pending = [entry.id for entry in self.interrupts.open()]  # repeated, or finished
             self.client.strangers.clear()
         return result
 
@@ -100,7 +100,7 @@ def do(thread: Thread, deed: str, given: Any) -> None:
         case "stop" if thread.waits:
             thread.interrupts.cancel_open()
             thread.waits = False
-        case "miss":  # the answer was taken, and the connection broke before the client heard of it
+        case "miss":  # the answer was taken, and the connection broke before the client received it
             before = list(thread.client.pending)
             thread.resume([Answer(name, "cancelled") for name in before])
             thread.client.pending = before
@@ -113,7 +113,7 @@ def repeat(thread: Thread, answers: list[Answer]) -> None:
     second = thread.resume(answers)
     if second.error is None:
         return
-    # Only what the client can mend is refused for as long as it does not: an answer against the question's schema.
+    # Only what the client can correct is refused for as long as it does not: an answer against the question's schema.
     assert second.error[0] == "RESUME_INVALID"
     assert thread.resume([Answer(answer.interrupt_id, "cancelled") for answer in answers]).error is None
 
@@ -124,5 +124,5 @@ def test_a_client_that_repeats_itself_is_accepted_at_the_latest_on_the_second_tr
     thread = Thread()
     for deed, given_ in deeds:
         do(thread, deed, given_)
-    repeat(thread, thread.client.answers([(True, "text")]) or [Answer("nobody", "resolved")])
+    repeat(thread, thread.client.answers([(True, "text")]) or [Answer("unknown", "resolved")])
     assert thread.free()

@@ -1,4 +1,4 @@
-"""A run's log: numbers without gaps, whoever reads, from wherever, however slowly."""
+"""A run's log: numbers without gaps, for every reader, from wherever, however slowly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORD = RunRecord("key", "r", "t", "agent", "me", "1.0", b"{}", 0.0)
 
 
 class CountingStore(MemoryStore):
-    """Says how often it was read, and can be told to fail, or to make whoever appends wait."""
+    """Says how often it was read, and can be made to fail, or to let appending wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ async def test_what_was_shown_is_stored_though_the_run_is_being_stopped() -> Non
     assert [piece.last for piece in await store.read("key", 0, 1000)][-1] == 2
 
 
-async def test_a_reader_whose_events_are_gone_is_told() -> None:
+async def test_a_reader_whose_events_are_gone_gets_an_error() -> None:
     log, store = await opened(log_tail_bytes=10)
     await log.append([event(1)])
     await log.append([event(2)])
@@ -265,7 +265,7 @@ async def test_a_run_that_is_over_is_replayed_from_the_store(after: int) -> None
 
 
 @pytest.mark.parametrize("after", [3, 4, 1000])
-async def test_whoever_saw_more_of_a_lost_run_than_was_stored_still_learns_of_its_end(after: int) -> None:
+async def test_a_client_that_saw_more_of_a_lost_run_than_was_stored_still_learns_of_its_end(after: int) -> None:
     ((number, line),) = await replayed("lost", after)
     assert number == after + 1
     assert b'"name":"3"' in line

@@ -22,7 +22,7 @@ def parked(*calls: ClientToolCall, with_interrupt: bool = False) -> ParkedTurn:
     interrupts = Interrupts()
     if with_interrupt:
         interrupts.add([{"id": "q", "reason": "confirmation"}], "run", parked=True)
-    live = cast(LiveTurn, None)  # nobody with_interrupt it anything here
+    live = cast(LiveTurn, None)  # it is not called here
     return ParkedTurn(live, "run", Suspended(), interrupts, calls, NOW + 60, frozenset({"u1"}))
 
 
@@ -70,7 +70,7 @@ def test_both_at_once_go_on_at_once() -> None:
     assert set(resumed.answers) == {"a", "q"}
 
 
-def test_results_without_the_answers_are_told_what_is_missing() -> None:
+def test_results_without_the_answers_are_answered_what_is_missing() -> None:
     waiting = parked(A, with_interrupt=True)
     resumed = apply_resume(waiting.interrupts, waiting, turn(result("a")), NOW)
     assert resumed.error is not None and resumed.error[0] == "INTERRUPT_OPEN"

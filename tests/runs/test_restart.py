@@ -27,7 +27,7 @@ def killed_while(gateway: Gateway, agent: str, **fields: object) -> list[Wire]:
     seen: list[Wire] = []
     with pytest.raises(httpx.TransportError), streaming(gateway, agent, **fields) as (_, events):
         seen += until(events, "TEXT_MESSAGE_CONTENT")
-        gateway.client.get("/runs/nobody-knows/events")  # whoever reads the store has it written first
+        gateway.client.get("/runs/unknown/events")  # a reader of the store has it written first
         gateway.kill()
         seen += events
     return seen
@@ -50,7 +50,7 @@ def test_after_kill_9_what_was_finished_is_replayed_and_what_was_live_has_an_end
         assert attach(gateway, live["runId"]).content == replay.content, "and stays so"
 
 
-def test_whoever_saw_more_than_was_stored_learns_of_the_end_too(tmp_path: Path) -> None:
+def test_a_client_that_saw_more_than_was_stored_learns_of_the_end_too(tmp_path: Path) -> None:
     gateway = staged(tmp_path, "scenes")
     with gateway:
         live = new_ids()
@@ -62,7 +62,7 @@ def test_whoever_saw_more_than_was_stored_learns_of_the_end_too(tmp_path: Path) 
         assert (error["type"], error["code"]) == ("RUN_ERROR", "GATEWAY_RESTARTED")
         for after in range(6):
             rest = events_of(attach(gateway, live["runId"], after=after).text)
-            assert rest[-1] == error, "wherever somebody comes back"
+            assert rest[-1] == error, "wherever a client comes back"
 
 
 def test_a_thread_whose_run_was_lost_takes_the_next_one(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_thread_whose_run_was_lost_takes_the_next_one(tmp_path: Path) -> None:
         gateway.start()
         events = played(gateway, "counts", threadId=live["threadId"], forwardedProps={"n": 3})
         assert text_of(events) == "0 1 2 "
-        assert "GATEWAY_RESTARTED" in gateway.log.read_text(), "the operator is told as well"
+        assert "GATEWAY_RESTARTED" in gateway.log.read_text(), "the operator reads it in the log as well"
 
 
 # -- SIGTERM
@@ -99,7 +99,7 @@ def refuses(host: str, port: int) -> bool:
     return False
 
 
-def test_at_sigterm_a_run_that_goes_on_gets_its_last_word_within_the_grace(tmp_path: Path) -> None:
+def test_at_sigterm_a_run_that_goes_on_gets_its_last_event_within_the_grace(tmp_path: Path) -> None:
     with staged(tmp_path, "scenes", shutdown_grace=1) as gateway, streaming(gateway, "talks") as (_, events):
         seen = until(events, "TEXT_MESSAGE_CONTENT")
         with terminating(gateway) as code:

@@ -1,4 +1,4 @@
-"""A reader that hardly reads: it slows nobody, costs little, and loses nothing."""
+"""A reader that hardly reads: it slows no other client, costs little, and loses nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 class OneByteReader:
-    """Sends a run and reads its answer a byte at a time, until it is told to hurry."""
+    """Sends a run and reads its answer a byte at a time, until it is made to hurry."""
 
     def __init__(self, gateway: Gateway, body: dict[str, Any]) -> None:
         address = httpx.URL(gateway.url)
@@ -90,7 +90,7 @@ def growth(gateway: Gateway) -> Iterator[list[int]]:
     found.append(memory(gateway, "VmHWM") - before)
 
 
-def test_a_reader_of_single_bytes_slows_nobody_costs_little_and_loses_nothing(flooded: Gateway) -> None:
+def test_a_reader_of_single_bytes_slows_no_other_client_costs_little_and_loses_nothing(flooded: Gateway) -> None:
     body = run_input(**new_ids(), forwardedProps={"n": COUNT, "size": SIZE, "gateway": {"merge": False}})
     with growth(flooded) as grown:
         slow = OneByteReader(flooded, body)
@@ -109,7 +109,7 @@ def test_a_reader_of_single_bytes_slows_nobody_costs_little_and_loses_nothing(fl
 
 
 def fast_reader(gateway: Gateway, run_id: str) -> bytes:
-    """Follows the run that somebody else has just sent."""
+    """Follows the run that another client has just sent."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         response = gateway.client.get(f"/runs/{run_id}/events")

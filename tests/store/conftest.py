@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store import Store, open_store
+from gateway.store import STORES, Store, open_store
 
 
 @pytest.fixture
@@ -13,10 +13,10 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=sorted(STORES))
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Every store there is, started."""
-    made = open_store("memory:" if request.param == "memory" else f"sqlite://{tmp_path}/store.db")
-    await made.start()
-    yield made
-    await made.aclose()
+    """Every store of the registry, started."""
+    opened = open_store(STORES[request.param].example.format(directory=tmp_path))
+    await opened.start()
+    yield opened
+    await opened.aclose()

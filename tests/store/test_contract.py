@@ -20,7 +20,7 @@ async def test_a_run_that_began_is_found_live_and_empty(store: Store) -> None:
     assert await store.read("k1", 0, PLENTY) == []
 
 
-async def test_a_run_begins_live_and_empty_whatever_its_record_says(store: Store) -> None:
+async def test_a_run_begins_live_and_empty_whatever_its_record_has(store: Store) -> None:
     await store.begin(replace(RUN, status="finished", ended=3.0, events=7))
     assert await store.live() == [RUN]
 
@@ -247,7 +247,7 @@ async def test_deleting_a_thread_leaves_the_others(store: Store) -> None:
         assert await read_all(store, run.key) == events(1, 2)
 
 
-async def test_deleting_says_whether_there_was_anything(store: Store) -> None:
+async def test_deleting_returns_whether_there_was_anything(store: Store) -> None:
     assert await store.delete_thread("otter", "thread-1", "ann") is False
     await store.save_thread(a_thread())
     assert await store.delete_thread("otter", "thread-1", "ann") is True

@@ -15,8 +15,8 @@ from gateway.errors import StoreError
 from gateway.store import MemoryStore, Piece, SqliteStore, Status, Store
 from tests.store.make import a_run, a_thread, numbered
 
-Answer: TypeAlias = object
-Step: TypeAlias = Callable[[Store], Awaitable[Answer]]
+Result: TypeAlias = object
+Operation: TypeAlias = Callable[[Store], Awaitable[Result]]
 
 KEYS = [f"k{number}" for number in range(6)]
 NAMES = st.sampled_from(["one", "two"])
@@ -24,46 +24,46 @@ TIMES = st.integers(0, 9).map(float)
 STATUSES: st.SearchStrategy[Status] = st.sampled_from(["finished", "interrupted", "failed"])
 
 
-def begin(key: str, run_id: str, thread_id: str, size: int) -> Step:
+def begin(key: str, run_id: str, thread_id: str, size: int) -> Operation:
     return lambda store: store.begin(a_run(key, run_id=run_id, thread_id=thread_id, input=b"i" * size))
 
 
-def append(key: str, count: int, mistake: int) -> Step:
+def append(key: str, count: int, mistake: int) -> Operation:
     """The next events of the run, if it is live; with a mistake, the wrong ones."""
 
-    async def step(store: Store) -> None:
-        held = {run.key: run.events for run in await store.live()}
-        first = held.get(key, 0) + 1 + mistake
+    async def operation(store: Store) -> None:
+        expected = {run.key: run.events for run in await store.live()}
+        first = expected.get(key, 0) + 1 + mistake
         await store.append(key, Piece(first, [b"%s %d" % (key.encode(), number) for number in range(count)]))
 
-    return step
+    return operation
 
 
-def end(key: str, status: Status, ended: float) -> Step:
+def end(key: str, status: Status, ended: float) -> Operation:
     return lambda store: store.end(key, status, ended)
 
 
-def save_thread(thread_id: str, updated: float) -> Step:
+def save_thread(thread_id: str, updated: float) -> Operation:
     return lambda store: store.save_thread(a_thread(thread_id, updated=updated, session=f"s{updated}"))
 
 
-def delete_thread(thread_id: str) -> Step:
+def delete_thread(thread_id: str) -> Operation:
     return lambda store: store.delete_thread("otter", thread_id, "ann")
 
 
-def prune(older_than: float, max_bytes: int) -> Step:
+def prune(older_than: float, max_bytes: int) -> Operation:
     return lambda store: store.prune(older_than, max_bytes)
 
 
-def read(key: str, after: int, max_bytes: int) -> Step:
-    async def step(store: Store) -> Answer:
+def read(key: str, after: int, max_bytes: int) -> Operation:
+    async def operation(store: Store) -> Result:
         return numbered(await store.read(key, after, max_bytes))
 
-    return step
+    return operation
 
 
 KEY = st.sampled_from(KEYS)
-STEPS: st.SearchStrategy[list[Step]] = st.lists(
+STEPS: st.SearchStrategy[list[Operation]] = st.lists(
     st.one_of(
         st.builds(begin, KEY, NAMES, NAMES, st.integers(0, 20)),
         st.builds(append, KEY, st.integers(0, 5), st.sampled_from([0, 0, 0, 0, 1, -1])),
@@ -78,29 +78,29 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 )
 
 
-async def answer(step: Step, store: Store) -> Answer:
+async def result_of(operation: Operation, store: Store) -> Result:
     try:
-        return await step(store)
+        return await operation(store)
     except StoreError as exc:
         return exc.detail
 
 
-async def everything(store: Store) -> list[Answer]:
+async def everything(store: Store) -> list[Result]:
     """All there is to see in a store."""
-    found: list[Answer] = [await store.live(), await store.threads("otter", "ann", 99)]
+    state: list[Result] = [await store.live(), await store.threads("otter", "ann", 99)]
     for name in ("one", "two"):
-        found += [await store.run(name, "ann"), await store.thread("otter", name, "ann")]
-        found += [await store.thread_runs("otter", name, "ann", 2), await store.thread_runs("otter", name, "ann", 99)]
-    return found + [numbered(await store.read(key, 0, 2**20)) for key in KEYS]
+        state += [await store.run(name, "ann"), await store.thread("otter", name, "ann")]
+        state += [await store.thread_runs("otter", name, "ann", 2), await store.thread_runs("otter", name, "ann", 99)]
+    return state + [numbered(await store.read(key, 0, 2**20)) for key in KEYS]
 
 
-async def compare(path: Path, steps: list[Step]) -> None:
+async def compare(path: Path, steps: list[Operation]) -> None:
     memory, sqlite = MemoryStore(), SqliteStore(path)
     await memory.start()
     await sqlite.start()
     try:
-        for step in steps:
-            assert await answer(step, sqlite) == await answer(step, memory)
+        for operation in steps:
+            assert await result_of(operation, sqlite) == await result_of(operation, memory)
         assert await everything(sqlite) == await everything(memory)
     finally:
         await sqlite.aclose()
@@ -114,6 +114,6 @@ async def compare(path: Path, steps: list[Step]) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(STEPS)
-def test_memory_and_sqlite_give_equal_answers(steps: list[Step]) -> None:
+def test_memory_and_sqlite_give_equal_answers(steps: list[Operation]) -> None:
     with TemporaryDirectory() as folder:
         anyio.run(compare, Path(folder) / "store.db", steps)

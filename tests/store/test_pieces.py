@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.store.pieces import gather, pack
-from gateway.store.sqlite.transaction import ROW_BYTES, Row, joined
+from gateway.store.pieces import join_lines, select_pieces
+from gateway.store.sqlite.transaction import MAX_ROW_BYTES, Row, join_rows
 from tests.store.make import numbered
 
 LINES = st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b" ")), min_size=1, max_size=40)
@@ -19,15 +19,15 @@ def test_a_reader_gets_the_longest_run_of_events_that_fits(
 ) -> None:
     rows: list[tuple[int, bytes]] = []
     while (done := sum(cuts[: len(rows)])) < len(lines):
-        rows.append((done + 1, pack(lines[done : done + cuts[len(rows)]])))
-    found = numbered(gather(rows, after, max_bytes))
+        rows.append((done + 1, join_lines(lines[done : done + cuts[len(rows)]])))
+    selected = numbered(select_pieces(rows, after, max_bytes))
     wanted = list(enumerate(lines, start=1))[after:]
-    assert found == wanted[: len(found)]
-    size = sum(len(line) + 1 for _, line in found)
-    assert size <= max_bytes or len(found) == 1
-    assert len(found) >= min(1, len(wanted))
-    if len(found) < len(wanted):
-        assert size + len(wanted[len(found)][1]) + 1 > max_bytes
+    assert selected == wanted[: len(selected)]
+    size = sum(len(line) + 1 for _, line in selected)
+    assert size <= max_bytes or len(selected) == 1
+    assert len(selected) >= min(1, len(wanted))
+    if len(selected) < len(wanted):
+        assert size + len(wanted[len(selected)][1]) + 1 > max_bytes
 
 
 @settings(deadline=None)
@@ -37,15 +37,17 @@ def test_joining_rows_changes_no_event_and_no_run(appended: list[tuple[int, list
     rows: list[Row] = []
     for run, lines in appended:
         log = logs.setdefault(run, [])
-        rows.append(Row(run, len(log) + 1, len(lines), pack(lines)))
+        rows.append(Row(run, len(log) + 1, len(lines), join_lines(lines)))
         log += lines
     for run, log in logs.items():
-        mine = [row for row in joined(rows) if row.run == run]
-        assert sum(row.events for row in mine) == len(log)
-        assert numbered(gather([(row.first, row.payload) for row in mine], 0, 2**30)) == list(enumerate(log, start=1))
+        rows_of_run = [row for row in join_rows(rows) if row.run == run]
+        assert sum(row.events for row in rows_of_run) == len(log)
+        assert numbered(select_pieces([(row.first, row.payload) for row in rows_of_run], 0, 2**30)) == list(
+            enumerate(log, start=1)
+        )
 
 
 def test_joining_stops_before_a_row_grows_too_large() -> None:
-    rows = [Row(7, number, 1, b"x" * (ROW_BYTES // 3)) for number in range(1, 6)]
-    rows.append(Row(7, 6, 1, b"y" * (2 * ROW_BYTES)))  # one event is never cut
-    assert [(row.first, row.events) for row in joined(rows)] == [(1, 2), (3, 2), (5, 1), (6, 1)]
+    rows = [Row(7, number, 1, b"x" * (MAX_ROW_BYTES // 3)) for number in range(1, 6)]
+    rows.append(Row(7, 6, 1, b"y" * (2 * MAX_ROW_BYTES)))  # one event is never cut
+    assert [(row.first, row.events) for row in join_rows(rows)] == [(1, 2), (3, 2), (5, 1), (6, 1)]

@@ -41,23 +41,26 @@ def test_a_sqlite_url_names_one_file(url: str, path: str, monkeypatch: pytest.Mo
     [
         ("", "it has no scheme"),
         ("store.db", "it has no scheme"),
-        ("postgres://host/db", "'postgres' is no kind of store"),
+        ("postgres://host/db", "'postgres' is not a kind of store"),
         ("memory:name", "a store in memory has no path"),
         ("sqlite:", "it names no file"),
         ("sqlite:///", "it names no file"),
         ("sqlite:///folder/", "it names no file"),
         ("sqlite::memory:", "a store in memory is `memory:`"),
-        ("sqlite://store.db", "a file takes three, or none"),
-        ("sqlite:~nobody-of-that-name/store.db", "Could not determine home directory"),
+        ("sqlite://store.db", "a file needs three slashes, or none"),
+        ("sqlite:~no-such-user/store.db", "Could not determine home directory"),
     ],
 )
-def test_any_other_url_is_refused_with_the_reason_and_the_way_out(url: str, reason: str) -> None:
-    with pytest.raises(ConfigError) as refused:
+def test_any_other_url_is_refused_with_the_reason_and_the_valid_forms(url: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         open_store(url)
-    assert reason in refused.value.detail
-    assert refused.value.detail.startswith(f"--store {url}: ")
-    assert refused.value.detail.endswith("; use sqlite:///PATH for a file, or memory:")
+    assert reason in caught.value.detail
+    assert caught.value.detail.startswith(f"--store {url}: ")
+    assert caught.value.detail.endswith("; use sqlite:///PATH for a file, or memory: to keep nothing")
 
 
-def test_every_kind_of_store_has_a_name() -> None:
-    assert list(STORES) == ["memory", "sqlite"]
+@pytest.mark.parametrize("scheme", STORES)
+def test_every_store_of_the_registry_has_an_example_and_its_usage(scheme: str, tmp_path: Path) -> None:
+    backend = STORES[scheme]
+    assert backend.usage.startswith(f"{scheme}:")
+    assert open_store(backend.example.format(directory=tmp_path)) is not None

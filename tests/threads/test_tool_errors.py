@@ -28,7 +28,7 @@ from gateway.turn import CANCELLED, NO_RESULT, UNREPORTED
     ],
     ids=lambda metadata: next(iter(metadata)),
 )
-def test_every_agent_s_own_word_for_a_failure_is_understood(metadata: dict[str, Any]) -> None:
+def test_every_agent_s_own_mark_of_a_failure_is_understood(metadata: dict[str, Any]) -> None:
     assert tool_error("no network", metadata) == "no network"
     assert tool_error("", metadata)
 

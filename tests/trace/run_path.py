@@ -53,8 +53,8 @@ WAY_OUT = frozenset(
         "gateway.runs.run:Run.write_start",
         "gateway.web.routes.runs:stream_run",
         "gateway.web.event_stream:EventStream.__call__",
-        "gateway.web.event_stream:EventStream._listen",
-        "gateway.web.event_stream:EventStream._watch",
+        "gateway.web.event_stream:EventStream._batches",
+        "gateway.web.event_stream:EventStream._watch_sends",
     )
 )
 """Where the response begins, its tasks, and where `RUN_STARTED` is written."""

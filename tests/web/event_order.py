@@ -15,6 +15,6 @@ def well_ordered(events: list[dict[str, Any]]) -> bool:
     order, chunks = Order(), Chunks()
     for event in events:
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)
     ends = [event["type"] for event in events if event["type"] in TERMINAL]
     return len(ends) == 1 and events[-1]["type"] in TERMINAL and events[0]["type"] == "RUN_STARTED"

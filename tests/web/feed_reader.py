@@ -19,7 +19,7 @@ LIMIT = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class FeedItem:
     number: int
     name: str
     data: dict[str, Any]
@@ -30,14 +30,14 @@ class Heard:
         found: dict[str, Any] = self.data["capabilities"]
         return found
 
-    def follows(self, before: Heard) -> bool:
+    def follows(self, before: FeedItem) -> bool:
         """It is a later change, and its patch leads to it."""
         patched = jsonpatch.apply_patch(before.snapshot, self.data["patch"])
         return self.name == "change" and self.number > before.number and patched == self.snapshot
 
 
 @contextmanager
-def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[Heard]]:
+def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[FeedItem]]:
     """Left, the connection is closed. Waits have a bound of their own: a feed that is kept alive never times out."""
     with gateway.client.stream("GET", path, headers=SSE | headers) as response:
         assert response.status_code == 200, response.read()
@@ -45,7 +45,7 @@ def watching(gateway: Gateway, path: str, **headers: str) -> Iterator[Iterator[H
         yield events(response)
 
 
-def events(response: httpx.Response) -> Iterator[Heard]:
+def events(response: httpx.Response) -> Iterator[FeedItem]:
     fields: dict[str, str] = {}
     until = time.monotonic() + LIMIT
     for line in response.iter_lines():
@@ -54,16 +54,16 @@ def events(response: httpx.Response) -> Iterator[Heard]:
             name, _, value = line.partition(": ")
             fields[name] = value
         elif fields:
-            yield Heard(int(fields["id"]), fields["event"], json.loads(fields["data"]))
+            yield FeedItem(int(fields["id"]), fields["event"], json.loads(fields["data"]))
             fields, until = {}, time.monotonic() + LIMIT
 
 
-def until(feed: Iterator[Heard], path: str, value: Any) -> Heard:
+def until(feed: Iterator[FeedItem], path: str, value: Any) -> FeedItem:
     """The first event in which the leaf has this value: what else changes on the way there is no matter."""
-    for heard in feed:
-        found: Any = heard.snapshot
+    for items in feed:
+        found: Any = items.snapshot
         for key in path.split("."):
             found = found.get(key, {})
         if found == value:
-            return heard
+            return items
     raise AssertionError(f"the feed ended before {path} was {value!r}")

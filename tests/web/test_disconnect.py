@@ -28,7 +28,7 @@ def leave(stage: Stage, path: str, after: float) -> None:
         client.get(path)
 
 
-def test_who_leaves_takes_the_start_along(gateway: Stage) -> None:
+def test_a_client_that_disconnects_ends_the_start(gateway: Stage) -> None:
     with ThreadPoolExecutor() as pool:
         left = pool.submit(leave, gateway, "/agents/never/capabilities?probe=1", 2.0)
         assert eventually(lambda: gateway.processes("never"))
@@ -36,7 +36,7 @@ def test_who_leaves_takes_the_start_along(gateway: Stage) -> None:
     eventually(lambda: not gateway.processes("never"))
 
 
-def test_who_stays_is_answered_though_another_left(gateway: Stage) -> None:
+def test_a_client_that_stays_is_answered_though_another_left(gateway: Stage) -> None:
     path = "/agents/slow/capabilities?probe=1"
     with ThreadPoolExecutor() as pool:
         left = pool.submit(leave, gateway, path, SLOW / 4)

@@ -30,8 +30,8 @@ def nothing_broke(gateway: Gateway) -> Iterator[None]:
     """An agent may be made to fail; the gateway may not."""
     before = len(gateway.log.read_bytes())
     yield
-    said = gateway.log.read_bytes()[before:]
-    assert b"Traceback" not in said, said.decode(errors="replace")
+    output = gateway.log.read_bytes()[before:]
+    assert b"Traceback" not in output, output.decode(errors="replace")
     assert gateway.client.get("/readyz").json()["status"] == "ready"
 
 
@@ -167,8 +167,8 @@ def test_a_client_that_sends_a_byte_now_and_then(small: Gateway, where: str) -> 
 
 
 METHODS = st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
-WORDS = "agents demo capabilities runs events cancel copilotkit agent stop info"
-STEPS = st.sampled_from(WORDS.split())
+TEXTS = "agents demo capabilities runs events cancel copilotkit agent stop info"
+STEPS = st.sampled_from(TEXTS.split())
 
 
 @steady
@@ -188,7 +188,10 @@ HEADERS = ["accept", "origin", "host", "if-none-match", "last-event-id", "conten
 @steady
 @given(st.sampled_from(HEADERS), st.text(max_size=40))
 def test_any_header(gateway: Gateway, name: str, value: str) -> None:
-    line = f"{name}: ".encode() + bytes(ord(delivery) % 256 for delivery in value)
+    line = f"{name}: ".encode() + bytes(ord(character) % 256 for character in value)
     target = b"/agents/echo/capabilities" if name != "last-event-id" else b"/runs/none/events"
-    response = ask(gateway, b"GET %b HTTP/1.1\r\n%b\r\nHost: localhost\r\nConnection: close\r\n\r\n" % (target, line))
-    assert response is not None and response.status_code in (200, 304, 400, 403, 404, 422)
+    # The client's side stays open: a client that has closed it counts as gone, and may get no response.
+    with Connection(gateway) as connection:
+        connection.send(b"GET %b HTTP/1.1\r\n%b\r\nHost: localhost\r\nConnection: close\r\n\r\n" % (target, line))
+        response = connection.answer()
+    assert response.status_code in (200, 304, 400, 403, 404, 422)

@@ -61,7 +61,7 @@ def test_a_request_that_was_refused_for_its_headers_is_not_carried_out(small: Ga
     problem_in(small.client.get("/runs/too-much-ado/events"), 404, "UNKNOWN_RUN")
 
 
-def test_headers_are_counted_for_each_request_anew(small: Gateway) -> None:
+def test_headers_are_counted_for_each_request_separately(small: Gateway) -> None:
     once = request("/agents", headers=[LINE + "x" * (HEADER_LIMIT // 2)])
     with Connection(small) as connection:
         assert [connection.send(once).answer().status_code for _ in range(4)] == [200] * 4
@@ -83,7 +83,7 @@ def test_the_second_request_of_a_connection_is_not_waited_for_longer(small: Gate
         problem_in(connection.send(b"GET /agents HTTP/1.1\r\n").answer(), 408, "TOO_SLOW")
 
 
-def test_a_connection_that_says_nothing_is_closed_without_a_word(small: Gateway) -> None:
+def test_a_connection_without_a_request_is_closed_without_a_response(small: Gateway) -> None:
     with Connection(small) as connection:
         assert connection.rest() == b""
 
@@ -112,11 +112,11 @@ def test_a_connection_that_says_nothing_is_closed_without_a_word(small: Gateway)
         pytest.param(request("/agents/echo", b"{}", ["Transfer-Encoding: chunked"]), id="a length and chunks"),
     ],
 )
-def test_what_is_not_http_is_told_so(gateway: Gateway, data: bytes) -> None:
+def test_what_is_not_http_gets_a_problem(gateway: Gateway, data: bytes) -> None:
     problem_in(ask(gateway, data), 400, "BAD_REQUEST")
 
 
-def test_a_body_in_broken_chunks_is_told_so(gateway: Gateway) -> None:
+def test_a_body_in_broken_chunks_is_refused(gateway: Gateway) -> None:
     problem_in(ask(gateway, post(*JSON_CHUNKS), b"5\r\n{}   \r\nsix\r\n"), 400, "BAD_REQUEST")
 
 
@@ -171,9 +171,9 @@ OFFER = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings:
 
 def test_a_body_arrives_though_an_offer_came_with_it(gateway: Gateway) -> None:
     with Connection(gateway) as connection:
-        for word in ("one", "two"):
-            answer = connection.send(run_request("echo", run_input(word), OFFER)).answer("POST")
-            assert text_of(events_of(answer.text)) == f"{word} "
+        for token in ("one", "two"):
+            answer = connection.send(run_request("echo", run_input(token), OFFER)).answer("POST")
+            assert text_of(events_of(answer.text)) == f"{token} "
 
 
 def test_a_body_that_comes_after_its_headers_arrives_too(gateway: Gateway) -> None:

@@ -34,7 +34,7 @@ def test_404_for_a_path_that_leads_nowhere(gateway: Gateway) -> None:
     assert "/nowhere" in problem["detail"] and "GET /" in problem["detail"]
 
 
-def test_404_for_an_agent_that_nobody_knows(gateway: Gateway) -> None:
+def test_404_for_an_unknown_agent(gateway: Gateway) -> None:
     problem = problem_in(gateway.post("ghost", run_input()), 404, "UNKNOWN_AGENT")
     assert "demo" in problem["detail"] and "echo" in problem["detail"]
 
@@ -88,7 +88,7 @@ def test_422_for_an_input_with_wrong_fields_names_each_of_them(gateway: Gateway)
     assert [error["pointer"] for error in problem["errors"]] == ["/threadId", "/runId"]
 
 
-def test_422_for_what_the_agent_cannot_do_names_who_said_so(gateway: Gateway) -> None:
+def test_422_for_what_the_agent_cannot_do_names_the_source(gateway: Gateway) -> None:
     body = run_input(forwardedProps={"gateway": {"model": "gpt-99"}})
     problem = problem_in(gateway.post("echo", body), 422, "CAPABILITY_ERROR")
     assert (problem["pointer"], problem["source"]) == ("/forwardedProps/gateway/model", "profile (echo.toml)")
@@ -105,7 +105,7 @@ def test_503_for_one_run_too_many(small: Gateway) -> None:
         assert "max_runs" in problem_in(small.post("echo", run_input()), 503, "GATEWAY_BUSY")["detail"]
 
 
-def test_a_refusal_to_copilotkit_has_the_words_that_it_shows_to_developers(gateway: Gateway) -> None:
+def test_a_refusal_to_copilotkit_has_the_message_that_it_shows_to_developers(gateway: Gateway) -> None:
     response = gateway.client.post("/copilotkit/agent/ghost/run", json=run_input())
     problem = problem_in(response, 404, "UNKNOWN_AGENT")
     assert (problem["error"], problem["message"]) == ("UNKNOWN_AGENT", problem["detail"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.web.request_body import DISCARD
+from gateway.web.request_body import MAX_DISCARDED_LIMITS
 from tests.support.gateway import Gateway, events_of, run_input, text_of
 from tests.web.conftest import BODY_LIMIT
 from tests.web.problem import problem_in
@@ -53,7 +53,9 @@ def test_a_body_of_exactly_the_limit_is_taken(small: Gateway) -> None:
     assert text_of(events_of(response.text)) == "hello "
 
 
-@pytest.mark.parametrize("size", [BODY_LIMIT + 1, BODY_LIMIT * DISCARD, BODY_LIMIT * DISCARD + 1])
+@pytest.mark.parametrize(
+    "size", [BODY_LIMIT + 1, BODY_LIMIT * MAX_DISCARDED_LIMITS, BODY_LIMIT * MAX_DISCARDED_LIMITS + 1]
+)
 @pytest.mark.parametrize("path", [*ROUTES, "/copilotkit/agent/echo/stop/t"])
 def test_a_larger_one_is_not(small: Gateway, path: str, size: int) -> None:
     response = small.client.post(path, content=padded(size), headers={"content-type": "application/json"})
@@ -62,7 +64,7 @@ def test_a_larger_one_is_not(small: Gateway, path: str, size: int) -> None:
 
 
 def test_a_length_that_was_only_announced_is_refused_before_the_body_comes(small: Gateway) -> None:
-    head = [JSON, f"Content-Length: {BODY_LIMIT * DISCARD + 1}"]
+    head = [JSON, f"Content-Length: {BODY_LIMIT * MAX_DISCARDED_LIMITS + 1}"]
     with Connection(small) as connection:
         problem_in(
             connection.send(request("/agents/echo", headers=head, method="POST")).answer("POST"), 413, "TOO_LARGE"
@@ -79,7 +81,7 @@ def test_a_body_without_a_length_is_counted_as_it_comes(small: Gateway) -> None:
 
 def test_a_body_without_an_end_is_cut_off(small: Gateway) -> None:
     head = [JSON, "Transfer-Encoding: chunked"]
-    chunks = [b"3e8\r\n" + b" " * 1000 + b"\r\n"] * (BODY_LIMIT * DISCARD // 1000 + 1)
+    chunks = [b"3e8\r\n" + b" " * 1000 + b"\r\n"] * (BODY_LIMIT * MAX_DISCARDED_LIMITS // 1000 + 1)
     with Connection(small) as connection:
         connection.send(request("/agents/echo", headers=head, method="POST"), *chunks)
         problem_in(connection.answer("POST"), 413, "TOO_LARGE")
@@ -105,7 +107,7 @@ def test_a_body_in_single_bytes_is_the_same_body(gateway: Gateway) -> None:
     assert text_of(events_of(response.text)) == "hello "
 
 
-def test_a_client_that_leaves_half_way_is_no_trouble(small: Gateway) -> None:
+def test_a_client_that_disconnects_half_way_is_no_error(small: Gateway) -> None:
     before = small.log.read_text("utf-8")
     with Connection(small) as connection:
         connection.send(request("/agents/echo", headers=[JSON, "Content-Length: 100"], method="POST"), b"{")
@@ -114,7 +116,7 @@ def test_a_client_that_leaves_half_way_is_no_trouble(small: Gateway) -> None:
     assert small.log.read_text("utf-8") == before
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(gateway: Gateway) -> None:
+def test_a_client_that_expects_100_continue_gets_it(gateway: Gateway) -> None:
     body = json.dumps(run_input("hello")).encode()
     head = [JSON, f"Content-Length: {len(body)}", "Expect: 100-continue", "Connection: close"]
     with Connection(gateway) as connection:

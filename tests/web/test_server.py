@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from gateway.errors import GatewayError
 from gateway.settings import Settings
-from gateway.web.server import Serving
+from gateway.web.server import GatewayServer
 
 
 async def nothing() -> None:
@@ -32,7 +32,7 @@ def test_a_server_whose_ground_is_gone_stops_instead_of_answering_on() -> None:
             yield
 
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        serving = Serving(Starlette(lifespan=lifespan), Settings(store="memory:"), ready.set)
+        serving = GatewayServer(Starlette(lifespan=lifespan), Settings(store="memory:"), ready.set)
         with pytest.raises(GatewayError, match="the gateway itself failed"):
             serving.run(sock)
 

@@ -67,3 +67,17 @@ def test_an_event_over_the_limit_is_reported_and_the_next_is_read() -> None:
     long, short = Events(20).feed(b"data: " + b"x" * 100 + b"\n\ndata: ok\n\n")
     assert not isinstance(long, bytes) and long.size > 100
     assert short == b"ok"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_a_damaged_header_gives_the_same_messages_however_the_bytes_are_cut(size: int) -> None:
+    data = (
+        b"Content-Length: x\r\n\r\n{}Content-Length: 2\r\nnoise\r\n\r\n" + frame(b"[1]") + b"Content-Length: 3\n\n[2]"
+    )
+    frames = Frames(100)
+    cut = [message for at in range(0, len(data), size) for message in frames.feed(data[at : at + size])]
+    assert cut == Frames(100).feed(data) == [b"[1]", b"[2]"]
+
+
+def test_a_length_of_thousands_of_digits_is_noise() -> None:
+    assert Frames(100).feed(b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n" + frame(b"{}")) == [b"{}"]

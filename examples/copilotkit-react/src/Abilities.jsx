@@ -1,4 +1,4 @@
-const SHOWN = [
+const LISTED = [
   ["Images", (can) => can.multimodal?.input?.image],
   ["Reasoning", (can) => can.reasoning?.supported],
   ["Approvals", (can) => can.humanInTheLoop?.approvals],
@@ -6,12 +6,12 @@ const SHOWN = [
   ["This page's tools", (can) => can.tools?.clientProvided],
 ];
 
-/** What the agent can do. Absent is not "no": it is unknown, and not listed. */
+/** The agent's capabilities. A missing one is unknown, not unsupported, and is not listed. */
 export function Abilities({ capabilities }) {
-  if (!capabilities) return <aside aria-label="What it can do">Asking the gateway…</aside>;
-  const known = SHOWN.map(([name, read]) => [name, read(capabilities)]).filter(([, can]) => can !== undefined);
+  if (!capabilities) return <aside aria-label="Capabilities">Loading…</aside>;
+  const known = LISTED.map(([name, read]) => [name, read(capabilities)]).filter(([, can]) => can !== undefined);
   return (
-    <aside aria-label="What it can do">
+    <aside aria-label="Capabilities">
       <h1>{capabilities.identity?.name}</h1>
       <p>{capabilities.identity?.description}</p>
       <ul>

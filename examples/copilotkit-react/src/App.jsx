@@ -8,25 +8,25 @@ export function App({ agent }) {
   const [background, setBackground] = useState("");
   const capabilities = useCapabilities(agent);
 
-  // A tool of the page's own: the agent calls it, the page carries it out, the gateway brings back the answer.
+  // A tool of the page: the agent calls it, the page runs it, the gateway sends the result to the agent.
   useFrontendTool({
     name: "change_background",
     description: "Changes the page's background to a CSS colour.",
     parameters: z.object({ color: z.string().describe("A CSS colour.") }),
     handler: async ({ color }) => {
       setBackground(color);
-      return `the background is ${color} now`;
+      return `the background is now ${color}`;
     },
   });
 
-  // Whatever the agent asks: a permission, a form. The answer goes on with the same turn.
-  useInterrupt({ render: (asked) => <Approval {...asked} /> });
+  // The agent's interrupts: an approval, a form. With the answer, the same turn goes on.
+  useInterrupt({ render: (props) => <Approval {...props} /> });
 
   return (
     <div className="app" style={{ background }}>
       <Abilities capabilities={capabilities} />
       <main>
-        {/* Attachments only for an agent that looks at them. */}
+        {/* Attachments only if the agent supports them. */}
         <CopilotChat agentId={agent} attachments={{ enabled: capabilities?.multimodal?.input?.image === true }} />
       </main>
     </div>

@@ -1,9 +1,9 @@
-/** One question of the agent's. Its schema says which answers there are: here yes and no, or the agent's own options. */
+/** One interrupt of the agent. Its schema lists the answers: the agent's own options, or else Allow and Deny. */
 export function Approval({ interrupt, resolve, cancel }) {
   const options = interrupt?.responseSchema?.properties?.optionId?.oneOf ?? [];
   return (
-    <section className="approval" aria-label="The agent asks">
-      <p>{interrupt?.message ?? "May I go on?"}</p>
+    <section className="approval" aria-label="The agent asks for approval">
+      <p>{interrupt?.message ?? "Allow the agent to continue?"}</p>
       {options.map(({ const: optionId, title }) => (
         <button key={optionId} onClick={() => resolve({ optionId })}>
           {title ?? optionId}

@@ -1,9 +1,10 @@
-"""A function in the gateway's process: it yields text and events, and is sent the answer to what it asks."""
+"""A function in the gateway's process. Where it yields an interrupt, it receives the user's answer."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping
 
-from gateway.events import (
+from gateway import (
+    Answer,
     Event,
     Interrupt,
     InterruptRequested,
@@ -12,10 +13,10 @@ from gateway.events import (
     ToolCallEnd,
     ToolCallResult,
     ToolCallStart,
+    Turn,
 )
-from gateway.turn import Answer, Turn
 
-YES_OR_NO = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
+APPROVAL = {"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]}
 
 
 async def heron(turn: Turn) -> AsyncGenerator[Event, Mapping[str, Answer]]:
@@ -25,9 +26,9 @@ async def heron(turn: Turn) -> AsyncGenerator[Event, Mapping[str, Answer]]:
     yield ToolCallArgs(call, json.dumps({"what": turn.text}))
     yield ToolCallEnd(call)
     answers = yield InterruptRequested(
-        (Interrupt(call, "tool_call", "May I?", tool_call_id=call, response_schema=YES_OR_NO),)
+        (Interrupt(call, "tool_call", "May I catch it?", tool_call_id=call, response_schema=APPROVAL),)
     )
     answer = answers[call]
     allowed = answer.status == "resolved" and answer.payload["approved"]
-    yield ToolCallResult(call, "caught" if allowed else "the user said no")
-    yield TextMessageContent(f"I have {turn.text}." if allowed else "Then I go on waiting.")
+    yield ToolCallResult(call, "caught" if allowed else "denied by the user")
+    yield TextMessageContent(f"I have {turn.text}." if allowed else "Then I keep waiting.")

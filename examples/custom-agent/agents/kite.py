@@ -1,4 +1,4 @@
-"""A Pydantic AI agent: its own adapter makes AG-UI events, the gateway carries them."""
+"""A Pydantic AI agent: its own adapter makes the AG-UI events, the gateway passes them on."""
 
 import os
 from collections.abc import AsyncIterator
@@ -9,23 +9,33 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from gateway.agui.inbound import dump
-from gateway.turn import Turn
+from gateway import Turn
 
 
 @cache
-def agent() -> Agent[None, str]:
-    """Made at the first turn. Without a model's name a scripted one answers, so that it can be tried without a key."""
-    made = Agent(os.environ.get("KITE_MODEL") or TestModel(custom_output_text="A good day to fly."), output_type=str)
+def build_agent() -> Agent[None, str]:
+    """Built at the first turn. Without KITE_MODEL a scripted model answers, so that it can be tried without a key."""
+    model = os.environ.get("KITE_MODEL") or TestModel(custom_output_text="A good day to fly.")
+    agent = Agent(model, output_type=str)
 
-    @made.tool_plain
+    @agent.tool_plain
     def wind(place: str) -> str:
-        """How the wind is in a place."""
+        """The wind in a place."""
         return f"A fresh breeze in {place}."
 
-    return made
+    return agent
 
 
 def kite(turn: Turn) -> AsyncIterator[BaseEvent]:
-    asked = RunAgentInput.model_validate(dump(turn))
-    return AGUIAdapter(agent=agent(), run_input=asked).run_stream()
+    run_input = RunAgentInput.model_validate(
+        {
+            "threadId": turn.thread_id,
+            "runId": turn.run_id,
+            "state": turn.state,
+            "messages": turn.messages,
+            "tools": turn.tools,
+            "context": turn.context,
+            "forwardedProps": turn.forwarded_props,
+        }
+    )
+    return AGUIAdapter(agent=build_agent(), run_input=run_input).run_stream()

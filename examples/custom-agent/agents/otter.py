@@ -1,9 +1,9 @@
-"""A program that knows nothing of AG-UI."""
+"""A program that knows nothing of AG-UI: it reads the prompt from stdin and prints an answer."""
 
 import sys
 
-words = sys.stdin.read().split()
-if not words:
-    sys.exit("there is nothing to count")
+terms = sys.stdin.read().split()
+if not terms:
+    sys.exit("the prompt is empty")
 print("You gave me", end=" ", flush=True)
-print(f"{len(words)} words, the longest is **{max(words, key=len)}**.")
+print(f"{len(terms)} words, the longest is **{max(terms, key=len)}**.")

@@ -1,18 +1,20 @@
-"""A program that prints AG-UI events, one a line."""
+"""A program that prints AG-UI events, one per line."""
 
 import json
 import sys
 from uuid import uuid4
 
 
-def say(kind: str, **fields: object) -> None:
+def emit(kind: str, **fields: object) -> None:
     print(json.dumps({"type": kind, **fields}), flush=True)
 
 
-prompt, call, answer = sys.stdin.read().strip(), uuid4().hex, uuid4().hex
-say("REASONING_MESSAGE_CHUNK", messageId=uuid4().hex, delta="A hole. Something may be in it.")
-say("TOOL_CALL_START", toolCallId=call, toolCallName="look")
-say("TOOL_CALL_ARGS", toolCallId=call, delta=json.dumps({"where": prompt}))
-say("TOOL_CALL_END", toolCallId=call)
-say("TOOL_CALL_RESULT", toolCallId=call, messageId=uuid4().hex, content="a vole")
-say("TEXT_MESSAGE_CHUNK", messageId=answer, role="assistant", delta="There is a vole in it.")
+prompt = sys.stdin.read().strip()
+call = uuid4().hex
+answer = uuid4().hex
+emit("REASONING_MESSAGE_CHUNK", messageId=uuid4().hex, delta="A hole. Something may be in it.")
+emit("TOOL_CALL_START", toolCallId=call, toolCallName="look")
+emit("TOOL_CALL_ARGS", toolCallId=call, delta=json.dumps({"where": prompt}))
+emit("TOOL_CALL_END", toolCallId=call)
+emit("TOOL_CALL_RESULT", toolCallId=call, messageId=uuid4().hex, content="a vole")
+emit("TEXT_MESSAGE_CHUNK", messageId=answer, role="assistant", delta="There is a vole in it.")

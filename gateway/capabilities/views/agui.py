@@ -1,4 +1,4 @@
-"""AG-UI's own view, in the spelling of clients before protocol 1.0."""
+"""AG-UI's own view, as clients before protocol 1.0 read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def before_1_0(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """`multiAgent.subagents` was spelt `subAgents`."""
+    """`multiAgent.subagents` was called `subAgents`."""
     agents = snapshot.get("multiAgent")
     if not agents or "subagents" not in agents:
         return snapshot

@@ -1,7 +1,7 @@
 """The snapshot as agent-mux's `AgentCapabilities`: `?view=mux`.
 
-In: a snapshot and the agent's definition. Out: the JSON object, in the interface's own names and order. What nobody
-knows is absent: a bare `false` would be a claim. The interface requires some of that, so `unknown` names those fields.
+In: a snapshot and the agent's definition. Out: the JSON object, with the interface's own names and order. An unknown
+field is absent, because `false` would be a claim. The interface requires most fields, so `unknown` names those.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.views.mux_lookup import fact
+from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.install import typed
+from gateway.catalog.install import command_line
 from gateway.catalog.sections import Install
 
 FIELDS = (
@@ -74,10 +74,10 @@ OPTIONAL = frozenset(
 )
 
 UNKNOWN: Any = object()
-"""Absent; `null` is a value of `skillsFormat`."""
+"""Marks an absent field; `null` is a value of `skillsFormat`."""
 
 INSTALL_TYPES = {"uv": "pip", "shell": "curl"}
-"""Ways to install that agent-mux has under another name."""
+"""Kind of installation → agent-mux's name of it."""
 
 AUTH_NAMES = {
     "api-key": "API key",
@@ -89,92 +89,94 @@ AUTH_NAMES = {
 
 
 def view(snapshot: Snapshot, definition: AgentDefinition) -> dict[str, Any]:
-    told = {name: _told(name, snapshot, definition) for name in FIELDS}
-    unknown = [name for name, value in told.items() if value is UNKNOWN and name not in OPTIONAL]
-    shown = {name: value for name, value in told.items() if value is not UNKNOWN}
-    return shown | ({"unknown": unknown} if unknown else {})
+    fields = {name: _read_field(name, snapshot, definition) for name in FIELDS}
+    unknown = [name for name, value in fields.items() if value is UNKNOWN and name not in OPTIONAL]
+    known = {name: value for name, value in fields.items() if value is not UNKNOWN}
+    return known | ({"unknown": unknown} if unknown else {})
 
 
-def _told(name: str, snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    if name in OTHERWISE:
-        return OTHERWISE[name](snapshot, definition)
-    value = fact(snapshot, name).value
+def _read_field(name: str, snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    if name in DERIVED_FIELDS:
+        return DERIVED_FIELDS[name](snapshot, definition)
+    value = find_fact(snapshot, name).value
     return UNKNOWN if value is None else value
 
 
-def _levels(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    told = fact(snapshot, "thinkingEffortLevels").value
-    if told is None and (_declared(definition) or fact(snapshot, "supportsThinking").value is False):
-        told = []
-    return UNKNOWN if told is None else told
+def _effort_levels(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    levels = find_fact(snapshot, "thinkingEffortLevels").value
+    if levels is None and _lacks_effort(snapshot, definition):
+        levels = []
+    return UNKNOWN if levels is None else levels
 
 
-def _budget(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    told = fact(snapshot, "supportsThinkingBudgetTokens").value
-    if told is None and (_declared(definition) or fact(snapshot, "supportsThinking").value is False):
-        told = False
-    return UNKNOWN if told is None else told
+def _budget_support(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+    is_supported = find_fact(snapshot, "supportsThinkingBudgetTokens").value
+    if is_supported is None and _lacks_effort(snapshot, definition):
+        is_supported = False
+    return UNKNOWN if is_supported is None else is_supported
 
 
-def _declared(definition: AgentDefinition) -> bool:
-    """Its file has agent-mux's manifest, so what it leaves out of `[effort]` is not there."""
-    return bool(definition.manifest.model_dump(exclude_none=True))
+def _lacks_effort(snapshot: Snapshot, definition: AgentDefinition) -> bool:
+    """For an agent without thinking, and for one whose file has agent-mux's manifest: then what `[effort]` leaves out
+    is not supported."""
+    has_manifest = bool(definition.manifest.model_dump(exclude_none=True))
+    return has_manifest or find_fact(snapshot, "supportsThinking").value is False
 
 
 def _skills_format(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    told = fact(snapshot, "skillsFormat").value
-    if told is None and fact(snapshot, "supportsSkills").value is not False:
+    skills_format = find_fact(snapshot, "skillsFormat").value
+    if skills_format is None and find_fact(snapshot, "supportsSkills").value is not False:
         return UNKNOWN
-    return told
+    return skills_format
 
 
-def _plugins(name: str) -> Callable[[Snapshot, AgentDefinition], Any]:
-    def told(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-        value = fact(snapshot, name).value
+def _plugin_list(name: str) -> Callable[[Snapshot, AgentDefinition], Any]:
+    def read_list(snapshot: Snapshot, definition: AgentDefinition) -> Any:
+        value = find_fact(snapshot, name).value
         if value is None:
-            return UNKNOWN if fact(snapshot, "supportsPlugins").value is not False else []
+            return UNKNOWN if find_fact(snapshot, "supportsPlugins").value is not False else []
         return value
 
-    return told
+    return read_list
 
 
 def _auth_methods(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    kinds = fact(snapshot, "authMethods").value
+    kinds = find_fact(snapshot, "authMethods").value
     if kinds is None:
         signs = {sign.kind for sign in definition.auth}
         if not signs & {"env", "none"}:
-            return UNKNOWN  # a file or a command tells that somebody signed in, not how
+            return UNKNOWN  # A file or a command shows that the user signed in, not how.
         kinds = ["api-key"] if "env" in signs else []
     return [{"type": kind, "name": AUTH_NAMES.get(kind, kind)} for kind in kinds]
 
 
 def _auth_files(snapshot: Snapshot, definition: AgentDefinition) -> Any:
-    files = fact(snapshot, "authFiles").value
+    files = find_fact(snapshot, "authFiles").value
     if files is None and definition.auth:
         files = [sign.name for sign in definition.auth if sign.kind == "file" and sign.name is not None]
     return UNKNOWN if files is None else files
 
 
-def _install(way: Install) -> dict[str, Any]:
-    told = {
-        "platform": way.platform,
-        "type": INSTALL_TYPES.get(way.kind, way.kind),
-        "command": typed(way),
-        "notes": way.notes,
-        "prerequisiteCheck": shlex.join(way.needs) or None,
+def _install_method(install: Install) -> dict[str, Any]:
+    method = {
+        "platform": install.platform,
+        "type": INSTALL_TYPES.get(install.kind, install.kind),
+        "command": command_line(install),
+        "notes": install.notes,
+        "prerequisiteCheck": shlex.join(install.prerequisite_check) or None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in method.items() if value is not None}
 
 
-OTHERWISE: dict[str, Callable[[Snapshot, AgentDefinition], Any]] = {
+DERIVED_FIELDS: dict[str, Callable[[Snapshot, AgentDefinition], Any]] = {
     "agent": lambda _, definition: definition.id,
-    "thinkingEffortLevels": _levels,
-    "supportsThinkingBudgetTokens": _budget,
+    "thinkingEffortLevels": _effort_levels,
+    "supportsThinkingBudgetTokens": _budget_support,
     "skillsFormat": _skills_format,
-    "pluginFormats": _plugins("pluginFormats"),
-    "pluginRegistries": _plugins("pluginRegistries"),
+    "pluginFormats": _plugin_list("pluginFormats"),
+    "pluginRegistries": _plugin_list("pluginRegistries"),
     "authMethods": _auth_methods,
     "authFiles": _auth_files,
-    "installMethods": lambda _, definition: [_install(way) for way in definition.install],
+    "installMethods": lambda _, definition: [_install_method(install) for install in definition.install],
 }
-"""Fields that are more than one fact."""
+"""Fields that depend on more than one capability."""

@@ -1,7 +1,7 @@
-"""What agent-mux asks of an agent, answered from the snapshot.
+"""agent-mux's fields, looked up in the snapshot.
 
-In: one of agent-mux's names and a snapshot. Out: the answer, the key that gave it and who said that. AG-UI's own keys
-stand before agent-mux's, and what an ACP agent told in its handshake before what a file says of it.
+In: one of agent-mux's names and a snapshot. Out: the value, the path that has it and the source of that. AG-UI's own
+paths have precedence over agent-mux's, and what an ACP agent states in its handshake over the agent's file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.capabilities.merge import Snapshot
+from gateway.capabilities.merge import UNKNOWN_SOURCE, Snapshot
 
 SOURCES: dict[str, tuple[tuple[str, ...], ...]] = {
     "canResume": (("custom.acp.resumeSession", "custom.acp.loadSession"), ("custom.mux.canResume",)),
@@ -17,7 +17,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], ...]] = {
     "supportsTextStreaming": (("custom.mux.supportsTextStreaming",), ("transport.streaming",)),
     "supportsThinkingStreaming": (("reasoning.streaming",), ("custom.mux.supportsThinkingStreaming",)),
     "supportsNativeTools": (("tools.supported",),),
-    # The file first: of stdio an ACP agent says nothing, so that it is offered there is only assumed.
+    # The agent's file first: an ACP agent does not state whether it takes stdio servers, which is only assumed.
     "supportsMCP": (
         ("custom.mux.supportsMCP",),
         ("custom.acp.mcp.stdio", "custom.acp.mcp.http", "custom.acp.mcp.sse"),
@@ -33,31 +33,34 @@ SOURCES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("custom.mux.supportsFileAttachments",),
     ),
 }
-"""agent-mux's name → places to look, best first. Of several keys in one place any yes is a yes. Whatever is not here is
-told under `custom.mux` alone."""
+"""agent-mux's name → groups of paths, best first. In one group any path that is true counts. A name that is not listed
+is looked up under `custom.mux` alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
+    """One capability, and where it comes from."""
+
     value: Any
-    """None: nobody knows."""
+    """None if it is unknown."""
     path: str
-    said_by: str = "nobody"
+    source: str = UNKNOWN_SOURCE
 
 
-def fact(snapshot: Snapshot, name: str) -> Fact:
-    places = SOURCES.get(name, ((f"custom.mux.{name}",),))
-    for paths in places:
-        known = [found for path in paths if (found := _told(snapshot, path)).value is not None]
+def find_fact(snapshot: Snapshot, name: str) -> Fact:
+    """`name`: agent-mux's."""
+    groups = SOURCES.get(name, ((f"custom.mux.{name}",),))
+    for paths in groups:
+        known = [fact for path in paths if (fact := _read_agent_fact(snapshot, path)).value is not None]
         if known:
-            return next((found for found in known if found.value is True), known[0])
-    return Fact(None, places[-1][0])
+            return next((fact for fact in known if fact.value is True), known[0])
+    return Fact(None, groups[-1][0])
 
 
-def _told(snapshot: Snapshot, path: str) -> Fact:
-    """The agent's word. How the gateway itself streams says nothing of the agent."""
-    speakers = [said for said in snapshot.sources.get(path, ()) if said.layer != "gateway"]
-    if not speakers:
+def _read_agent_fact(snapshot: Snapshot, path: str) -> Fact:
+    """Without the gateway's own layer: how the gateway streams says nothing about the agent."""
+    statements = [statement for statement in snapshot.sources.get(path, ()) if statement.layer != "gateway"]
+    if not statements:
         return Fact(None, path)
-    last = speakers[-1]
-    return Fact(last.values[path], path, f"{last.layer} ({last.source})")
+    last = statements[-1]
+    return Fact(last.values[path], path, last.label)

@@ -1,21 +1,23 @@
 """The snapshot as Agent Relay's `AgentSessionCapabilities`, with the session's status beside it: `?view=relay`.
 
-In: a snapshot, and where the thread is. Out: the JSON object, in the interface's own names; or the snapshot with the
-same under `custom.relay`, but for the status, which changes all the time. Only what works is declared; what nobody
-knows is absent.
+In: a snapshot, and the status of the thread. Out: the JSON object, with the interface's own names; or the snapshot with
+the same under `custom.relay`, without the status, which changes all the time. Only what works is declared; unknown
+fields are absent.
 
-- A message comes by a run, or by `POST …/threads/{t}/messages`, which begins one: `on-idle` when the thread is idle, or
-  `immediate`, which interrupts; what cannot be delivered yet is queued. `next-tool-call` is there where the agent takes
-  a message while its turn is under way (`custom.gateway.steering`).
-- Events come on the thread's own feed, `GET …/threads/{t}/events`. `status.idle` and its like are the values of
-  `status.changed`, by the names that Relay's predicates have for them.
-- `send` and `expose` are false: an agent answers in its runs, and speaks to nobody by itself.
-- `release` is `POST …/threads/{t}/close`: the thread is `released` until the next message brings its session back.
-  Where the gateway itself closes a session that nobody uses, the thread stays `idle`, ready for more work. Nothing here
-  is `paused`, and no session is caught `releasing`.
-- `blocked` is a thread with an open question: a run that brings no answer is refused, a message waits, or, where it is
-  `immediate`, gives the question up. One that is `waiting`, for a tool of the client's, goes on without it.
-- `failed` is a thread whose agent died, or fell silent, in its last run. The next one begins as any other.
+- A message arrives with a run, or by `POST …/threads/{t}/messages`, which starts one: `on-idle` when the thread is
+idle,
+  or `immediate`, which interrupts. A message that cannot be delivered yet is queued. `next-tool-call` is declared if
+  the agent takes a message while its turn is running (`custom.gateway.steering`).
+- Events come on the thread's own feed, `GET …/threads/{t}/events`. `status.idle` and the other `status.*` are the
+values
+  of `status.changed`, by the names that Relay's predicates have for them.
+- `send` and `expose` are false: an agent answers in its runs, and sends nothing outside of them.
+- `release` is `POST …/threads/{t}/close`: the thread is `released` until the next message resumes its session. If the
+  gateway closes an unused session, the thread stays `idle`. No thread is ever `paused` or `releasing`.
+- `blocked` is a thread with an open interrupt: a run without an answer is refused; a message waits, or, if it is
+  `immediate`, abandons the interrupt. A thread that is `waiting`, for a tool of the client, continues without its
+  result.
+- `failed` is a thread whose agent died, or stalled, in its last run. The next run starts as any other.
 """
 
 from __future__ import annotations
@@ -26,23 +28,24 @@ from typing import Any
 
 from gateway.capabilities.layers import LayerStatement
 from gateway.capabilities.merge import Snapshot
-from gateway.capabilities.views.mux_lookup import Fact, fact
+from gateway.capabilities.views.mux_lookup import Fact, find_fact
 from gateway.capability_paths import AVAILABILITY, STEERING, flatten, unflatten
 
 NAME = "relay"
-PLACE = f"custom.{NAME}."
-CARRIED: dict[str, dict[str, Any]] = {
+PREFIX = f"custom.{NAME}."
+
+GATEWAY_FIELDS: dict[str, dict[str, Any]] = {
     "messaging": {"receive": True, "send": False},
     "delivery": {"queue": True},
     "actions": {"expose": False},
     "lifecycle": {"release": True, "pause": False, "snapshot": False},
 }
-"""The same for every session: the gateway's doing."""
+"""What the gateway provides for every session."""
 
-LAYER = flatten({"custom": {NAME: CARRIED}})
-"""As a part of the gateway's layer."""
+LAYER = flatten({"custom": {NAME: GATEWAY_FIELDS}})
+"""The same as a part of the gateway's layer."""
 
-MODES = ("immediate", "on-idle")
+DELIVERY_MODES = ("immediate", "on-idle")
 EVENTS = (
     "status.changed",
     "status.idle",
@@ -59,120 +62,121 @@ EVENTS = (
     "usage.updated",
     "error",
 )
-"""Of every session; some have more."""
+"""Events of every session; some have more."""
 
 TOOL_EVENTS = ("tool.called", "tool.completed", "tool.failed")
 SESSION_EVENTS = ("session.started", "session.resumed", "session.released")
-"""Of an agent that has sessions to come back to."""
+"""Events of an agent that can resume sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadStatus:
-    """Where a thread is."""
+    """What a thread is doing."""
 
-    known: bool = True
-    """There is such a thread."""
-    live: bool = False
-    """It has a live run."""
-    starting: bool = False
-    """Whose session is still being opened."""
-    parked: bool = False
+    exists: bool = True
+    has_live_run: bool = False
+    is_starting: bool = False
+    """The session of its live run is still being opened."""
+    is_parked: bool = False
     """A turn waits between two runs."""
-    asked: bool = False
-    """A question is open."""
-    left: str = "idle"
-    """How its last run, or a release, left it: the status where nothing else is to be told."""
+    has_open_interrupt: bool = False
+    last_outcome: str = "idle"
+    """How the last run, or a release, left the thread: its status if nothing else applies."""
 
 
-def view(snapshot: Snapshot, standing: ThreadStatus | None = None) -> dict[str, Any]:
-    """`standing`: None without a thread; then the status is the agent's."""
-    found = {PLACE + path: told.value for path, told in _made(snapshot).items()}
-    told: dict[str, Any] = unflatten(LAYER | found)["custom"][NAME]
-    now = status(standing, snapshot.get(AVAILABILITY))
-    return told if now is None else told | {"status": now}
+def view(snapshot: Snapshot, thread_status: ThreadStatus | None = None) -> dict[str, Any]:
+    """`thread_status`: None without a thread; then the status is the agent's."""
+    derived = {PREFIX + path: field.value for path, field in _derive_fields(snapshot).items()}
+    capabilities: dict[str, Any] = unflatten(LAYER | derived)["custom"][NAME]
+    current = status(thread_status, snapshot.get(AVAILABILITY))
+    return capabilities if current is None else capabilities | {"status": current}
 
 
-def status(standing: ThreadStatus | None, availability: str | None) -> str | None:
-    """What is under way counts first: it goes on even where no new run could begin."""
-    if standing is not None and (busy := _busy(standing)) is not None:
+def status(thread_status: ThreadStatus | None, availability: str | None) -> str | None:
+    """Relay's status. A run counts before the agent's availability: it continues even if no new run could start."""
+    if thread_status is not None and (busy := _busy_status(thread_status)) is not None:
         return busy
     if availability not in (None, "ready"):
         return "failed" if availability == "broken" else "offline"
-    if standing is None:
+    if thread_status is None:
         return None if availability is None else "idle"
-    return standing.left if standing.known else "offline"
+    return thread_status.last_outcome if thread_status.exists else "offline"
 
 
-def _busy(standing: ThreadStatus) -> str | None:
-    if standing.live:
-        return "starting" if standing.starting else "active"
-    if standing.asked:
+def _busy_status(thread_status: ThreadStatus) -> str | None:
+    if thread_status.has_live_run:
+        return "starting" if thread_status.is_starting else "active"
+    if thread_status.has_open_interrupt:
         return "blocked"
-    return "waiting" if standing.parked else None
+    return "waiting" if thread_status.is_parked else None
 
 
-# -- what is made of the other leaves
+# -- fields derived from other capabilities
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DerivedField:
     value: Any
-    of: tuple[Fact, ...]
-    """What it is made of, with who said that."""
+    facts: tuple[Fact, ...]
+    """What it is derived from."""
 
-    def said(self, path: str) -> LayerStatement:
-        known = ", ".join(f"{one.path} by {one.said_by}" for one in self.of if one.value is not None)
-        return LayerStatement(
-            "gateway", f"made of {known}" if known else "what this gateway carries", {path: self.value}
-        )
+    def to_statement(self, path: str) -> LayerStatement:
+        known = ", ".join(f"{fact.path} by {fact.source}" for fact in self.facts if fact.value is not None)
+        source = f"made of {known}" if known else "what this gateway carries"
+        return LayerStatement("gateway", source, {path: self.value})
 
 
 def with_relay(snapshot: Snapshot) -> Snapshot:
-    """With all of it under `custom.relay`, for whoever reads AG-UI's alone. That place is the gateway's: another, whose
-    agent this is too, carries messages in its own way."""
-    mine = [path for path in snapshot.values if not f"{path}.".startswith(PLACE) or _carried(snapshot, path)]
-    made = {PLACE + path: told for path, told in _made(snapshot).items()}
-    values = {path: snapshot.values[path] for path in mine} | {path: told.value for path, told in made.items()}
-    said_by = {path: snapshot.sources[path] for path in mine} | {path: [told.said(path)] for path, told in made.items()}
-    return Snapshot(values, said_by)
+    """The snapshot with all of it under `custom.relay`, for clients that read AG-UI's view alone. Only this gateway's
+    own values count there: a mounted gateway delivers messages in its own way."""
+    paths = [path for path in snapshot.values if not f"{path}.".startswith(PREFIX) or _is_from_gateway(snapshot, path)]
+    derived = {PREFIX + path: field for path, field in _derive_fields(snapshot).items()}
+    values = {path: snapshot.values[path] for path in paths}
+    sources = {path: snapshot.sources[path] for path in paths}
+    for path, field in derived.items():
+        values[path] = field.value
+        sources[path] = [field.to_statement(path)]
+    return Snapshot(values, sources)
 
 
-def _carried(snapshot: Snapshot, path: str) -> bool:
+def _is_from_gateway(snapshot: Snapshot, path: str) -> bool:
     return snapshot.sources[path][-1].layer == "gateway"
 
 
-def _made(snapshot: Snapshot) -> dict[str, Made]:
-    """By the interface's paths, where it is known."""
-    resume, fork = fact(snapshot, "canResume"), fact(snapshot, "canFork")
-    tools = [_leaf(snapshot, path) for path in ("tools.supported", "tools.clientProvided")]
-    image, steering = _leaf(snapshot, "multimodal.input.image"), _leaf(snapshot, STEERING)
-    invokes = [fact(snapshot, "supportsMCP"), tools[1]]
-    found = {
-        "messaging.attachments": Made(["text", *_if(image, "image")], (image,)),
-        "delivery.modes": Made([*MODES, *_if(steering, "next-tool-call")], (steering,)),
-        "events.emits": Made(_emits(tools, resume, fork), (*tools, resume, fork)),
-        "actions.invoke": Made(_invokes(invokes), tuple(invokes)),
-        "lifecycle.resume": Made(resume.value, (resume,)),
-        "lifecycle.fork": Made(fork.value, (fork,)),
+def _derive_fields(snapshot: Snapshot) -> dict[str, DerivedField]:
+    """The interface's path → the field, where its value is known."""
+    resume = find_fact(snapshot, "canResume")
+    fork = find_fact(snapshot, "canFork")
+    tools = [_fact_at(snapshot, path) for path in ("tools.supported", "tools.clientProvided")]
+    image = _fact_at(snapshot, "multimodal.input.image")
+    steering = _fact_at(snapshot, STEERING)
+    action_sources = [find_fact(snapshot, "supportsMCP"), tools[1]]
+    fields = {
+        "messaging.attachments": DerivedField(["text", *_names_if(image, "image")], (image,)),
+        "delivery.modes": DerivedField([*DELIVERY_MODES, *_names_if(steering, "next-tool-call")], (steering,)),
+        "events.emits": DerivedField(_list_events(tools, resume, fork), (*tools, resume, fork)),
+        "actions.invoke": DerivedField(_can_invoke(action_sources), tuple(action_sources)),
+        "lifecycle.resume": DerivedField(resume.value, (resume,)),
+        "lifecycle.fork": DerivedField(fork.value, (fork,)),
     }
-    return {path: made for path, made in found.items() if made.value is not None}
+    return {path: field for path, field in fields.items() if field.value is not None}
 
 
-def _leaf(snapshot: Snapshot, path: str) -> Fact:
-    return Fact(snapshot.get(path), path, snapshot.who(path))
+def _fact_at(snapshot: Snapshot, path: str) -> Fact:
+    return Fact(snapshot.get(path), path, snapshot.source_of(path))
 
 
-def _if(told: Fact, *words: str) -> tuple[str, ...]:
-    return words if told.value is True else ()
+def _names_if(fact: Fact, *names: str) -> tuple[str, ...]:
+    return names if fact.value is True else ()
 
 
-def _emits(tools: Iterable[Fact], resume: Fact, fork: Fact) -> list[str]:
-    """A call of the client's own tools is told as any other."""
-    calls = TOOL_EVENTS if any(told.value is True for told in tools) else ()
-    return [*EVENTS, *calls, *_if(resume, *SESSION_EVENTS), *_if(fork, "session.forked")]
+def _list_events(tools: Iterable[Fact], resume: Fact, fork: Fact) -> list[str]:
+    """Calls of the client's own tools have events too."""
+    tool_events = TOOL_EVENTS if any(fact.value is True for fact in tools) else ()
+    return [*EVENTS, *tool_events, *_names_if(resume, *SESSION_EVENTS), *_names_if(fork, "session.forked")]
 
 
-def _invokes(ways: Iterable[Fact]) -> bool | None:
-    """Actions reach a session as tools: an MCP server's that it is given, or the client's own."""
-    values = [way.value for way in ways]
+def _can_invoke(sources: Iterable[Fact]) -> bool | None:
+    """Actions reach a session as tools: of an MCP server that it gets, or of the client. None if it is unknown."""
+    values = [fact.value for fact in sources]
     return True if True in values else None if None in values else False

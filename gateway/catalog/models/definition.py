@@ -1,4 +1,8 @@
-"""One model of an agent: `[[models]]` of its file. What the model says beats what the agent says."""
+"""One model of an agent: `[[models]]` of its file.
+
+The docstrings of the fields are the reference documentation of the format. A statement of the model takes precedence
+over the agent's; a missing key means unknown.
+"""
 
 from __future__ import annotations
 
@@ -12,62 +16,82 @@ from gateway.catalog.sections import Level, Section
 
 
 class Price(Section):
-    """US dollars for a million tokens, exactly."""
+    """US dollars per million tokens. Prices are decimals and are never rounded."""
 
     input: Decimal | None = Field(default=None, ge=0)
+    """Input tokens. Default: unknown."""
     cached_input: Decimal | None = Field(default=None, ge=0)
-    """Left out: as `input`."""
+    """Input tokens that were read from the provider's cache. Default: the same as `input`."""
     output: Decimal | None = Field(default=None, ge=0)
+    """Output tokens. Default: unknown."""
     thinking: Decimal | None = Field(default=None, ge=0)
-    """Left out: as `output`."""
+    """Thinking tokens. Default: the same as `output`."""
 
 
 class Model(Section):
+    """A model that the agent offers."""
+
     id: str
+    """The model's id, as a run names it: `"claude-sonnet-4-5"`."""
     aliases: tuple[str, ...] = ()
-    """Short names, the most usual first."""
+    """Other names that a run may use, the most common first: `["sonnet"]`."""
     name: str | None = None
-    """Shown to people."""
+    """The name that users see. Default: the id."""
     default: bool = False
-    """Used when none is asked for."""
+    """The model that the agent uses when a run names none."""
     deprecated: date | bool = False
-    """Since when, or just that it is."""
+    """The day since when the model is deprecated, or true where the day is unknown."""
     successor: str | None = None
-    """What to use instead."""
+    """The id of the model to use instead of a deprecated one."""
     context: int | None = None
-    """Tokens of its window."""
+    """The size of the context window in tokens."""
     output: int | None = None
-    """Tokens of one answer at most."""
+    """The largest number of tokens in one answer."""
     thinking: bool | None = None
-    """Whether it thinks at all."""
+    """Whether the model can think."""
     max_thinking: int | None = None
-    """Tokens of thinking at most."""
+    """The largest number of thinking tokens."""
     effort: dict[Level, str | int] | None = None
-    """The levels it offers, all of them, with the agent's own words; left out: as the agent's table says; an empty
-    table: none."""
+    """All effort levels of this model, each with the agent's value for it. Default: `effort.values` of the agent; an
+    empty table: the model has no levels."""
     budget: tuple[int, int] | Literal[False] | None = None
-    """The range of a numeric budget; false: it takes none."""
+    """The range of a thinking budget in tokens: `[1024, 31999]`; false: the model takes none. Default:
+    `effort.budget_range` of the agent."""
     price: Price = Field(default_factory=Price)
+    """The model's prices."""
     tools: bool | None = None
+    """Whether the model can call tools."""
     parallel_tools: bool | None = None
+    """Whether the model can make several tool calls at once."""
     tool_streaming: bool | None = None
+    """Whether arguments of tool calls are streamed."""
     json_mode: bool | None = None
+    """Whether the model has a mode in which it answers with JSON."""
     structured_output: bool | None = None
+    """Whether the model can follow a JSON Schema."""
     text_streaming: bool | None = None
+    """Whether text is streamed."""
     thinking_streaming: bool | None = None
+    """Whether thinking is streamed."""
     image_input: bool | None = None
+    """Whether the model reads images."""
     image_output: bool | None = None
+    """Whether the model makes images."""
     file_input: bool | None = None
+    """Whether the model reads files."""
     provider: str | None = None
-    """Who serves it."""
+    """Who serves the model: `"anthropic"`."""
     provider_model: str | None = None
-    """Its name there, where it differs."""
+    """The model's name at the provider. Default: the id."""
     protocol: Literal["chat", "responses", "messages", "custom"] | None = None
+    """The provider's API that the agent uses."""
     deployment: Literal["hosted", "local", "gateway", "hybrid"] | None = None
+    """Where the model runs."""
     local: bool | None = None
-    """The agent can also take it from a server on this machine."""
+    """Whether the agent can also use the model from a server on this machine."""
     argument: str | None = None
-    """What the agent is given as the model's name, where that is not its id."""
+    """The model's name for the agent. Default: the id."""
     verified: date | None = None
-    """When this was last held against `source`; left out: with the file."""
+    """The day on which this entry was last compared with `source`. Default: `verified` of the file."""
     source: str | None = None
+    """The address of the document from which the facts are taken."""

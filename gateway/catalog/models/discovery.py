@@ -1,7 +1,7 @@
-"""What a live agent lists → `Model`.
+"""Merges a model that the live agent lists into what is known of it.
 
-In: one entry of its list as the driver read it, in the words of `[[models]]`, and what is known of that model. Out: the
-model with what the agent tells of it; where the agent is silent, or talks nonsense, what was known stays.
+In: one entry of the agent's list, read by its driver into the keys of `[[models]]`, and the known model. Out: the model
+with the agent's statements. Where the agent states nothing, or something unreadable, the known value stays.
 """
 
 from __future__ import annotations
@@ -17,34 +17,42 @@ from gateway.catalog.sections import Level
 from gateway.errors import AgentFault
 from gateway.jsonio import dumps
 
-KEPT = frozenset(("id", "effort", "budget", "verified", "source"))
-"""Of `[[models]]`, what an agent cannot tell: its id is how it is found, the others are about this gateway's file."""
-TOLD = frozenset(Model.model_fields) - KEPT
-COUNTS = frozenset(("context", "output", "max_thinking"))
-"""Many agents say 0 where they do not know."""
+FILE_KEYS = frozenset(("id", "effort", "budget", "verified", "source"))
+"""Keys of `[[models]]` that an agent cannot set: the id identifies the model, the others are about the file."""
+AGENT_KEYS = frozenset(Model.model_fields) - FILE_KEYS
+TOKEN_COUNTS = frozenset(("context", "output", "max_thinking"))
+"""Many agents send 0 where they do not know the number."""
 
 
-def heard(told: Mapping[str, Any], known: Model | None, table: Mapping[Level, str | int]) -> Model | None:
-    """`efforts` are the agent's own words for the levels that the model offers, in the values of `table`. None: the
-    entry names no model."""
-    name = told.get("id")
+def merge_listed_model(
+    entry: Mapping[str, Any], known: Model | None, agent_levels: Mapping[Level, str | int]
+) -> Model | None:
+    """None: the entry names no model.
+
+    `efforts` of the entry are the agent's own values for the levels that the model offers; `agent_levels` maps a level
+    to such a value."""
+    name = entry.get("id")
     if not isinstance(name, str) or not name.strip():
         return None
     model = known or Model(id=name)
-    news = {key: value for key in TOLD & told.keys() if (value := _read(name, key, told[key], model)) is not None}
-    if isinstance(words := told.get("efforts"), list | tuple):
-        # The model's own words for a level before the agent's: `max` may be `xhigh` for one and `max` for another.
-        offered = {**(table or {level: level for level in LEVELS}), **(model.effort or {})}
-        news["effort"] = {level: word for level, word in offered.items() if word in words}
-    return model.model_copy(update=news)
+    changes = {
+        key: value
+        for key in AGENT_KEYS & entry.keys()
+        if (value := _read_field(name, key, entry[key], model)) is not None
+    }
+    if isinstance(efforts := entry.get("efforts"), list | tuple):
+        # The model's own value for a level comes before the agent's: `max` may be `xhigh` for one model only.
+        offered = {**(agent_levels or {level: level for level in LEVELS}), **(model.effort or {})}
+        changes["effort"] = {level: value for level, value in offered.items() if value in efforts}
+    return model.model_copy(update=changes)
 
 
-def _read(name: str, key: str, value: Any, model: Model) -> Any:
-    """The value as the field takes it; None: it says nothing."""
+def _read_field(name: str, key: str, value: Any, model: Model) -> Any:
+    """The value as the field's type; None: unreadable or unknown."""
     try:
-        read = getattr(Model.model_validate_json(dumps({"id": name, key: value}), strict=True), key)
+        checked = getattr(Model.model_validate_json(dumps({"id": name, key: value}), strict=True), key)
     except (AgentFault, ValidationError):
         return None
     if key == "price":
-        return model.price.model_copy(update=read.model_dump(exclude_none=True))
-    return None if key in COUNTS and read is not None and read <= 0 else read
+        return model.price.model_copy(update=checked.model_dump(exclude_none=True))
+    return None if key in TOKEN_COUNTS and checked is not None and checked <= 0 else checked

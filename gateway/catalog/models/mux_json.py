@@ -1,7 +1,8 @@
 """A model as agent-mux's `ModelCapabilities`.
 
-In: an agent's definition and one of its models. Out: the JSON object, every field of the interface. The model's word
-stands before the agent's; what neither knows is absent. The interface requires some of that: `unknown` names those.
+In: an agent's definition and one of its models. Out: the JSON object with every field of the interface. The model's
+statement comes before the agent's; a value that neither states is absent. `unknown` lists those of them that the
+interface requires.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from gateway.catalog.sections import FlagTable
 
 Source = Literal["bundled", "remote"]
 
-OWN_WORDS = {"acp": ("session/set_model", "{model}")}
-"""Drivers whose protocol has a word of its own for the choice of a model; in the others it is a field called so."""
-OWN_WORD = ("model", "{model}")
+PROTOCOL_ARGUMENTS = {"acp": ("session/set_model", "{model}")}
+"""Drivers whose protocol has a method for choosing a model; in the others it is a field called `model`."""
+DEFAULT_ARGUMENT = ("model", "{model}")
 
 # fmt: off
 FIELDS = (
@@ -41,8 +42,9 @@ OPTIONAL = frozenset((
 
 
 def describe(definition: AgentDefinition, model: Model, source: Source, updated: str | None) -> dict[str, Any]:
+    """The `ModelCapabilities` of a model. `updated`: when its facts were last verified."""
     key, value = model_argument(definition, model)
-    told = {
+    values = {
         "agent": definition.id,
         "modelId": model.id,
         "modelAlias": next(iter(model.aliases), None),
@@ -65,29 +67,29 @@ def describe(definition: AgentDefinition, model: Model, source: Source, updated:
         "lastUpdated": updated,
         "source": source,
     }
-    unknown = [name for name in FIELDS if told[name] is None and name not in OPTIONAL]
-    shown = {name: told[name] for name in FIELDS if told[name] is not None}
-    return shown | ({"unknown": unknown} if unknown else {})
+    unknown = [name for name in FIELDS if values[name] is None and name not in OPTIONAL]
+    known = {name: values[name] for name in FIELDS if values[name] is not None}
+    return known | ({"unknown": unknown} if unknown else {})
 
 
 def model_argument(definition: AgentDefinition, model: Model) -> tuple[str, str]:
-    """How the agent is told: an option of its command and the value, or its protocol's own word."""
+    """How the agent receives the model: a flag of its command and the value, or its protocol's method or field."""
     name = model.argument or model.id
-    ways = [definition.cli, *(fallback.cli for fallback in definition.fallback)]
-    flags = [way.flags.model for way in ways if way is not None and way.flags.model is not None]
-    key, value = _of_flag(flags[0]) if flags else OWN_WORDS.get(definition.driver, OWN_WORD)
+    sections = [definition.cli, *(fallback.cli for fallback in definition.fallback)]
+    flags = [cli.flags.model for cli in sections if cli is not None and cli.flags.model is not None]
+    key, value = _split_flag(flags[0]) if flags else PROTOCOL_ARGUMENTS.get(definition.driver, DEFAULT_ARGUMENT)
     return key, value.replace("{model}", name)
 
 
-def _of_flag(flag: FlagTable) -> tuple[str, str]:
-    """`["--model", "{model}"]`, `["--model={model}"]`, or a variable of the environment."""
+def _split_flag(flag: FlagTable) -> tuple[str, str]:
+    """Name and value of `["--model", "{model}"]`, of `["--model={model}"]`, or of an environment variable."""
     for number, argument in enumerate(flag.args):
         if "{model}" in argument:
             option, joined, value = argument.partition("=")
             if joined and option.startswith("-"):
                 return option, value
-            return flag.args[number - 1] if number else OWN_WORD[0], argument
-    return next(((name, value) for name, value in flag.env.items() if "{model}" in value), OWN_WORD)
+            return flag.args[number - 1] if number else DEFAULT_ARGUMENT[0], argument
+    return next(((name, value) for name, value in flag.env.items() if "{model}" in value), DEFAULT_ARGUMENT)
 
 
 def _prices(model: Model) -> dict[str, float | None]:
@@ -105,38 +107,43 @@ def _number(amount: Decimal | None) -> float | None:
 
 
 def _abilities(definition: AgentDefinition, model: Model) -> dict[str, Any]:
-    manifest, offered, takes = definition.manifest, levels(definition, model), budget(definition, model)
-    said = {
-        "supportsThinking": (model.thinking, _agents(definition, "reasoning", "supported")),
-        "supportsToolCalling": (model.tools, _agents(definition, "tools", "supported")),
-        "supportsParallelToolCalls": (model.parallel_tools, _agents(definition, "tools", "parallelCalls")),
+    manifest = definition.manifest
+    offered = levels(definition, model)
+    budget_range = budget(definition, model)
+    statements = {
+        "supportsThinking": (model.thinking, _agent_capability(definition, "reasoning", "supported")),
+        "supportsToolCalling": (model.tools, _agent_capability(definition, "tools", "supported")),
+        "supportsParallelToolCalls": (model.parallel_tools, _agent_capability(definition, "tools", "parallelCalls")),
         "supportsToolCallStreaming": (model.tool_streaming, manifest.supports_tool_call_streaming),
         "supportsJsonMode": (model.json_mode, manifest.supports_json_mode),
-        "supportsStructuredOutput": (model.structured_output, _agents(definition, "output", "structuredOutput")),
+        "supportsStructuredOutput": (
+            model.structured_output,
+            _agent_capability(definition, "output", "structuredOutput"),
+        ),
         "supportsTextStreaming": (model.text_streaming, manifest.supports_text_streaming),
         "supportsThinkingStreaming": (
             False if model.thinking is False else model.thinking_streaming,
-            _agents(definition, "reasoning", "streaming"),
+            _agent_capability(definition, "reasoning", "streaming"),
             manifest.supports_thinking_streaming,
         ),
-        "supportsImageInput": (model.image_input, _agents(definition, "multimodal", "input", "image")),
-        "supportsImageOutput": (model.image_output, _agents(definition, "multimodal", "output", "image")),
+        "supportsImageInput": (model.image_input, _agent_capability(definition, "multimodal", "input", "image")),
+        "supportsImageOutput": (model.image_output, _agent_capability(definition, "multimodal", "output", "image")),
         "supportsFileInput": (
             model.file_input,
-            _agents(definition, "multimodal", "input", "file"),
+            _agent_capability(definition, "multimodal", "input", "file"),
             manifest.supports_file_attachments,
         ),
     }
     return {
-        **{name: next((word for word in words if word is not None), None) for name, words in said.items()},
+        **{name: next((value for value in values if value is not None), None) for name, values in statements.items()},
         "thinkingEffortLevels": None if offered is None else [level for level in LEVELS if level in offered],
-        "thinkingBudgetRange": list(takes) if isinstance(takes, tuple) else None,
+        "thinkingBudgetRange": list(budget_range) if isinstance(budget_range, tuple) else None,
     }
 
 
-def _agents(definition: AgentDefinition, *path: str) -> bool | None:
-    """The agent's own word, as its file has it."""
-    found: Any = definition.capabilities
+def _agent_capability(definition: AgentDefinition, *path: str) -> bool | None:
+    """A capability of the agent's file."""
+    value: Any = definition.capabilities
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, bool) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, bool) else None

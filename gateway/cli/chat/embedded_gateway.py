@@ -1,7 +1,7 @@
-"""A gateway of this process's own, for one command: the whole road, HTTP included, behind a socket that is a file.
+"""A gateway inside this process, for one command, behind a Unix socket.
 
-In: settings. Out: a client that talks to it. A file in a folder of the user's own, not a port: nobody else on this
-machine can reach the agent, and no web page.
+In: settings. Out: an HTTP client of it. The socket is a file in a directory of the user, not a port: neither other
+users of the machine nor web pages can reach the agent.
 """
 
 from __future__ import annotations
@@ -18,53 +18,54 @@ import httpx
 from gateway.errors import GatewayError
 from gateway.settings import Settings
 from gateway.web.app import create_app
-from gateway.web.server import Serving
+from gateway.web.server import GatewayServer
 
-BASE = "http://localhost"
-STOP_LIMIT = 30.0
-"""Agents are ended in order, each in bounded steps; then whatever is left goes with the process."""
+BASE_URL = "http://localhost"
+STOP_TIMEOUT_SECONDS = 30.0
+"""Agents are stopped in bounded steps; after this time the rest ends with the process."""
 
 
-class Host:
-    """The server, in a thread of its own: this one reads the terminal and gets the signals."""
+class ServerThread:
+    """The server in a thread of its own: the main thread reads the terminal and receives the signals."""
 
     def __init__(self, settings: Settings) -> None:
-        self._answered = Event()
+        self._started_or_failed = Event()
         self._failure: BaseException | None = None
-        self._serving = Serving(create_app(settings), settings, self._answered.set)
+        self._serving = GatewayServer(create_app(settings), settings, self._started_or_failed.set)
 
     def start(self, sock: socket.socket) -> None:
-        """Returns when it takes requests; raises why it cannot."""
+        """Returns when the server accepts requests; raises the reason if it cannot."""
         self._thread = Thread(target=self._run, args=(sock,), name="gateway", daemon=True)
         self._thread.start()
-        self._answered.wait()
+        self._started_or_failed.wait()
         if self._failure is not None:
             raise self._failure
 
     def _run(self, sock: socket.socket) -> None:
         try:
             if not self._serving.run(sock):
-                self._failure = GatewayError("the gateway could not be started; --verbose tells more")
-        except BaseException as exc:  # raised again where somebody waits for it
+                self._failure = GatewayError("the gateway could not be started; --verbose shows more")
+        except BaseException as exc:  # raised again by `start`
             self._failure = exc
         finally:
-            self._answered.set()
+            self._started_or_failed.set()
 
     def stop(self) -> None:
         self._serving.stop()
-        self._thread.join(STOP_LIMIT)
+        self._thread.join(STOP_TIMEOUT_SECONDS)
 
 
 @contextmanager
-def hosted(settings: Settings) -> Iterator[httpx.Client]:
+def embedded_gateway(settings: Settings) -> Iterator[httpx.Client]:
+    """A client of a gateway with these settings, which runs until the block ends."""
     with TemporaryDirectory(prefix="agui-gateway-") as folder, socket.socket(socket.AF_UNIX) as sock:
         path = str(Path(folder) / "socket")
         sock.bind(path)
         sock.listen()
-        host = Host(settings)
-        host.start(sock)
+        server = ServerThread(settings)
+        server.start(sock)
         try:
-            with httpx.Client(base_url=BASE, transport=httpx.HTTPTransport(uds=path)) as client:
+            with httpx.Client(base_url=BASE_URL, transport=httpx.HTTPTransport(uds=path)) as client:
                 yield client
         finally:
-            host.stop()
+            server.stop()

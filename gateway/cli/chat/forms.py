@@ -1,7 +1,7 @@
-"""A form, field by field, from a JSON schema.
+"""A form, field by field, from a JSON Schema.
 
-In: a schema, the lines that a person types. Out: the object that was filled in. What is typed is held against the
-field's schema at once, and asked for again with the reason; the whole is checked by the gateway.
+In: a schema and the lines that the user types. Out: the object that was filled in. Each line is checked against its
+field's schema at once and asked for again with the reason; the gateway checks the whole.
 """
 
 from __future__ import annotations
@@ -14,131 +14,141 @@ import orjson
 from rich.console import Console
 from rich.text import Text
 
-from gateway.cli.output.terminal import harmless
+from gateway.cli.output.terminal import printable
 
-YES, NO = ("y", "yes", "true", "1"), ("n", "no", "false", "0")
+TRUE_INPUTS = ("y", "yes", "true", "1")
+FALSE_INPUTS = ("n", "no", "false", "0")
 MISSING = object()
 
 
 class FormAbandoned(Exception):
-    """Ctrl-D: no answer."""
+    """The user pressed Ctrl-D or Escape: there is no answer."""
 
 
 class Form:
+    """Asks for the fields on a console."""
+
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def fill(self, schema: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Any:
-        """`given`: values to keep by an empty line. A schema of something else than an object is one field."""
+    def fill(self, schema: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Any:
+        """`values`: kept by an empty line. A schema that is not an object is a single field."""
         properties = schema.get("properties")
         if not isinstance(properties, dict):
             return self._ask("answer", schema, required=True, default=MISSING)
-        required, filled = schema.get("required", ()), dict(given or {})
+        required = schema.get("required", ())
+        filled = dict(values or {})
         for name, field in properties.items():
-            told = field if isinstance(field, dict) else {}
-            value = self._ask(name, told, name in required, filled.get(name, told.get("default", MISSING)))
+            field_schema = field if isinstance(field, dict) else {}
+            default = filled.get(name, field_schema.get("default", MISSING))
+            value = self._ask(name, field_schema, name in required, default)
             if value is not MISSING:
                 filled[name] = value
         return filled
 
     def _ask(self, name: str, schema: Mapping[str, Any], required: bool, default: Any) -> Any:
-        options = choices(schema)
-        self._introduce(name, schema, options, required, default)
+        options = list_choices(schema)
+        self._print_field(name, schema, options, required, default)
         while True:
-            typed = self._line()
-            if not typed and (default is not MISSING or not required):
+            line = self._read_line()
+            if not line and (default is not MISSING or not required):
                 return default
             try:
-                value = read(typed, schema, options)
+                value = parse_line(line, schema, options)
             except ValueError as exc:
-                self._say(f"  {exc}", "yellow")
+                self._print(f"  {exc}", "yellow")
                 continue
-            if (wrong := _against(value, schema)) is None:
+            if (problem := _validate(value, schema)) is None:
                 return value
-            self._say(f"  {wrong}", "yellow")
+            self._print(f"  {problem}", "yellow")
 
-    def _introduce(
+    def _print_field(
         self, name: str, schema: Mapping[str, Any], options: list[tuple[Any, str]], required: bool, default: Any
     ) -> None:
-        title, about = schema.get("title"), schema.get("description")
-        words = [str(title) if title else name, f"({about})" if about else "", "" if required else "[optional]"]
-        self._say(" ".join(word for word in words if word), "bold")
+        title = schema.get("title")
+        description = schema.get("description")
+        parts = [
+            str(title) if title else name,
+            f"({description})" if description else "",
+            "" if required else "[optional]",
+        ]
+        self._print(" ".join(part for part in parts if part), "bold")
         for number, (_, label) in enumerate(options, 1):
-            self._say(f"  {number}  {label}", "")
-        shown = "" if default is MISSING else f"[{_text(default)}] "
+            self._print(f"  {number}  {label}", "")
+        current = "" if default is MISSING else f"[{_format(default)}] "
         kind = " y/n" if schema.get("type") == "boolean" else ""
-        self._console.print(Text(harmless(f"{shown}>{kind} "), "dim"), end="")
+        self._console.print(Text(printable(f"{current}>{kind} "), "dim"), end="")
 
-    def _line(self) -> str:
-        typed = sys.stdin.readline()
-        if not typed:
+    def _read_line(self) -> str:
+        line = sys.stdin.readline()
+        if not line:
             raise FormAbandoned
-        return typed.strip()
+        return line.strip()
 
-    def _say(self, words: str, style: str) -> None:
-        self._console.print(Text(harmless(words), style))
+    def _print(self, text: str, style: str) -> None:
+        self._console.print(Text(printable(text), style))
 
 
-def choices(schema: Mapping[str, Any]) -> list[tuple[Any, str]]:
-    """(value, what it is called) of a field that is chosen from a list; of an array, its items."""
+def list_choices(schema: Mapping[str, Any]) -> list[tuple[Any, str]]:
+    """(value, label) of a field whose value is chosen from a list; for an array, those of its items."""
     items = schema.get("items")
-    told = items if schema.get("type") == "array" and isinstance(items, dict) else schema
+    choice = items if schema.get("type") == "array" and isinstance(items, dict) else schema
     for key in ("oneOf", "anyOf"):
-        named = [option for option in told.get(key, ()) if isinstance(option, dict) and "const" in option]
+        named = [option for option in choice.get(key, ()) if isinstance(option, dict) and "const" in option]
         if named:
             return [(option["const"], str(option.get("title", option["const"]))) for option in named]
-    names = told.get("enumNames")
-    values = told.get("enum", ())
+    names = choice.get("enumNames")
+    values = choice.get("enum", ())
     labels = names if isinstance(names, list) and len(names) == len(values) else values
     return [(value, str(label)) for value, label in zip(values, labels, strict=True)]
 
 
-def read(typed: str, schema: Mapping[str, Any], options: list[tuple[Any, str]]) -> Any:
-    """What a line means. Raises `ValueError` with what is expected."""
+def parse_line(line: str, schema: Mapping[str, Any], options: list[tuple[Any, str]]) -> Any:
+    """The value of a line. Raises `ValueError` with what is expected."""
     if schema.get("type") == "array" and options:
-        return [_chosen(part.strip(), options) for part in typed.split(",") if part.strip()]
+        return [_choose(part.strip(), options) for part in line.split(",") if part.strip()]
     if options:
-        return _chosen(typed, options)
+        return _choose(line, options)
     match schema.get("type"):
         case "boolean":
-            if typed.lower() not in (*YES, *NO):
-                raise ValueError("yes or no?")
-            return typed.lower() in YES
+            if line.lower() not in (*TRUE_INPUTS, *FALSE_INPUTS):
+                raise ValueError("enter yes or no")
+            return line.lower() in TRUE_INPUTS
         case "integer" | "number" as kind:
             try:
-                return int(typed) if kind == "integer" else float(typed)
+                return int(line) if kind == "integer" else float(line)
             except ValueError:
-                raise ValueError("that is not a number" if kind == "number" else "that is not a whole number") from None
+                raise ValueError("enter a number" if kind == "number" else "enter a whole number") from None
         case "object" | "array":
             try:
-                return orjson.loads(typed)
+                return orjson.loads(line)
             except ValueError:
-                raise ValueError("this is written as JSON") from None
+                raise ValueError("enter JSON") from None
         case _:
-            return typed
+            return line
 
 
-def _chosen(typed: str, options: list[tuple[Any, str]]) -> Any:
-    """By number, by value or by name."""
-    if typed.isdigit() and 1 <= int(typed) <= len(options):
-        return options[int(typed) - 1][0]
+def _choose(entry: str, options: list[tuple[Any, str]]) -> Any:
+    """By number, by value or by label."""
+    if entry.isdigit() and 1 <= int(entry) <= len(options):
+        return options[int(entry) - 1][0]
     for value, label in options:
-        if typed in (label, value):
+        if entry in (label, value):
             return value
-    raise ValueError(f"one of 1 to {len(options)}")
+    raise ValueError(f"enter a number from 1 to {len(options)}")
 
 
-def _against(value: Any, schema: Mapping[str, Any]) -> str | None:
-    from jsonschema import Draft202012Validator  # a form is rare, and this slow to import
+def _validate(value: Any, schema: Mapping[str, Any]) -> str | None:
+    from jsonschema import Draft202012Validator  # slow to import, and forms are rare
     from referencing import Registry
 
     try:
-        # An empty registry: the default one would fetch what a schema refers to from the network.
+        # An empty registry: the default one would fetch referenced schemas from the network.
         errors = list(Draft202012Validator(dict(schema), registry=Registry()).iter_errors(value))
-    except Exception:  # of whatever kind: a schema that is none must not keep anybody from answering
+    except Exception:  # an invalid schema must not keep the user from answering
         return None
     return errors[0].message if errors else None
 
 
-def _text(value: Any) -> str:
+def _format(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,4 +1,4 @@
-"""What was typed → what a run asks: the user's message, and `forwardedProps.gateway`."""
+"""Arguments of the command line → `RunAgentInput`: the user's message and `forwardedProps.gateway`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import orjson
 from gateway.errors import ConfigError
 
 
-def message(prompt: str, images: Sequence[Path]) -> dict[str, Any]:
-    """`-` is what stdin says."""
+def build_message(prompt: str, images: Sequence[Path]) -> dict[str, Any]:
+    """The user's message; a prompt of `-` is read from stdin."""
     text = sys.stdin.read() if prompt == "-" else prompt
     content: Any = text
     if images:
-        content = [{"type": "text", "text": text}, *map(_image, images)]
+        content = [{"type": "text", "text": text}, *map(_read_image, images)]
     return {"id": f"user-{uuid4().hex[:12]}", "role": "user", "content": content}
 
 
-def _image(path: Path) -> dict[str, Any]:
+def _read_image(path: Path) -> dict[str, Any]:
     kind, _ = guess_type(path)
     if kind is None or not kind.startswith("image/"):
-        raise ConfigError(f"--image {path}: by its name this is no image")
+        raise ConfigError(f"--image {path}: this is not the name of an image file")
     try:
         data = path.read_bytes()
     except OSError as exc:
@@ -35,7 +35,7 @@ def _image(path: Path) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "data", "value": b64encode(data).decode(), "mimeType": kind}}
 
 
-def schema(path: Path | None) -> Any:
+def read_schema(path: Path | None) -> Any:
     if path is None:
         return None
     try:
@@ -46,20 +46,20 @@ def schema(path: Path | None) -> Any:
         raise ConfigError(f"--schema {path}: not JSON: {exc}") from exc
 
 
-def run_input(thread_id: str, messages: list[dict[str, Any]], wishes: dict[str, Any]) -> dict[str, Any]:
-    """`RunAgentInput`. Wishes that were not made are not in it: an agent may not know them."""
-    made = {name: wish for name, wish in wishes.items() if wish is not None}
+def build_run_input(thread_id: str, messages: list[dict[str, Any]], options: dict[str, Any]) -> dict[str, Any]:
+    """`RunAgentInput`. Options that are not set are left out: an agent may not support them."""
+    chosen = {name: value for name, value in options.items() if value is not None}
     return {
         "threadId": thread_id,
-        "runId": new_run(),
+        "runId": new_run_id(),
         "protocolVersion": "1.0",
         "state": {},
         "messages": messages,
         "tools": [],
         "context": [],
-        "forwardedProps": {"gateway": made} if made else {},
+        "forwardedProps": {"gateway": chosen} if chosen else {},
     }
 
 
-def new_run() -> str:
+def new_run_id() -> str:
     return f"run-{uuid4().hex[:12]}"

@@ -1,6 +1,6 @@
-"""Ctrl-C while a run goes on: the first asks the agent to stop, in order; the second ends this process at once.
+"""Ctrl-C during a run: the first asks the gateway to cancel the run, the second ends this process at once.
 
-Nothing is left behind either way: an agent's processes end with the one that started them.
+No agent is left behind either way: its processes end with the one that started them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,35 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class CtrlC:
-    """`cancel`: asks the gateway to stop the run of this id. It may wait, so it is called in a thread."""
+    """Handles SIGINT and SIGTERM. `cancel`: asks the gateway to cancel a run; called in a thread, because it waits."""
 
     def __init__(self, cancel: Callable[[str], None]) -> None:
         self._cancel = cancel
-        self.run_id: str | None = None
-        """The run under way; None: there is none, and a signal ends what this process waits for."""
-        self.pressed = False
+        self._run_id: str | None = None
+        self.is_pressed = False
+
+    def run_started(self, run_id: str) -> None:
+        """From now on a signal cancels this run."""
+        self._run_id = run_id
+
+    def run_ended(self) -> None:
+        """From now on a signal raises `KeyboardInterrupt`."""
+        self._run_id = None
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self._signal) for number in SIGNALS}
+    def installed(self) -> Iterator[None]:
+        """Restores the earlier handlers at the end."""
+        before = {number: signal.signal(number, self._handle) for number in SIGNALS}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _signal(self, number: int, frame: FrameType | None) -> None:
-        if self.pressed:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.is_pressed:
             os._exit(CANCELLED)
-        self.pressed = True
-        if self.run_id is None:
+        self.is_pressed = True
+        if self._run_id is None:
             raise KeyboardInterrupt
-        Thread(target=self._cancel, args=(self.run_id,), daemon=True).start()
+        Thread(target=self._cancel, args=(self._run_id,), daemon=True).start()

@@ -1,0 +1,14 @@
+"""The subcommands of `agui-gateway`: one module each, with a click command called `command` in it."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "serve": "Start the gateway.",
+    "agents": "Show which agents can run on this machine.",
+    "capabilities": "Show an agent's capabilities, or compare several agents.",
+    "check": "Check an agent's file and start the agent.",
+    "doctor": "Find out what an agent needs to run.",
+    "models": "Show an agent's models and their prices.",
+    "run": "Talk to an agent in this terminal.",
+}
+"""Name of the module → the line in `agui-gateway --help`. A subcommand exists if it is listed here."""

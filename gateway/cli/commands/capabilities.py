@@ -1,7 +1,7 @@
-"""`agui-gateway capabilities`: what an agent can do and who says so, or where several differ.
+"""`agui-gateway capabilities`: an agent's capabilities and their sources, or a comparison of several agents.
 
-In: agents' names. Out: a tree, a table, or the JSON of `GET /agents/{agent}/capabilities`. It asks that very route:
-of a gateway of its own, which keeps nothing, or with --url of one that runs already.
+In: agents' names. Out: a tree, a table, or the JSON of `GET /agents/{agent}/capabilities`. It calls that route: of a
+gateway that it starts itself and that stores nothing, or with --url of a running one.
 """
 
 from __future__ import annotations
@@ -18,125 +18,136 @@ import click
 import httpx
 import orjson
 
-from gateway.cli.agent_options import agents_options, catalog_for, chosen, settings_for
-from gateway.cli.chat.client import ANSWER_LIMIT, CONNECT_LIMIT, check_answer, telling
-from gateway.cli.commands.run import MEMORY, client_for
-from gateway.cli.exit import CANCELLED, complain, fail
-from gateway.cli.output.capability_rows import leaves, side_by_side
-from gateway.cli.output.capability_table import in_colours, show_all, show_one
+from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for
+from gateway.cli.chat.client import (
+    CONNECT_TIMEOUT_SECONDS,
+    RESPONSE_TIMEOUT_SECONDS,
+    check_response,
+    translate_errors,
+)
+from gateway.cli.commands.run import MEMORY_STORE, client_for
+from gateway.cli.exit import CANCELLED, fail, print_error
+from gateway.cli.output.capability_rows import compare, read_rows
+from gateway.cli.output.capability_table import has_colours, print_capabilities, print_comparison
 from gateway.cli.output.terminal import console
 from gateway.errors import ConfigError, GatewayError
 
-PROBE_LIMIT = 90.0
-"""Longer than the gateway itself waits for an agent: it then says what went wrong."""
+PROBE_TIMEOUT_SECONDS = 90.0
+"""Longer than the gateway itself waits for an agent, so that its error arrives."""
 
-BRIEF = {"store": MEMORY, "watch": False, "shutdown_grace": 0.0, "cancel_grace": 0.0}
-"""Of a gateway that answers a question or two: it has no runs to wait for, and Ctrl-C should not wait either."""
+SHORT_LIVED = {"store": MEMORY_STORE, "watch": False, "shutdown_grace": 0.0, "cancel_grace": 0.0}
+"""Settings of a gateway that answers a few requests: it has no runs to wait for."""
 
-HELP = """Show what an agent can do, or where several differ. Nobody knows what is not there, or is shown as a dot.
+HELP = """Show an agent's capabilities, or compare several agents.
+
+A capability that is missing is unknown; in a comparison it is a dot.
 
 \b
-Who says so, when, against whom:   agui-gateway capabilities claude --explain
-From the agent itself:             agui-gateway capabilities claude --probe
-Side by side:                      agui-gateway capabilities claude codex gemini
+With sources and times:   agui-gateway capabilities claude --explain
+From the agent itself:    agui-gateway capabilities claude --probe
+Compare agents:           agui-gateway capabilities claude codex gemini
 """
 
 
 @click.command("capabilities", help=HELP)
 @click.argument("names", metavar="AGENT [AGENT2]...", nargs=-1, required=True)
-@click.option("--explain", is_flag=True, help="With who said it, when, and what it overridden.")
-@click.option("--probe", is_flag=True, help="Start the agent first, and let it speak for itself.")
-@click.option("--model", help="With this model's own limits.")
-@click.option("--view", default="agui", metavar="NAME", help="Whose words: agui, acp, mux or relay.  [default: agui]")
-@click.option("--all", "every", is_flag=True, help="Of several agents: also what does not differ.")
-@click.option("--json", "json_", is_flag=True, help="Print what the HTTP route gives.")
+@click.option("--explain", is_flag=True, help="Show the source of each value, its time, and what it has overridden.")
+@click.option("--probe", is_flag=True, help="Start the agent first, so that it reports its own capabilities.")
+@click.option("--model", help="Show the limits of this model.")
+@click.option("--view", default="agui", metavar="NAME", help="Vocabulary: agui, acp, mux or relay.  [default: agui]")
+@click.option("--all", "show_equal", is_flag=True, help="In a comparison, also show what does not differ.")
+@click.option("--json", "json_", is_flag=True, help="Print the JSON of the HTTP route.")
 @agents_options
-@click.option("--url", help="A running gateway, to ask instead of one of its own.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="With --url: a file whose first token is sent.")
-def command(names: Sequence[str], every: bool, json_: bool, **given: Any) -> None:
+@click.option("--url", help="Use this running gateway.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="With --url: send the first token of this file.")
+def command(names: Sequence[str], show_equal: bool, json_: bool, **flags: Any) -> None:
     logging.basicConfig(level=logging.CRITICAL)
     names = list(dict.fromkeys(names))
     try:
-        asked = query(given)
-        waiting = progress(names) if given["probe"] and not json_ else nullcontext()
-        with waiting, reached(names, given) as client:
-            bodies = {name: fetch(client, name, asked) for name in names}
+        query = read_query(flags)
+        status = progress(names) if flags["probe"] and not json_ else nullcontext()
+        with status, open_client(names, flags) as client:
+            bodies = {name: fetch(client, name, query) for name in names}
     except KeyboardInterrupt:
-        complain("cancelled")
+        print_error("cancelled")
         sys.exit(CANCELLED)
     except GatewayError as exc:
         fail(exc)
     if json_:
-        click.echo(as_given(bodies))
+        click.echo(join_bodies(bodies))
     else:
-        show(bodies, given["view"], explained=given["explain"], every=every)
+        print_bodies(bodies, flags["view"], explained=flags["explain"], show_equal=show_equal)
 
 
-def query(given: dict[str, Any]) -> dict[str, str]:
-    """What was really asked for: without any of it the route answers as it answers everybody."""
-    if given["explain"] and given["view"] != "agui":
-        raise ConfigError(f"--explain: only AG-UI's own capabilities are explained; leave out --view {given['view']}")
-    flags = {name: "1" for name in ("explain", "probe") if given[name]}
-    model = {} if given["model"] is None else {"model": given["model"]}
-    return flags | model | ({} if given["view"] == "agui" else {"view": given["view"]})
+def read_query(flags: dict[str, Any]) -> dict[str, str]:
+    """The route's parameters, only those that the user has set."""
+    if flags["explain"] and flags["view"] != "agui":
+        raise ConfigError(f"--explain works only with AG-UI's own capabilities; omit --view {flags['view']}")
+    switches = {name: "1" for name in ("explain", "probe") if flags[name]}
+    model = {} if flags["model"] is None else {"model": flags["model"]}
+    return switches | model | ({} if flags["view"] == "agui" else {"view": flags["view"]})
 
 
 @contextmanager
-def reached(names: Sequence[str], given: dict[str, Any]) -> Iterator[httpx.Client]:
-    """The gateway that was named, or one of our own."""
-    if given["url"]:
-        if given["agents"] or given["acp"]:
-            raise ConfigError("--url: that gateway has its own agents; leave out --agents and --acp")
-        with client_for(given["url"], given["token_file"]) as client:
+def open_client(names: Sequence[str], flags: dict[str, Any]) -> Iterator[httpx.Client]:
+    """A client of the gateway in --url, or of one that is started here."""
+    if flags["url"]:
+        if flags["agents"] or flags["acp"]:
+            raise ConfigError("--url: that gateway has its own agents; omit --agents and --acp")
+        with client_for(flags["url"], flags["token_file"]) as client:
             yield client
         return
-    from gateway.cli.chat.embedded_gateway import hosted  # a whole server: a client of another gateway does without
+    from gateway.cli.chat.embedded_gateway import embedded_gateway  # a whole server, which --url does not need
 
-    settings = settings_for(given["agents"], given["acp"], **BRIEF)
+    settings = settings_for(flags["agents"], flags["acp"], **SHORT_LIVED)
     catalog = catalog_for(settings, lean=True)
     for name in names:
-        chosen(catalog, name)  # an agent that is not there is told before anything is started
-    with hosted(settings.model_copy(update={"token_file": None})) as client:
+        find_agent(catalog, name)  # an unknown agent is reported before anything is started
+    with embedded_gateway(settings.model_copy(update={"token_file": None})) as client:
         yield client
 
 
 def progress(names: Sequence[str]) -> AbstractContextManager[Any]:
-    """Something that moves: a start takes seconds."""
-    return console().status(f"starting {', '.join(names)}") if in_colours() else nullcontext()
+    """A spinner: starting an agent takes seconds."""
+    return console().status(f"starting {', '.join(names)}") if has_colours() else nullcontext()
 
 
-def fetch(client: httpx.Client, name: str, asked: dict[str, str]) -> bytes:
-    limit = httpx.Timeout(PROBE_LIMIT if "probe" in asked else ANSWER_LIMIT, connect=CONNECT_LIMIT)
+def fetch(client: httpx.Client, name: str, query: dict[str, str]) -> bytes:
+    seconds = PROBE_TIMEOUT_SECONDS if "probe" in query else RESPONSE_TIMEOUT_SECONDS
+    timeout = httpx.Timeout(seconds, connect=CONNECT_TIMEOUT_SECONDS)
     try:
-        with telling():
-            answer = client.get(f"/agents/{quote(name, safe='')}/capabilities", params=asked, timeout=limit)
-        check_answer(answer)
+        with translate_errors():
+            response = client.get(f"/agents/{quote(name, safe='')}/capabilities", params=query, timeout=timeout)
+        check_response(response)
     except GatewayError as exc:
         raise GatewayError(f"{name}: {exc.detail}", code=exc.code) from exc
-    if not _is_ours(answer, explained="explain" in asked):
-        raise GatewayError(f"{answer.request.url} answers something else: is that an agui-gateway?")
-    return answer.content
+    if not _is_capabilities(response, explained="explain" in query):
+        raise GatewayError(f"{response.request.url} does not answer like an agui-gateway. Is the address right?")
+    return response.content
 
 
-def _is_ours(answer: httpx.Response, *, explained: bool) -> bool:
+def _is_capabilities(response: httpx.Response, *, explained: bool) -> bool:
     try:
-        body = orjson.loads(answer.content)
+        body = orjson.loads(response.content)
     except ValueError:
         return False
     return isinstance(body, dict) and (not explained or {"capabilities", "explain"} <= body.keys())
 
 
-def as_given(bodies: dict[str, bytes]) -> bytes:
-    """The route's own bytes; of several agents an object with each one's."""
+def join_bodies(bodies: dict[str, bytes]) -> bytes:
+    """The route's own bytes; for several agents an object with each one's."""
     if len(bodies) == 1:
         return next(iter(bodies.values()))
     return b"{%b}" % b",".join(orjson.dumps(name) + b":" + body for name, body in bodies.items())
 
 
-def show(bodies: dict[str, bytes], view: str, *, explained: bool, every: bool) -> None:
-    found = {name: leaves(orjson.loads(body), explained=explained) for name, body in bodies.items()}
-    if len(found) > 1:
-        show_all(list(found), side_by_side(list(found.values())), every=every)
+def print_bodies(bodies: dict[str, bytes], view: str, *, explained: bool, show_equal: bool) -> None:
+    agents = {name: read_rows(orjson.loads(body), explained=explained) for name, body in bodies.items()}
+    if len(agents) > 1:
+        print_comparison(list(agents), compare(list(agents.values())), show_equal=show_equal)
+        return
+    [(name, rows)] = agents.items()
+    if rows:
+        print_capabilities(name, rows, view, explained=explained)
     else:
-        [(name, its)] = found.items()
-        show_one(name, its, view, explained=explained) if its else complain(f"{name} says nothing in the view {view!r}")
+        print_error(f"{name} has no capabilities in the view {view!r}")

@@ -1,7 +1,7 @@
-"""`agui-gateway doctor`: what an agent needs to run here, check by check, with the command that mends it.
+"""`agui-gateway doctor`: what an agent needs to run on this machine, check by check, each with its remedy.
 
-In: an agent's definition. Out: its checks, and an exit code: 0 it is ready, 1 it is not. The last check starts the
-agent for real, without a prompt, and ends it again; it costs nothing but time.
+In: an agent's definition. Out: its checks, and an exit code: 0 ready, 1 not ready. The last check starts the agent
+without a prompt and stops it again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import anyio
 import click
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.cli.agent_options import agents_options, catalog_for, chosen, folder, settings_for
-from gateway.cli.commands.agents import look_at
-from gateway.cli.doctor_checks import Check, before_start, start
+from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for, working_directory
+from gateway.cli.commands.agents import probe_agent
+from gateway.cli.doctor_checks import Check, check_environment, check_start
 from gateway.cli.exit import FAILED, fail
 from gateway.cli.output.terminal import as_json, can_write, console
 from gateway.errors import GatewayError
@@ -30,44 +30,47 @@ SIGNS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "fail": ("✗", "red")
 
 @click.command("doctor")
 @click.argument("agent")
-@click.option("--cwd", metavar="DIR", help="Folder it is to work in.  [default: here]")
+@click.option("--cwd", metavar="DIR", help="The agent's working directory.  [default: the current one]")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print a JSON object.")
 def command(agent: str, cwd: str | None, agents: Sequence[str], acp: Sequence[str], json_: bool) -> None:
-    """Find out what an agent needs to run: program, version, sign-in, folder, and a real start."""
+    """Find out what an agent needs to run.
+
+    Checks its program, version, prerequisites, sign-in and working directory, then starts it without a prompt.
+    """
     logging.basicConfig(level=logging.CRITICAL)
     try:
-        definition = chosen(catalog_for(settings_for(agents, acp)), agent)
+        definition = find_agent(catalog_for(settings_for(agents, acp)), agent)
     except GatewayError as exc:
         fail(exc)
-    waiting = nullcontext() if json_ else progress(definition)
-    checks = anyio.run(examine, definition, folder(cwd), waiting)
-    ready = all(check.outcome != "fail" for check in checks)
+    status = nullcontext() if json_ else progress(definition)
+    checks = anyio.run(examine, definition, working_directory(cwd), status)
+    is_ready = all(check.outcome != "fail" for check in checks)
     if json_:
-        click.echo(as_json({"id": definition.id, "ready": ready, "checks": [asdict(check) for check in checks]}))
+        click.echo(as_json({"id": definition.id, "ready": is_ready, "checks": [asdict(check) for check in checks]}))
     else:
-        show(definition, checks, ready)
-    sys.exit(0 if ready else FAILED)
+        print_checks(definition, checks, is_ready)
+    sys.exit(0 if is_ready else FAILED)
 
 
-async def examine(definition: AgentDefinition, work: Path, waiting: AbstractContextManager[Any]) -> list[Check]:
-    with waiting:
+async def examine(definition: AgentDefinition, cwd: Path, status: AbstractContextManager[Any]) -> list[Check]:
+    with status:
         async with anyio.create_task_group() as tasks:
-            found = await look_at(definition, tasks, thorough=True)
-            checks = before_start(definition, found, work)
-            checks.append(await start(definition, checks, tasks))
+            availability = await probe_agent(definition, tasks, thorough=True)
+            checks = check_environment(definition, availability, cwd)
+            checks.append(await check_start(definition, checks, tasks))
             tasks.cancel_scope.cancel()
     return checks
 
 
 def progress(definition: AgentDefinition) -> AbstractContextManager[Any]:
-    """Something that moves: a start takes seconds."""
+    """A spinner: starting an agent takes seconds."""
     if not sys.stdout.isatty():
         return nullcontext()
-    return console().status(f"looking at {definition.identity.name}, and starting it")
+    return console().status(f"checking and starting {definition.identity.name}")
 
 
-def show(definition: AgentDefinition, checks: Sequence[Check], ready: bool) -> None:
+def print_checks(definition: AgentDefinition, checks: Sequence[Check], is_ready: bool) -> None:
     from rich.text import Text
 
     out = console()
@@ -75,8 +78,8 @@ def show(definition: AgentDefinition, checks: Sequence[Check], ready: bool) -> N
     for check in checks:
         sign, colour = SIGNS[check.outcome]
         mark = sign if can_write(sign) else check.outcome
-        out.print(Text.assemble((f"{mark} ", colour), (f"{check.name:<{width}}", "bold"), f"  {check.said}"))
+        out.print(Text.assemble((f"{mark} ", colour), (f"{check.name:<{width}}", "bold"), f"  {check.message}"))
         if check.hint is not None:
             out.print(Text.assemble(" " * (width + 4), (f"{check.hint}", "cyan")))
-    verdict = "is ready" if ready else "is not ready"
-    out.print(Text(f"{definition.identity.name} {verdict}.", "green" if ready else "red"))
+    verdict = "is ready" if is_ready else "is not ready"
+    out.print(Text(f"{definition.identity.name} {verdict}.", "green" if is_ready else "red"))

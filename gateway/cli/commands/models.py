@@ -1,4 +1,4 @@
-"""`agui-gateway models`: the models that an agent's file knows, what they cost, what a name means."""
+"""`agui-gateway models`: the models in an agent's file, their prices, and which model a name means."""
 
 from __future__ import annotations
 
@@ -10,108 +10,109 @@ from typing import Any
 import click
 
 from gateway.catalog.models.definition import Model
-from gateway.catalog.models.prices import Tokens, cost, plain
+from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
 from gateway.catalog.models.registry import ModelRegistry
-from gateway.cli.agent_options import agents_options, catalog_for, chosen, settings_for
-from gateway.cli.exit import FAILED, complain, fail
-from gateway.cli.output.terminal import aligned, as_json, console
+from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for
+from gateway.cli.exit import FAILED, fail, print_error
+from gateway.cli.output.terminal import align, as_json, console
 from gateway.errors import ConfigError, GatewayError
 
 HEADINGS = ("model", "alias", "window", "in", "cached", "out", "effort", "")
-"""Prices are US dollars for a million tokens."""
+"""Prices are US dollars per million tokens."""
 
 
 @click.command("models")
 @click.argument("agent")
 @click.argument("model", required=False)
-@click.option("--cost", "tokens", metavar="IN,OUT", help="What so many tokens cost with MODEL.")
+@click.option("--cost", "tokens", metavar="IN,OUT", help="Calculate the cost of so many tokens with MODEL.")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def command(
     agent: str, model: str | None, tokens: str | None, agents: Sequence[str], acp: Sequence[str], json_: bool
 ) -> None:
-    """Show an agent's models: window, prices in US dollars for a million tokens, levels of effort.
+    """Show an agent's models: context window, prices in US dollars per million tokens, effort levels.
 
-    MODEL shows one, by id, alias or any name that means one.
+    With MODEL, an id or an alias, show only that model.
     """
     try:
-        registry = ModelRegistry(chosen(catalog_for(settings_for(agents, acp)), agent))
-        counted = None if tokens is None else counts(tokens)
-        if model is None and counted is not None:
-            raise ConfigError("--cost: of which model? agui-gateway models AGENT MODEL --cost IN,OUT")
+        registry = ModelRegistry(find_agent(catalog_for(settings_for(agents, acp)), agent))
+        counts = None if tokens is None else parse_tokens(tokens)
+        if model is None and counts is not None:
+            raise ConfigError("--cost needs a model: agui-gateway models AGENT MODEL --cost IN,OUT")
     except GatewayError as exc:
         fail(exc)
-    if model is None:
-        click.echo(as_json(registry.catalog())) if json_ else show_all(agent, registry)
+    if model is not None:
+        print_model(registry, model, counts, json_)
+    elif json_:
+        click.echo(as_json(registry.to_json()))
     else:
-        show_one(registry, model, counted, json_)
+        print_models(agent, registry)
 
 
-def counts(text: str) -> Tokens:
-    given, separator, made = text.partition(",")
-    if not separator or not given.strip().isdigit() or not made.strip().isdigit():
-        raise ConfigError(f"--cost {text}: two numbers of tokens, input and output: --cost 12000,800")
-    return Tokens(input=int(given), output=int(made))
+def parse_tokens(text: str) -> Tokens:
+    """`12000,800`: input and output."""
+    input_, comma, output = text.partition(",")
+    if not comma or not input_.strip().isdigit() or not output.strip().isdigit():
+        raise ConfigError(f"--cost {text}: give two numbers of tokens, input and output: --cost 12000,800")
+    return Tokens(input=int(input_), output=int(output))
 
 
-def show_all(agent: str, registry: ModelRegistry) -> None:
+def print_models(agent: str, registry: ModelRegistry) -> None:
     models = registry.models()
     if not models:
-        complain(f"the file of {agent!r} lists no models: it takes whatever its own settings name")
+        print_error(f"the file of {agent!r} lists no models: the agent uses the model of its own configuration")
         return
-    rows = [row(registry, model) for model in models]
+    rows = [to_row(registry, model) for model in models]
     if not sys.stdout.isatty():
-        click.echo("\n".join(aligned([HEADINGS, *rows])))
+        click.echo("\n".join(align([HEADINGS, *rows])))
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for heading in HEADINGS:
-        right = heading in ("window", "in", "cached", "out")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        is_number = heading in ("window", "in", "cached", "out")
+        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for cells in rows:
         table.add_row(*cells, style="dim" if cells[-1].startswith("deprecated") else None)
     console().print(table, soft_wrap=False)
 
 
-def row(registry: ModelRegistry, model: Model) -> tuple[str, ...]:
-    told = registry.describe(model)
+def to_row(registry: ModelRegistry, model: Model) -> tuple[str, ...]:
     window = f"{model.context:,}" if model.context else ""
     prices = (model.price.input, model.price.cached_input, model.price.output)
-    levels = " ".join(told.get("thinkingEffortLevels", ()))
-    return (model.id, ", ".join(model.aliases), window, *map(_price, prices), levels, remark(registry, model))
+    levels = " ".join(registry.describe(model).get("thinkingEffortLevels", ()))
+    return model.id, ", ".join(model.aliases), window, *map(_format_price, prices), levels, _remark(registry, model)
 
 
-def remark(registry: ModelRegistry, model: Model) -> str:
+def _remark(registry: ModelRegistry, model: Model) -> str:
     if model.deprecated:
         since = "" if model.deprecated is True else f" since {model.deprecated}"
         return f"deprecated{since}" + (f", use {model.successor}" if model.successor else "")
     return "default" if registry.default() is model else ""
 
 
-def show_one(registry: ModelRegistry, name: str, tokens: Tokens | None, json_: bool) -> None:
+def print_model(registry: ModelRegistry, name: str, tokens: Tokens | None, json_: bool) -> None:
     verdict = registry.validate(name)
     if verdict.model is None:
-        complain(verdict.message)
+        print_error(verdict.message)
         sys.exit(FAILED)
-    told: dict[str, Any] = {**registry.describe(verdict.model)}
-    told |= {"isDefault": verdict.model is registry.default()}
+    facts = {**registry.describe(verdict.model), "isDefault": verdict.model is registry.default()}
     if tokens is not None:
-        told = {"agent": told["agent"], "modelId": told["modelId"], **cost(verdict.model.price, tokens).json()}
+        cost = calculate_cost(verdict.model.price, tokens)
+        facts = {"agent": facts["agent"], "modelId": facts["modelId"], **cost.to_json()}
     if json_:
-        click.echo(as_json(told))
+        click.echo(as_json(facts))
         return
     if verdict.status == "deprecated":
-        complain(verdict.message)
-    known = {key: value for key, value in told.items() if key != "unknown"}
-    click.echo("\n".join(aligned([(key, _word(value)) for key, value in known.items()])))
+        print_error(verdict.message)
+    click.echo("\n".join(align([(key, _format_value(value)) for key, value in facts.items() if key != "unknown"])))
 
 
-def _price(price: Decimal | None) -> str:
-    return "" if price is None else plain(price)
+def _format_price(price: Decimal | None) -> str:
+    return "" if price is None else format_amount(price)
 
 
-def _word(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case bool():
             return "yes" if value else "no"

@@ -1,7 +1,7 @@
 """`agui-gateway run`: a conversation with an agent in this terminal.
 
-In: what was typed. Out: the run as it goes, and an exit code: 0 it finished, 1 it failed, 130 it was cancelled. It
-talks AG-UI over HTTP like any other client: to a gateway of its own, or with --url to one that runs already.
+In: a prompt and options. Out: the run as it goes, and an exit code: 0 finished, 1 failed, 130 cancelled. It speaks
+AG-UI over HTTP like any other client: to a gateway that it starts itself, or with --url to a running one.
 """
 
 from __future__ import annotations
@@ -19,35 +19,38 @@ import click
 import httpx
 from rich.console import Console
 
-from gateway.cli.agent_options import agents_options, catalog_for, chosen, folder, settings_for
+from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for, working_directory
 from gateway.cli.chat import run_input
 from gateway.cli.chat.client import GatewayClient
 from gateway.cli.chat.conversation import Conversation
 from gateway.cli.chat.prompts import InterruptPrompter
 from gateway.cli.chat.signals import CtrlC
-from gateway.cli.chat.tool_calls import Calls
-from gateway.cli.exit import CANCELLED, complain, fail
-from gateway.cli.output.plain_view import Lines, Plain, View
+from gateway.cli.chat.tool_calls import ToolCalls
+from gateway.cli.exit import CANCELLED, fail, print_error
+from gateway.cli.output.plain_view import JsonLinesView, PlainView, View
 from gateway.cli.output.rich_view import RichView
 from gateway.cli.output.terminal import console
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
 from gateway.web.tokens import load_tokens
 
-MEMORY = "memory:"
-HERE = ("localhost", "127.0.0.1", "::1")
+MEMORY_STORE = "memory:"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+RUN_OPTIONS = ("model", "effort", "mode", "approvals")
+"""Flags that are options of the run."""
 
 Message = dict[str, Any]
 
 RUN_HELP = """Talk to an agent in this terminal. A PROMPT of - is read from stdin.
 
-Its questions are asked here; Ctrl-C stops it in order, twice at once. Into a pipe goes only the answer's text.
+The agent's questions are asked here. Ctrl-C cancels the run; a second Ctrl-C exits at once. In a pipe, only the text of
+the answer is printed.
 
 \b
-Go on with a conversation:   agui-gateway run claude --thread THREAD "and now the tests"
-Decide beforehand:           agui-gateway run claude --approvals deny "explain this project"
-For a program:               agui-gateway run demo --json "tool"
-On a running gateway:        agui-gateway run demo --url http://127.0.0.1:8123 "help"
+Continue a conversation:   agui-gateway run claude --thread THREAD "and now the tests"
+Decide in advance:         agui-gateway run claude --approvals deny "explain this project"
+For a program:             agui-gateway run demo --json "tool"
+On a running gateway:      agui-gateway run demo --url http://127.0.0.1:8123 "help"
 """
 
 
@@ -55,29 +58,31 @@ On a running gateway:        agui-gateway run demo --url http://127.0.0.1:8123 "
 @click.argument("agent")
 @click.argument("prompt")
 @click.option("--model", help="The model to use.")
-@click.option("--effort", type=click.Choice(["low", "medium", "high", "max"]), help="How much it thinks.")
-@click.option("--mode", help="The agent's mode, by its own name for it.")
-@click.option("--approvals", type=click.Choice(["prompt", "auto", "deny"]), help="Who decides about its tools.")
-@click.option("--cwd", metavar="DIR", help="Folder to work in.  [default: here]")
-@click.option("--thread", metavar="ID", help="Go on with this conversation.")
-@click.option("--schema", type=click.Path(path_type=Path), help="JSON Schema that the answer must fit.")
-@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="Send along. Repeatable.")
-@click.option("--json", "json_", is_flag=True, help="Print AG-UI events, one a line.")
-@click.option("--verbose", is_flag=True, help="Show everything, in a pipe too.")
+@click.option("--effort", type=click.Choice(["low", "medium", "high", "max"]), help="How much the model thinks.")
+@click.option("--mode", help="The agent's mode, by its id.")
+@click.option(
+    "--approvals", type=click.Choice(["prompt", "auto", "deny"]), help="Ask before tools run, allow all, or deny all."
+)
+@click.option("--cwd", metavar="DIR", help="The agent's working directory.  [default: the current one]")
+@click.option("--thread", metavar="ID", help="Continue this conversation.")
+@click.option("--schema", type=click.Path(path_type=Path), help="A JSON Schema for the answer.")
+@click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="Attach an image. Repeatable.")
+@click.option("--json", "json_", is_flag=True, help="Print AG-UI events, one per line.")
+@click.option("--verbose", is_flag=True, help="Show everything, also in a pipe.")
 @agents_options
 @click.option("--store", metavar="URL", help="Where conversations are kept, as for serve.")
-@click.option("--url", help="A running gateway, to use instead of one of its own.")
-@click.option("--token-file", type=click.Path(path_type=Path), help="With --url: a file whose first token is sent.")
-def command(agent: str, prompt: str, schema: Path | None, images: Sequence[Path], **given: Any) -> None:
-    logging.basicConfig(level=logging.WARNING if given["verbose"] else logging.CRITICAL)
+@click.option("--url", help="Use this running gateway.")
+@click.option("--token-file", type=click.Path(path_type=Path), help="With --url: send the first token of this file.")
+def command(agent: str, prompt: str, schema: Path | None, images: Sequence[Path], **flags: Any) -> None:
+    logging.basicConfig(level=logging.WARNING if flags["verbose"] else logging.CRITICAL)
     try:
-        message = run_input.message(prompt, images)
-        asked = {name: given[name] for name in ("model", "effort", "mode", "approvals")}
-        asked |= {"outputSchema": run_input.schema(schema)}
-        with reached(agent, asked, given) as gateway:
-            code = converse(agent, gateway, message, asked, given)
+        message = run_input.build_message(prompt, images)
+        options = {name: flags[name] for name in RUN_OPTIONS}
+        options |= {"outputSchema": run_input.read_schema(schema)}
+        with open_gateway(agent, options, flags) as gateway:
+            code = converse(agent, gateway, message, options, flags)
     except KeyboardInterrupt:
-        complain("cancelled")
+        print_error("cancelled")
         code = CANCELLED
     except GatewayError as exc:
         fail(exc)
@@ -86,81 +91,86 @@ def command(agent: str, prompt: str, schema: Path | None, images: Sequence[Path]
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
+    """The gateway that runs the agent."""
+
     client: httpx.Client
-    keeps: bool
-    """A conversation can be gone on with later."""
+    is_persistent: bool
+    """The conversation can be continued later."""
 
 
-def converse(agent: str, gateway: Gateway, message: Message, asked: dict[str, Any], given: dict[str, Any]) -> int:
-    talk, calls = GatewayClient(gateway.client, agent), Calls()
-    thread = given["thread"] or f"terminal-{uuid4().hex[:8]}"
-    stopper = CtrlC(talk.cancel)
-    with stopper.watching():
-        view = view_for(given["json_"], given["verbose"], calls)
-        conversation = Conversation(talk, view, calls, InterruptPrompter(asking(given["json_"]), calls), stopper)
-        code = conversation.hold(thread, message, asked, known=given["thread"] is not None)
-    if gateway.keeps and isinstance(view, RichView) and sys.stdout.isatty():
-        view.tell(f"go on: agui-gateway run {agent} --thread {thread} …")
+def converse(agent: str, gateway: Gateway, message: Message, options: dict[str, Any], flags: dict[str, Any]) -> int:
+    client = GatewayClient(gateway.client, agent)
+    calls = ToolCalls()
+    thread = flags["thread"] or f"terminal-{uuid4().hex[:8]}"
+    ctrl_c = CtrlC(client.cancel)
+    with ctrl_c.installed():
+        view = view_for(flags["json_"], flags["verbose"], calls)
+        prompter = InterruptPrompter(prompt_console(flags["json_"]), calls)
+        conversation = Conversation(client, view, calls, prompter, ctrl_c)
+        code = conversation.run_prompt(thread, message, options, is_known=flags["thread"] is not None)
+    if gateway.is_persistent and isinstance(view, RichView) and sys.stdout.isatty():
+        view.print_note(f"To continue: agui-gateway run {agent} --thread {thread} …")
     return code
 
 
-def view_for(json_: bool, verbose: bool, calls: Calls) -> View:
+def view_for(json_: bool, verbose: bool, calls: ToolCalls) -> View:
     if json_:
-        return Lines()
-    return RichView(console(), calls, whole=verbose) if verbose or sys.stdout.isatty() else Plain()
+        return JsonLinesView()
+    return RichView(console(), calls, verbose=verbose) if verbose or sys.stdout.isatty() else PlainView()
 
 
-def asking(json_: bool) -> Console | None:
-    """Where a question is seen and a key can be pressed; None: nowhere."""
-    aside = json_ or not sys.stdout.isatty()
-    seen = sys.stderr if aside else sys.stdout
-    return console(stderr=aside) if sys.stdin.isatty() and seen.isatty() else None
+def prompt_console(json_: bool) -> Console | None:
+    """The console on which the user is asked; None: the user cannot be asked."""
+    on_stderr = json_ or not sys.stdout.isatty()
+    stream = sys.stderr if on_stderr else sys.stdout
+    return console(stderr=on_stderr) if sys.stdin.isatty() and stream.isatty() else None
 
 
 @contextmanager
-def reached(agent: str, asked: dict[str, Any], given: dict[str, Any]) -> Iterator[Gateway]:
-    """The gateway that was named, or one of our own. What the folder to work in means depends on which."""
-    if given["url"]:
-        if given["agents"] or given["acp"] or given["store"]:
-            raise ConfigError("--url: that gateway has its own agents and store; leave out --agents, --acp and --store")
-        asked["cwd"] = str(folder(given["cwd"])) if given["cwd"] else None
-        with client_for(given["url"], given["token_file"]) as client:
-            yield Gateway(client, keeps=True)
+def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> Iterator[Gateway]:
+    """The gateway in --url, which gets --cwd as an option, or one that is started here in that directory."""
+    if flags["url"]:
+        if flags["agents"] or flags["acp"] or flags["store"]:
+            raise ConfigError("--url: that gateway has its own agents and store; omit --agents, --acp and --store")
+        options["cwd"] = str(working_directory(flags["cwd"])) if flags["cwd"] else None
+        with client_for(flags["url"], flags["token_file"]) as client:
+            yield Gateway(client, is_persistent=True)
     else:
-        work = folder(given["cwd"])
-        if not work.is_dir():
-            raise ConfigError(f"--cwd {work}: there is no such folder")
-        settings = settings_for(given["agents"], given["acp"], workspace=(work,), store=given["store"])
-        chosen(catalog_for(settings, lean=True), agent)  # an agent that is not there is told before anything is started
+        cwd = working_directory(flags["cwd"])
+        if not cwd.is_dir():
+            raise ConfigError(f"--cwd {cwd}: there is no such directory")
+        settings = settings_for(flags["agents"], flags["acp"], workspace=(cwd,), store=flags["store"])
+        find_agent(catalog_for(settings, lean=True), agent)  # an unknown agent is reported before anything is started
         with ExitStack() as stack:
-            yield own_gateway(stack, settings, may_forget=not (given["store"] or given["thread"]))
+            yield start_gateway(stack, settings, needs_store=bool(flags["store"] or flags["thread"]))
 
 
-def own_gateway(stack: ExitStack, settings: Settings, *, may_forget: bool) -> Gateway:
-    """`may_forget`: where the store cannot be had, a gateway that serves now has it, memory will do."""
-    from gateway.cli.chat.embedded_gateway import hosted  # a whole server: a client of another gateway does without
+def start_gateway(stack: ExitStack, settings: Settings, *, needs_store: bool) -> Gateway:
+    """Without `needs_store`, a store that another gateway has locked is replaced by memory."""
+    from gateway.cli.chat.embedded_gateway import embedded_gateway  # a whole server, which --url does not need
 
     private = settings.model_copy(update={"token_file": None})
     try:
-        return Gateway(stack.enter_context(hosted(private)), keeps=private.store != MEMORY)
+        client = stack.enter_context(embedded_gateway(private))
+        return Gateway(client, is_persistent=private.store != MEMORY_STORE)
     except ConfigError:
-        if not may_forget:
+        if needs_store:
             raise
-    forgetting = private.model_copy(update={"store": MEMORY})
-    return Gateway(stack.enter_context(hosted(forgetting)), keeps=False)
+    in_memory = private.model_copy(update={"store": MEMORY_STORE})
+    return Gateway(stack.enter_context(embedded_gateway(in_memory)), is_persistent=False)
 
 
 def client_for(url: str, token_file: Path | None) -> httpx.Client:
     parts = httpx.URL(url)
     if parts.scheme not in ("http", "https") or not parts.host:
         raise ConfigError(f"--url {url}: write it as http://127.0.0.1:8123")
-    # A proxy leads out of here, and never back to this machine.
-    return httpx.Client(base_url=url, headers=bearer(token_file), trust_env=parts.host not in HERE)
+    # A proxy of the environment is never used for this machine.
+    return httpx.Client(base_url=url, headers=bearer(token_file), trust_env=parts.host not in LOCAL_HOSTS)
 
 
 def bearer(token_file: Path | None) -> dict[str, str]:
     if token_file is None:
         return {}
-    load_tokens(token_file)  # says what is wrong with it
+    load_tokens(token_file)  # raises with what is wrong in the file
     lines = (line.partition("#")[0].strip() for line in token_file.read_text("utf-8").splitlines())
     return {"authorization": f"Bearer {next(filter(None, lines)).rpartition(':')[2]}"}

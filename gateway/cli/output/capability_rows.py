@@ -1,7 +1,7 @@
-"""What an agent can do, leaf by leaf: of one agent, or of several side by side.
+"""Capabilities as rows: of one agent, or of several next to each other.
 
-In: the JSON objects that the capabilities' route gives. Out: leaves with their values and, where that was asked for,
-who said so. Nothing is printed here, and nothing is asked. A leaf that is not there is one that nobody knows.
+In: the JSON objects of `GET /agents/{agent}/capabilities`. Out: rows with values and, with `--explain`, their sources.
+Nothing is printed here. A capability that is missing is unknown.
 """
 
 from __future__ import annotations
@@ -13,50 +13,56 @@ from typing import Any
 import orjson
 
 from gateway.capability_paths import escape_key
-from gateway.cli.output.terminal import can_write, harmless
+from gateway.cli.output.terminal import can_write, printable
 
-YES, NO, UNKNOWN = ("✓", "yes"), ("✗", "no"), ("·", "?")
-"""Each with the word for a screen that cannot write the sign."""
+YES = ("✓", "yes")
+NO = ("✗", "no")
+UNKNOWN = ("·", "?")
+"""Each sign with its replacement, for terminals that cannot show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityRow:
+    """One capability of one agent."""
+
     keys: tuple[str, ...]
     value: Any
-    told: Mapping[str, Any]
-    """Its layer, source and time, and what it overridden; empty without `--explain`."""
+    explanation: Mapping[str, Any]
+    """Its layer, source and time, and the values that it has overridden; empty without `--explain`."""
 
     @property
     def name(self) -> str:
-        """Without its category."""
+        """Without the category."""
         return one_line(".".join(self.keys[1:] or self.keys))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One leaf of several agents; None: that agent has none."""
+class ComparisonRow:
+    """One capability of several agents; None: unknown for that agent."""
 
     path: str
     cells: tuple[CapabilityRow | None, ...]
 
     @property
-    def differs(self) -> bool:
-        return len({None if leaf is None else _json(leaf.value) for leaf in self.cells}) > 1
+    def has_differences(self) -> bool:
+        return len({None if cell is None else _json(cell.value) for cell in self.cells}) > 1
 
 
-def leaves(body: Mapping[str, Any], *, explained: bool) -> list[CapabilityRow]:
-    """Without a view's list of what nobody knows: that is said by what is not there."""
-    told = body["explain"] if explained else {}
-    found = _leaves(body["capabilities"] if explained else body, ())
-    return [CapabilityRow(keys, value, told.get(_path(keys), {})) for keys, value in found if keys != ("unknown",)]
+def read_rows(body: Mapping[str, Any], *, explained: bool) -> list[CapabilityRow]:
+    """All capabilities. The list `unknown`, which some views have, is left out: missing rows say the same."""
+    explanations = body["explain"] if explained else {}
+    values = _flatten(body["capabilities"] if explained else body, ())
+    return [
+        CapabilityRow(keys, value, explanations.get(_path(keys), {})) for keys, value in values if keys != ("unknown",)
+    ]
 
 
-def _leaves(tree: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _flatten(tree: Mapping[str, Any], parents: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     for key, value in tree.items():
         if isinstance(value, dict) and value:
-            yield from _leaves(value, (*above, key))
+            yield from _flatten(value, (*parents, key))
         else:
-            yield (*above, key), value
+            yield (*parents, key), value
 
 
 def _path(keys: Sequence[str]) -> str:
@@ -64,64 +70,69 @@ def _path(keys: Sequence[str]) -> str:
     return ".".join(map(escape_key, keys))
 
 
-def categories(found: Sequence[CapabilityRow], alone: str) -> dict[str, list[CapabilityRow]]:
-    """In their order; `alone`: the category of leaves that have none."""
+def group_by_category(rows: Sequence[CapabilityRow], default: str) -> dict[str, list[CapabilityRow]]:
+    """In their order. `default`: the category of rows that have none."""
     groups: dict[str, list[CapabilityRow]] = {}
-    for leaf in found:
-        groups.setdefault(leaf.keys[0] if len(leaf.keys) > 1 else alone, []).append(leaf)
+    for row in rows:
+        groups.setdefault(row.keys[0] if len(row.keys) > 1 else default, []).append(row)
     return groups
 
 
-def side_by_side(agents: Sequence[Sequence[CapabilityRow]]) -> list[Row]:
-    """A row for every leaf that any of them has, category by category."""
-    by_keys = [{leaf.keys: leaf for leaf in found} for found in agents]
-    every = list(dict.fromkeys(keys for found in by_keys for keys in found))
-    order = {category: number for number, category in reversed([*enumerate(keys[0] for keys in every)])}
-    every.sort(key=lambda keys: order[keys[0]])
-    return [Row(_path(keys), tuple(found.get(keys) for found in by_keys)) for keys in every]
+def compare(agents: Sequence[Sequence[CapabilityRow]]) -> list[ComparisonRow]:
+    """A row for every capability that any of the agents has, category by category."""
+    by_keys = [{row.keys: row for row in rows} for rows in agents]
+    all_keys = list(dict.fromkeys(keys for rows in by_keys for keys in rows))
+    order = {category: number for number, category in reversed([*enumerate(keys[0] for keys in all_keys)])}
+    all_keys.sort(key=lambda keys: order[keys[0]])
+    return [ComparisonRow(_path(keys), tuple(rows.get(keys) for rows in by_keys)) for keys in all_keys]
 
 
-# -- in words
+# -- as text
 
 
-def word(value: Any) -> str:
-    """On one line, for people: what a list holds, by name where its items have one."""
+def format_value(value: Any) -> str:
+    """On one line, for users. Items of a list are shown by name where they have one."""
     match value:
         case bool():
             return _sign(YES if value else NO)
         case str():
             return one_line(value) or '""'
         case list() if value:
-            return ", ".join(_item(item) for item in value)
+            return ", ".join(_format_item(item) for item in value)
         case _:
             return one_line(_json(value).decode())
 
 
-def _item(item: Any) -> str:
-    return one_line(item["name"]) if isinstance(item, dict) and isinstance(item.get("name"), str) else word(item)
+def _format_item(item: Any) -> str:
+    if isinstance(item, dict) and isinstance(item.get("name"), str):
+        return one_line(item["name"])
+    return format_value(item)
 
 
-def _sign(both: tuple[str, str]) -> str:
-    sign, instead = both
-    return sign if can_write(sign) else instead
+def _sign(alternatives: tuple[str, str]) -> str:
+    sign, replacement = alternatives
+    return sign if can_write(sign) else replacement
 
 
 def one_line(text: str) -> str:
-    return " ".join(harmless(text).split())
+    return " ".join(printable(text).split())
 
 
-def who(told: Mapping[str, Any]) -> str:
+def format_source(explanation: Mapping[str, Any]) -> str:
     """`profile (echo.toml)`"""
-    return one_line(f"{told['layer']} ({told['source']})") if told else ""
+    return one_line(f"{explanation['layer']} ({explanation['source']})") if explanation else ""
 
 
-def overridden(told: Mapping[str, Any]) -> list[str]:
-    """Those whose word does not count, the last one first."""
-    return [f"{word(said['value'])} by {who(said)} at {said['since']}" for said in told.get("overridden", ())]
+def format_overridden(explanation: Mapping[str, Any]) -> list[str]:
+    """The values that do not count, the last one first."""
+    return [
+        f"{format_value(statement['value'])} from {format_source(statement)} since {statement['since']}"
+        for statement in explanation.get("overridden", ())
+    ]
 
 
-def cell(leaf: CapabilityRow | None) -> str:
-    return _sign(UNKNOWN) if leaf is None else f"{word(leaf.value)} {who(leaf.told)}".rstrip()
+def format_cell(row: CapabilityRow | None) -> str:
+    return _sign(UNKNOWN) if row is None else f"{format_value(row.value)} {format_source(row.explanation)}".rstrip()
 
 
 def _json(value: Any) -> bytes:

@@ -1,6 +1,6 @@
-"""Leaves on the screen: one agent's as a tree, those of several as a table; in a pipe both are columns.
+"""Prints capabilities: one agent's as a tree, those of several as a table; in a pipe both are columns.
 
-In: leaves. Out: text on stdout. Colours are for a terminal, and with NO_COLOR not even for that.
+In: rows. Out: text on stdout. Colours are for terminals only, and not with NO_COLOR.
 """
 
 from __future__ import annotations
@@ -12,24 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.output.capability_rows import CapabilityRow, Row, categories, cell, one_line, overridden, who, word
-from gateway.cli.output.terminal import aligned, console
+from gateway.cli.output.capability_rows import (
+    CapabilityRow,
+    ComparisonRow,
+    format_cell,
+    format_overridden,
+    format_source,
+    format_value,
+    group_by_category,
+    one_line,
+)
+from gateway.cli.output.terminal import align, console
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+HEADINGS = ("category", "capability", "value", "source", "since", "overridden")
+UNEXPLAINED_COLUMNS = 3
 
-def in_colours() -> bool:
+
+def has_colours() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def show_one(agent: str, found: Sequence[CapabilityRow], view: str, *, explained: bool) -> None:
-    groups = categories(found, alone=view)
-    if not in_colours():
-        rows = [_columns(category, leaf) for category, group in groups.items() for leaf in group]
-        headings = ("category", "capability", "value", "source", "since", "overridden")
-        width = 6 if explained else 3
-        click.echo("\n".join(aligned([headings[:width], *(row[:width] for row in rows)])))
+def print_capabilities(agent: str, rows: Sequence[CapabilityRow], view: str, *, explained: bool) -> None:
+    groups = group_by_category(rows, default=view)
+    if not has_colours():
+        columns = len(HEADINGS) if explained else UNEXPLAINED_COLUMNS
+        cells = [_columns(category, row)[:columns] for category, group in groups.items() for row in group]
+        click.echo("\n".join(align([HEADINGS[:columns], *cells])))
         return
     from rich.text import Text
     from rich.tree import Tree
@@ -37,35 +48,42 @@ def show_one(agent: str, found: Sequence[CapabilityRow], view: str, *, explained
     tree = Tree(Text(agent, "bold"), guide_style="dim")
     for category, group in groups.items():
         branch = tree.add(Text(one_line(category), "bold cyan"))
-        width = max(len(leaf.name) for leaf in group)
-        for leaf in group:
-            twig = branch.add(_line(leaf, width))
-            for said in overridden(leaf.told):
-                twig.add(Text(f"overridden: {said}", "dim"))
+        width = max(len(row.name) for row in group)
+        for row in group:
+            node = branch.add(_line(row, width))
+            for statement in format_overridden(row.explanation):
+                node.add(Text(f"overridden: {statement}", "dim"))
     console().print(tree, soft_wrap=False)
 
 
-def _columns(category: str, leaf: CapabilityRow) -> tuple[str, ...]:
-    said = who(leaf.told), leaf.told.get("since", ""), "; ".join(overridden(leaf.told))
-    return one_line(category), leaf.name, word(leaf.value), *said
+def _columns(category: str, row: CapabilityRow) -> tuple[str, ...]:
+    explanation = row.explanation
+    return (
+        one_line(category),
+        row.name,
+        format_value(row.value),
+        format_source(explanation),
+        explanation.get("since", ""),
+        "; ".join(format_overridden(explanation)),
+    )
 
 
-def _line(leaf: CapabilityRow, width: int) -> Text:
+def _line(row: CapabilityRow, width: int) -> Text:
     from rich.text import Text
 
-    line = Text.assemble(f"{leaf.name:<{width}}  ", (word(leaf.value), _colour(leaf.value)))
-    if leaf.told:
-        line.append(f"  {who(leaf.told)}, {leaf.told['at']}", "dim")
+    line = Text.assemble(f"{row.name:<{width}}  ", (format_value(row.value), _colour(row.value)))
+    if row.explanation:
+        line.append(f"  {format_source(row.explanation)}, since {row.explanation['since']}", "dim")
     return line
 
 
-def show_all(agents: Sequence[str], rows: Sequence[Row], *, every: bool) -> None:
-    """Where they differ; `every`: and where they do not."""
-    shown = [row for row in rows if every or row.differs]
+def print_comparison(agents: Sequence[str], rows: Sequence[ComparisonRow], *, show_equal: bool) -> None:
+    """The capabilities that differ; with `show_equal` also those that do not."""
+    selected = [row for row in rows if show_equal or row.has_differences]
     headings = ("capability", *agents)
-    if not in_colours():
-        cells = [(one_line(row.path), *map(cell, row.cells)) for row in shown]
-        click.echo("\n".join(aligned([headings, *cells])))
+    if not has_colours():
+        cells = [(one_line(row.path), *map(format_cell, row.cells)) for row in selected]
+        click.echo("\n".join(align([headings, *cells])))
         return
     from rich.table import Table
     from rich.text import Text
@@ -73,14 +91,14 @@ def show_all(agents: Sequence[str], rows: Sequence[Row], *, every: bool) -> None
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in headings:
         table.add_column(heading, overflow="fold", no_wrap=heading == "capability")
-    for row in shown:
-        path = Text(one_line(row.path), "" if row.differs else "dim")
-        table.add_row(path, *(Text(cell(leaf), _colour(leaf and leaf.value)) for leaf in row.cells))
+    for row in selected:
+        path = Text(one_line(row.path), "" if row.has_differences else "dim")
+        table.add_row(path, *(Text(format_cell(cell), _colour(cell and cell.value)) for cell in row.cells))
     out = console()
     out.print(table, soft_wrap=False)
-    differing = sum(row.differs for row in rows)
-    more = "" if every else " `--all` shows every one."
-    out.print(Text(f"{differing} of {len(rows)} capabilities differ.{more}", "dim"))
+    count = sum(row.has_differences for row in rows)
+    hint = "" if show_equal else " `--all` shows the others too."
+    out.print(Text(f"{count} of {len(rows)} capabilities differ.{hint}", "dim"))
 
 
 def _colour(value: Any) -> str:

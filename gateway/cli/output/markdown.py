@@ -1,8 +1,8 @@
-"""Markdown for a terminal, set while it streams: pieces of text in any cut in, styled pieces out.
+"""Markdown for a terminal, rendered while it streams.
 
-What is written stays: nothing is drawn again. So a marker is held back only until it is clear what it is: at the start
-of a line a few characters, inside it one, and a table until its last row. Emphasis that is never closed ends with its
-line. What is not Markdown comes out as it came in; links and ordered lists are left as they are.
+In: text, cut anywhere. Out: styled pieces. What was printed is never printed again, so a mark waits until its meaning
+is clear: at the start of a line for a few characters, inside a line for one, a table for its last row. Emphasis that is
+never closed ends with its line. Everything else, links and ordered lists too, is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -11,170 +11,186 @@ import re
 from collections.abc import Iterator
 
 Piece = tuple[str, str]
-"""Text, and its style in Rich's words."""
+"""Text and its style, as Rich names it."""
 
-HEADING, BOLD, ITALIC, STRUCK, CODE, BLOCK, QUIET = "bold", "bold", "italic", "strike", "cyan", "cyan", "dim"
+HEADING = "bold"
+BOLD = "bold"
+ITALIC = "italic"
+STRIKE = "strike"
+CODE = "cyan"
+CODE_BLOCK = "cyan"
+QUIET = "dim"
 
 UNDECIDED = re.compile(
     r" *(?:#{1,6}|[-*+](?: (?:\[(?:[ xX]\]?)?)?)?|>|`{1,2}|~{1,2})?|(?P<rule> {0,3}(?P<mark>[-*_])(?: ?(?P=mark))* *)"
 )
-"""A start of a line of which more must be seen."""
+"""The start of a line whose meaning depends on what follows."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[^\n]*")
 ROW = re.compile(r" {0,3}\|")
 RULE = re.compile(r" {0,3}([-*_])(?: ?\1){2,}\s*")
 BLOCKS = re.compile(r"(?P<heading> {0,3}#{1,6} )|(?P<bullet> *[-*+] (?:\[(?P<box>[ xX])\] )?)|(?P<quote> {0,3}> ?)")
 MARKS = "*_`~"
-RULE_WIDTH = 40
-TABLE_ROWS = 200
+RULE_CHARS = 40
+MAX_TABLE_ROWS = 200
 CELL = re.compile(r"(?<!\\)\|")
 
 
 class StreamingMarkdown:
-    """One message."""
+    """The Markdown of one message."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._waiting = ""
         self._fence = ""
         self._table: list[str] = []
-        self._inside = False
-        """Past the start of a line."""
-        self._line = ""
-        """The style of this line."""
-        self._on: list[str] = []
-        """Marks that are open, outermost first."""
-        self._last = ""
+        self._is_inside_line = False
+        self._line_style = ""
+        self._open_marks: list[str] = []
+        """Outermost first."""
+        self._last_char = ""
 
     def feed(self, text: str) -> list[Piece]:
-        return self._take(text, over=False)
+        return self._read(text, is_end=False)
 
     def close(self) -> list[Piece]:
-        """The message is over: what was held back comes now."""
-        return [*self._take("", over=True), *self._drawn()]
+        """The message is complete: returns what waited for more text."""
+        return [*self._read("", is_end=True), *self._render_table()]
 
-    def _take(self, text: str, *, over: bool) -> list[Piece]:
-        self._held += text
-        found: list[Piece] = []
-        while self._held:
-            before = (self._held, self._inside)
-            found += self._words(over) if self._inside else self._start(over)
-            if (self._held, self._inside) == before:
+    def _read(self, text: str, *, is_end: bool) -> list[Piece]:
+        self._waiting += text
+        pieces: list[Piece] = []
+        while self._waiting:
+            before = (self._waiting, self._is_inside_line)
+            pieces += self._read_inside(is_end) if self._is_inside_line else self._read_start(is_end)
+            if (self._waiting, self._is_inside_line) == before:
                 break
-        return found
+        return pieces
 
     # -- the start of a line
 
-    def _start(self, over: bool) -> list[Piece]:
-        line, newline, _ = self._held.partition("\n")
-        whole = bool(newline) or over
-        if not whole and (UNDECIDED.fullmatch(line) or FENCE.fullmatch(line) or RULE.fullmatch(line)):
+    def _read_start(self, is_end: bool) -> list[Piece]:
+        line, newline, _ = self._waiting.partition("\n")
+        is_complete = bool(newline) or is_end
+        if not is_complete and (UNDECIDED.fullmatch(line) or FENCE.fullmatch(line) or RULE.fullmatch(line)):
             return []
         if self._fence or FENCE.fullmatch(line):
-            return self._code(line, newline) if whole else []
+            return self._read_code(line, newline) if is_complete else []
         if ROW.match(line):
-            return self._row(line, newline) if whole else []
-        drawn = self._drawn()
+            return self._read_row(line, newline) if is_complete else []
+        table = self._render_table()
         if RULE.fullmatch(line):
-            self._held = self._held[len(line) + len(newline) :]
-            return [*drawn, ("─" * RULE_WIDTH + newline, QUIET)]
-        return [*drawn, *self._opening()]
+            self._waiting = self._waiting[len(line) + len(newline) :]
+            return [*table, ("─" * RULE_CHARS + newline, QUIET)]
+        return [*table, *self._open_line()]
 
-    def _opening(self) -> list[Piece]:
-        self._inside, self._on, self._line, self._last = True, [], "", ""
-        match = BLOCKS.match(self._held)
+    def _open_line(self) -> list[Piece]:
+        self._is_inside_line = True
+        self._open_marks = []
+        self._line_style = ""
+        self._last_char = ""
+        match = BLOCKS.match(self._waiting)
         if match is None:
             return []
-        self._held = self._held[match.end() :]
+        self._waiting = self._waiting[match.end() :]
         if match["heading"]:
-            self._line = HEADING
+            self._line_style = HEADING
             return []
         if match["quote"]:
-            self._line = QUIET
+            self._line_style = QUIET
             return [("│ ", QUIET)]
         indent = " " * (len(match[0]) - len(match[0].lstrip(" ")))
         return [(indent + {None: "• ", " ": "☐ "}.get(match["box"], "☑ "), QUIET)]
 
-    def _code(self, line: str, newline: str) -> list[Piece]:
-        self._held = self._held[len(line) + len(newline) :]
+    def _read_code(self, line: str, newline: str) -> list[Piece]:
+        self._waiting = self._waiting[len(line) + len(newline) :]
         if not self._fence:
             self._fence = line.strip()[:3]
-            return self._drawn()
+            return self._render_table()
         if line.strip() and not line.strip().strip(self._fence[0]) and line.strip().startswith(self._fence):
             self._fence = ""
             return []
-        return [(f"  {line}{newline}", BLOCK)]
+        return [(f"  {line}{newline}", CODE_BLOCK)]
 
     # -- tables
 
-    def _row(self, line: str, newline: str) -> list[Piece]:
-        self._held = self._held[len(line) + len(newline) :]
+    def _read_row(self, line: str, newline: str) -> list[Piece]:
+        self._waiting = self._waiting[len(line) + len(newline) :]
         self._table.append(line + newline)
-        return self._drawn() if len(self._table) >= TABLE_ROWS else []
+        return self._render_table() if len(self._table) >= MAX_TABLE_ROWS else []
 
-    def _drawn(self) -> list[Piece]:
-        rows, self._table = self._table, []
+    def _render_table(self) -> list[Piece]:
+        rows = self._table
+        self._table = []
         cells = [[cell.strip() for cell in CELL.split(row.strip().strip("|"))] for row in rows]
         if len(rows) < 2 or not all(re.fullmatch(r":?-+:?", cell) for cell in cells[1]):
             return [(row, "") for row in rows]
         columns = max(map(len, cells))
-        shown = [row + [""] * (columns - len(row)) for number, row in enumerate(cells) if number != 1]
-        widths = [max(len(row[column]) for row in shown) for column in range(columns)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown]
+        padded = [row + [""] * (columns - len(row)) for number, row in enumerate(cells) if number != 1]
+        widths = [max(len(row[column]) for row in padded) for column in range(columns)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in padded]
         rule = "  ".join("─" * width for width in widths)
         body = "".join(f"{line.rstrip()}\n" for line in lines[1:])
         return [(f"{lines[0].rstrip()}\n", BOLD), (f"{rule}\n", QUIET), (body, "")]
 
     # -- inside a line
 
-    def _words(self, over: bool) -> list[Piece]:
-        line, newline, _ = self._held.partition("\n")
-        found, used = list[Piece](), 0
-        for piece, used in self._pieces(line, bool(newline) or over):  # noqa: B007
-            found.append(piece)
-        self._held = self._held[used:]
+    def _read_inside(self, is_end: bool) -> list[Piece]:
+        line, newline, _ = self._waiting.partition("\n")
+        pieces: list[Piece] = []
+        used = 0
+        for piece, used in self._split(line, bool(newline) or is_end):  # noqa: B007
+            pieces.append(piece)
+        self._waiting = self._waiting[used:]
         if newline and used == len(line):
-            self._held, self._inside = self._held[1:], False
-            found.append(("\n", ""))
-        return found
+            self._waiting = self._waiting[1:]
+            self._is_inside_line = False
+            pieces.append(("\n", ""))
+        return pieces
 
-    def _pieces(self, line: str, whole: bool) -> Iterator[tuple[Piece, int]]:
-        """Each piece, and how far the line is told with it."""
+    def _split(self, line: str, is_complete: bool) -> Iterator[tuple[Piece, int]]:
+        """Each piece, and how many characters of the line it completes."""
         at = 0
         while at < len(line):
             end = at
             while end < len(line) and line[end] not in MARKS:
                 end += 1
             if end > at:
-                self._last = line[end - 1]
+                self._last_char = line[end - 1]
                 yield (line[at:end], self._style()), end
             at = end
             while end < len(line) and line[end] == line[at]:
                 end += 1
             if end == at:
                 return
-            if end == len(line) and not whole:
-                return  # what follows decides
-            yield self._mark(line[at:end], line[end : end + 1]), end
+            if end == len(line) and not is_complete:
+                return  # the next character decides
+            yield self._read_mark(line[at:end], line[end : end + 1]), end
             at = end
 
-    def _mark(self, mark: str, after: str) -> Piece:
+    def _read_mark(self, mark: str, after: str) -> Piece:
         kind = mark[:1] if mark[0] == "`" else mark
-        if self._on and self._on[-1] == mark:
-            self._on.pop()
+        if self._open_marks and self._open_marks[-1] == mark:
+            self._open_marks.pop()
             return "", ""
-        coded = bool(self._on) and self._on[-1][0] == "`"
-        word = self._last.isalnum() and after.isalnum()
-        opens = not coded and bool(after) and not after.isspace() and kind in STYLES and not (mark[0] == "_" and word)
-        if opens and mark not in self._on:
-            self._on.append(mark)
+        is_code = bool(self._open_marks) and self._open_marks[-1][0] == "`"
+        is_intraword = self._last_char.isalnum() and after.isalnum()
+        can_open = (
+            not is_code
+            and bool(after)
+            and not after.isspace()
+            and kind in STYLES
+            and not (mark[0] == "_" and is_intraword)
+        )
+        if can_open and mark not in self._open_marks:
+            self._open_marks.append(mark)
             return "", ""
-        self._last = mark[-1]
+        self._last_char = mark[-1]
         return mark, self._style()
 
     def _style(self) -> str:
-        return " ".join(dict.fromkeys(style for mark in ("", *self._on) if (style := self._named(mark))))
+        return " ".join(dict.fromkeys(style for mark in ("", *self._open_marks) if (style := self._style_of(mark))))
 
-    def _named(self, mark: str) -> str:
-        return STYLES.get(mark[:1] if mark[:1] == "`" else mark, "") if mark else self._line
+    def _style_of(self, mark: str) -> str:
+        return STYLES.get(mark[:1] if mark[:1] == "`" else mark, "") if mark else self._line_style
 
 
-STYLES = {"*": ITALIC, "_": ITALIC, "**": BOLD, "__": BOLD, "***": f"{BOLD} {ITALIC}", "~~": STRUCK, "`": CODE}
+STYLES = {"*": ITALIC, "_": ITALIC, "**": BOLD, "__": BOLD, "***": f"{BOLD} {ITALIC}", "~~": STRIKE, "`": CODE}

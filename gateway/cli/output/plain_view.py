@@ -1,4 +1,4 @@
-"""A run for a pipe: the answer's text and nothing else, or every event as a line of JSON."""
+"""A run in a pipe: only the text of the answer, or every event as a line of JSON."""
 
 from __future__ import annotations
 
@@ -7,51 +7,52 @@ from typing import Any, Protocol
 
 import orjson
 
-from gateway.cli.exit import complain
+from gateway.cli.exit import print_error
 
 
 class View(Protocol):
-    """Where a run goes, event by event."""
+    """Shows a run, event by event."""
 
     def feed(self, event: dict[str, Any]) -> None: ...
 
     def close(self) -> None: ...
 
 
-class Plain:
-    """The agent's own words, each message on lines of its own; what went wrong goes to stderr."""
+class PlainView:
+    """The agent's text, each message on its own lines; errors and warnings go to stderr."""
 
     def __init__(self) -> None:
-        self._message = ""
-        self._fresh = True
+        self._message_id = ""
+        self._is_line_start = True
 
     def feed(self, event: dict[str, Any]) -> None:
         match event:
             case {"subagentRunId": str()}:
-                pass  # a helper's words are not the answer
-            case {"type": "TEXT_MESSAGE_CONTENT", "messageId": str(message), "delta": str(delta)}:
-                if message != self._message:
+                pass  # the text of a subagent is not the answer
+            case {"type": "TEXT_MESSAGE_CONTENT", "messageId": str(message_id), "delta": str(delta)}:
+                if message_id != self._message_id:
                     self.close()
-                self._message, self._fresh = message, delta.endswith("\n")
+                self._message_id = message_id
+                self._is_line_start = delta.endswith("\n")
                 self._write(delta)
             case {"type": "RUN_ERROR", "message": str(message)}:
                 self.close()
-                complain(message)
+                print_error(message)
             case {"type": "CUSTOM", "name": "gateway.warning", "value": {"message": str(message)}}:
-                complain(message)
+                print_error(message)
 
     def close(self) -> None:
-        if not self._fresh:
+        if not self._is_line_start:
             self._write("\n")
-            self._fresh = True
+            self._is_line_start = True
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
-class Lines:
-    """Every event, one a line."""
+class JsonLinesView:
+    """Every event as JSON, one per line."""
 
     def feed(self, event: dict[str, Any]) -> None:
         sys.stdout.write(orjson.dumps(event).decode() + "\n")

@@ -1,4 +1,4 @@
-"""Plans, as lines: whole when they first come, then what has changed in them."""
+"""Plans as lines: the whole plan at first, then the entries that have changed."""
 
 from __future__ import annotations
 
@@ -11,37 +11,42 @@ MARKS = {"completed": "[x]", "in_progress": "[>]"}
 
 
 class Plans:
+    """The plans of a run."""
+
     def __init__(self) -> None:
         self._contents: dict[str, Any] = {}
-        self._shown: dict[str, set[str]] = {}
+        self._printed: dict[str, set[str]] = {}
 
     def feed(self, event: dict[str, Any]) -> list[str]:
-        """The lines that are new. Other activities have none."""
+        """The lines that are new; none for other activities."""
         if event.get("activityType") != "plan":
             return []
-        name = event["messageId"]
-        self._contents[name] = content = _after(self._contents.get(name, {}), event)
-        lines = _lines(content)
-        shown = self._shown.setdefault(name, set())
-        new = [line for line in lines if line not in shown]
-        shown.update(new)
+        plan_id = event["messageId"]
+        content = _apply(self._contents.get(plan_id, {}), event)
+        self._contents[plan_id] = content
+        printed = self._printed.setdefault(plan_id, set())
+        new = [line for line in _format_plan(content) if line not in printed]
+        printed.update(new)
         return new
 
 
-def _after(content: Any, event: dict[str, Any]) -> Any:
+def _apply(content: Any, event: dict[str, Any]) -> Any:
     if "content" in event:
         return event["content"]
     try:
         return JsonPatch(event["patch"]).apply(content)
-    except (JsonPatchException, JsonPointerException):  # a patch of something that this process was not told
+    except (JsonPatchException, JsonPointerException):  # a patch of content that was never sent here
         return content
 
 
-def _lines(content: Any) -> list[str]:
+def _format_plan(content: Any) -> list[str]:
     match content:
         case {"entries": list(entries)}:
-            told = [entry for entry in entries if isinstance(entry, dict)]
-            return [f"{MARKS.get(str(entry.get('status')), '[ ]')} {entry.get('content', '')}" for entry in told]
+            return [
+                f"{MARKS.get(str(entry.get('status')), '[ ]')} {entry.get('content', '')}"
+                for entry in entries
+                if isinstance(entry, dict)
+            ]
         case {"content": str(text)}:
             return text.splitlines()
         case _:

@@ -1,4 +1,4 @@
-"""What every command needs of a terminal: signs and colours, columns without one, and text that cannot steer it."""
+"""Helpers for the terminal: signs, colours, columns, and text without control characters."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ if TYPE_CHECKING:
 SYMBOLS = {"ready": "✓", "needs-auth": "!", "broken": "✗", "not-installed": "○"}
 COLOURS = {"ready": "green", "needs-auth": "yellow", "broken": "red", "not-installed": "dim"}
 
-_STEERING = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
-"""Control characters: a terminal obeys them, whoever wrote them."""
-for _kept in "\n\t":
-    del _STEERING[ord(_kept)]
+_CONTROL_CHARACTERS = dict.fromkeys(code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t")
+"""A terminal would obey them, also in the text of an agent."""
 
 
-def harmless(text: str) -> str:
-    """An agent's words without what would move the cursor, change colours or set the title. Not for pipes: there the
-    text goes out as it is."""
-    return text.translate(_STEERING)
+def printable(text: str) -> str:
+    """An agent's text without characters that would move the cursor, change colours or set the title. Not for pipes:
+    they get the text unchanged."""
+    return text.translate(_CONTROL_CHARACTERS)
 
 
 def can_write(text: str) -> bool:
+    """Whether the encoding of stdout has these characters."""
     try:
         text.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -35,8 +34,8 @@ def can_write(text: str) -> bool:
     return True
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns two spaces apart, without a terminal's width in mind."""
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns two spaces apart, whatever the width of the terminal."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -46,7 +45,7 @@ def as_json(value: Any) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Words as they are: no markup in them, no wrapping, and with NO_COLOR no escape sequences at all."""
+    """A console that interprets no markup and wraps nothing; with NO_COLOR it writes no escape sequences."""
     from rich.console import Console
 
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"

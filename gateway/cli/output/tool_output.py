@@ -1,7 +1,7 @@
-"""What a tool does while it runs and to files, as lines: a command's output as it comes, and diffs.
+"""Output of tools as lines: what a command prints while it runs, and diffs of files.
 
-In: AG-UI events with what the gateway tells of coding agents: activities `terminal` and `tool_output`, whose `output`
-is a list that grows, and a result's metadata with `diffs`. Out: lines, bounded unless all is wanted.
+In: AG-UI events as the gateway writes them for coding agents: the activities `terminal` and `tool_output`, whose
+`output` is a growing list, and results with `diffs` in their metadata. Out: lines, limited unless `verbose`.
 """
 
 from __future__ import annotations
@@ -10,80 +10,90 @@ import re
 from difflib import unified_diff
 from typing import Any
 
-KINDS = ("terminal", "tool_output")
-OUTPUT_LINES, DIFF_LINES, DIFF_CHARS = 20, 24, 200_000
+ACTIVITY_TYPES = ("terminal", "tool_output")
+MAX_OUTPUT_LINES = 20
+MAX_DIFF_LINES = 24
+MAX_DIFF_CHARS = 200_000
 ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
-"""A command's own colours: shown, they would run on into what follows."""
-ADDED, REMOVED, PLACE = "green", "red", "dim"
+"""Colours of the command itself: printed, they would continue in the text that follows."""
+ADDED_STYLE = "green"
+REMOVED_STYLE = "red"
+CONTEXT_STYLE = "dim"
 
 
-class Outputs:
-    """What commands print, line by line."""
+class ToolOutputs:
+    """Output of running commands, line by line."""
 
-    def __init__(self, *, whole: bool = False) -> None:
-        self._whole = whole
-        self._held: dict[str, str] = {}
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._incomplete: dict[str, str] = {}
         self._count: dict[str, int] = {}
         self._calls: dict[str, str] = {}
 
     def feed(self, event: dict[str, Any]) -> list[str]:
-        """The lines that are complete now."""
-        if event.get("activityType") not in KINDS:
+        """The lines that are now complete."""
+        if event.get("activityType") not in ACTIVITY_TYPES:
             return []
-        name, content = event["messageId"], event.get("content")
+        name = event["messageId"]
+        content = event.get("content")
         if isinstance(content, dict):
             self._calls[name] = str(content.get("toolCallId"))
-            self._held[name], self._count[name] = "", 0
-            return self._lines(name, content.get("output"))
-        return [line for step in event.get("patch", ()) for line in self._patched(name, step)]
+            self._incomplete[name] = ""
+            self._count[name] = 0
+            return self._add(name, content.get("output"))
+        return [line for operation in event.get("patch", ()) for line in self._apply(name, operation)]
 
-    def shown(self, call_id: str) -> bool:
-        """Something of what this call prints was shown already."""
+    def has_printed(self, call_id: str) -> bool:
+        """Whether output of this call was returned before."""
         return any(call == call_id and self._count.get(name) for name, call in self._calls.items())
 
-    def rest(self, call_id: str) -> list[str]:
-        """Of a call that is over: its last line, if that has no end, and how much was left out."""
-        found: list[str] = []
+    def finish(self, call_id: str) -> list[str]:
+        """For a call that is over: its last line, if it has no line end, and how many lines were left out."""
+        lines: list[str] = []
         for name in [name for name, call in self._calls.items() if call == call_id]:
-            found += self._lines(name, ["\n"]) if self._held.get(name) else []
-            if (more := self._count.get(name, 0) - OUTPUT_LINES) > 0 and not self._whole:
-                found.append(f"… {more} more line{'s' if more > 1 else ''}")
-        return found
+            lines += self._add(name, ["\n"]) if self._incomplete.get(name) else []
+            if (more := self._count.get(name, 0) - MAX_OUTPUT_LINES) > 0 and not self._verbose:
+                lines.append(f"… {more} more line{'s' if more > 1 else ''}")
+        return lines
 
-    def _patched(self, name: str, step: Any) -> list[str]:
-        match step:
+    def _apply(self, name: str, operation: Any) -> list[str]:
+        match operation:
             case {"op": "add", "path": "/output/-", "value": value}:
-                return self._lines(name, [value])
+                return self._add(name, [value])
             case {"op": "replace" | "add", "path": "/output", "value": value}:
-                return self._lines(name, value)
+                return self._add(name, value)
             case _:
                 return []
 
-    def _lines(self, name: str, pieces: Any) -> list[str]:
-        words = [piece for piece in pieces if isinstance(piece, str)] if isinstance(pieces, list) else []
-        *lines, self._held[name] = (self._held.get(name, "") + "".join(words)).split("\n")
+    def _add(self, name: str, pieces: Any) -> list[str]:
+        texts = [piece for piece in pieces if isinstance(piece, str)] if isinstance(pieces, list) else []
+        *lines, self._incomplete[name] = (self._incomplete.get(name, "") + "".join(texts)).split("\n")
         before = self._count.get(name, 0)
         self._count[name] = before + len(lines)
-        kept = lines if self._whole else lines[: max(0, OUTPUT_LINES - before)]
-        return [ESCAPES.sub("", line).rpartition("\r")[2] or ESCAPES.sub("", line).strip("\r") for line in kept]
+        selected = lines if self._verbose else lines[: max(0, MAX_OUTPUT_LINES - before)]
+        return [ESCAPES.sub("", line).rpartition("\r")[2] or ESCAPES.sub("", line).strip("\r") for line in selected]
 
 
-def diff_lines(event: dict[str, Any], *, whole: bool = False) -> list[tuple[str, str]]:
-    """A result's diffs: lines with their styles."""
-    told = [one for one in (event.get("metadata") or {}).values() if isinstance(one, dict)]
-    diffs = [diff for one in told if isinstance(one.get("diffs"), list) for diff in one["diffs"]]
-    return [line for diff in diffs if isinstance(diff, dict) for line in _diff(diff, whole)]
+def diff_lines(event: dict[str, Any], *, verbose: bool = False) -> list[tuple[str, str]]:
+    """The diffs of a result: lines with their styles."""
+    metadata = [value for value in (event.get("metadata") or {}).values() if isinstance(value, dict)]
+    diffs = [diff for value in metadata if isinstance(value.get("diffs"), list) for diff in value["diffs"]]
+    return [line for diff in diffs if isinstance(diff, dict) for line in _format_diff(diff, verbose)]
 
 
-def _diff(diff: dict[str, Any], whole: bool) -> list[tuple[str, str]]:
-    old, new = diff.get("oldText") or "", diff.get("newText")
-    if not isinstance(old, str) or not isinstance(new, str) or len(old) + len(new) > DIFF_CHARS:
+def _format_diff(diff: dict[str, Any], verbose: bool) -> list[tuple[str, str]]:
+    old = diff.get("oldText") or ""
+    new = diff.get("newText")
+    if not isinstance(old, str) or not isinstance(new, str) or len(old) + len(new) > MAX_DIFF_CHARS:
         return []
     lines = list(unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))[2:]
     counts = [sum(line.startswith(sign) for line in lines) for sign in "+-"]
-    kept = [line for line in lines if not line.startswith("@@")]
-    shown = kept if whole else kept[:DIFF_LINES]
-    left = [(f"… {len(kept) - len(shown)} more", PLACE)] if len(shown) < len(kept) else []
-    styles = {"+": ADDED, "-": REMOVED}
-    head = (f"{diff.get('path', 'a file')} +{counts[0]} -{counts[1]}", PLACE)
-    return [head, *((line, styles.get(line[:1], PLACE)) for line in shown), *left]
+    body = [line for line in lines if not line.startswith("@@")]
+    selected = body if verbose else body[:MAX_DIFF_LINES]
+    omitted = len(body) - len(selected)
+    styles = {"+": ADDED_STYLE, "-": REMOVED_STYLE}
+    return [
+        (f"{diff.get('path', 'a file')} +{counts[0]} -{counts[1]}", CONTEXT_STYLE),
+        *((line, styles.get(line[:1], CONTEXT_STYLE)) for line in selected),
+        *([(f"… {omitted} more", CONTEXT_STYLE)] if omitted else []),
+    ]

@@ -124,7 +124,7 @@ class AcpDriver:
     async def authenticate(self, connection: Connection, error: AgentFault) -> None:
         """Only when the agent requires it, and only by a method that needs no terminal."""
         handshake = connection.handshake
-        configured = self._definition.acp.auth
+        configured = self._definition.acp.auth_method
         methods = [method for method in handshake.auth_methods if method.type == "agent" and method.id == configured]
         if not methods:
             hints = [auth.hint for auth in self._definition.auth if auth.hint]
@@ -148,7 +148,7 @@ class AcpDriver:
             return connection
 
     def _takes_session(self, connection: Connection) -> bool:
-        return not connection.is_full and (self._definition.acp.sessions == "many" or connection.is_unused)
+        return not connection.is_full and (self._definition.acp.sessions_per_process == "many" or connection.is_unused)
 
     async def _start_connection(self) -> Connection:
         try:
@@ -177,7 +177,7 @@ class AcpDriver:
         return connection
 
     async def _close_when_idle(self, connection: Connection, uses: int) -> None:
-        if self._definition.acp.sessions == "many" and connection.is_alive and not connection.is_full:
+        if self._definition.acp.sessions_per_process == "many" and connection.is_alive and not connection.is_full:
             await anyio.sleep(IDLE_PROCESS_SECONDS)
         if connection.uses == uses:  # else it was used again, and the end of that use starts another such task
             await self._close_unused(connection)

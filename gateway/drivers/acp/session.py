@@ -78,11 +78,11 @@ class AcpSession:
         self._tasks = tasks
         patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.error_text_patterns)]
         state = SessionState(version=handshake.protocol_version, cwd=str(opening.cwd))
-        self.reader = SessionReader(state, error_texts=patterns, usage_covers=definition.acp.usage_covers)
+        self.reader = SessionReader(state, error_texts=patterns, usage_covers=definition.acp.usage_scope)
         self._client_methods = ClientMethods(self, opening, definition, tasks)
         serves = serves_tools(definition, handshake)
         self._prompts = PromptBuilder(opening.known, serves_tools=serves)
-        follows = definition.acp.tools == "follow"
+        follows = definition.acp.client_tools == "per-turn"
         self._client_tools = ClientTools(self, self._prompts, socket_directory, tasks, serves=serves, follows=follows)
         self._slot: TurnSlot[AcpTurn] = TurnSlot()
         self._is_usable = True

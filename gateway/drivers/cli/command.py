@@ -60,7 +60,7 @@ def resolve_options(
         model=name if model is None else model.argument or model.id,
         mode=options.mode or settings.get("mode"),
         approvals=options.approvals or "prompt",
-        thinking=effort.native(definition, model, options),
+        thinking=effort.thinking_parameters(definition, model, options),
         directories=tuple(str(folder) for folder in opening.additional_directories),
         mcp_servers=opening.mcp_servers,
         output_schema=options.output_schema,

@@ -111,7 +111,7 @@ class SessionProcess:
 
     @property
     def _takes_tools_at_start(self) -> bool:
-        return self._cli.params.get("tools") == "begin"
+        return self._cli.client_tools == "per-session"
 
     # -- a process for the session
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.install import COMMANDS, typed
+from gateway.catalog.install import COMMANDS, command_line
 from gateway.catalog.sections import Install
 from gateway.drivers.probe.executable import companion_program, locate
 
@@ -34,4 +34,4 @@ def install_command(definition: AgentDefinition, method: Install | None) -> str 
         return None
     has_companion = definition.command is not None and companion_program(definition.command) is not None
     methods = [each for each in definition.install if each.kind == method.kind] if has_companion else [method]
-    return " && ".join(map(typed, methods))
+    return " && ".join(map(command_line, methods))

@@ -143,13 +143,13 @@ class _Examination:
 
 
 async def _prerequisites(method: Install | None, env: Mapping[str, str], thorough: bool) -> tuple[Prerequisite, ...]:
-    if method is None or not method.needs:
+    if method is None or not method.prerequisite_check:
         return ()
-    path = locate(method.needs[0], env)
+    path = locate(method.prerequisite_check[0], env)
     is_met = path is not None
     if path is not None and thorough:
-        is_met = (await run_cached(method.needs, path, env)).code == 0
-    return (Prerequisite(" ".join(method.needs), is_met),)
+        is_met = (await run_cached(method.prerequisite_check, path, env)).code == 0
+    return (Prerequisite(" ".join(method.prerequisite_check), is_met),)
 
 
 async def check_version_command(program: FoundProgram) -> str:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import orjson
 
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from gateway.errors import AgentFault
 from gateway.events import AguiEvent, EncodedText, Event, Wire
 from gateway.wire.lines import TooLong
@@ -81,7 +81,7 @@ class SseDecoder:
 
 class ProtobufDecoder:
     def __init__(self) -> None:
-        self._frames = Frames()
+        self._frames = FrameDecoder()
         self.fault: AgentFault | None = None
 
     def feed(self, data: bytes) -> list[Event]:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.field_types import header_value
+from gateway.catalog.field_types import check_header_value
 from gateway.catalog.sections import Remote
 from gateway.drivers.probe import Availability
 from gateway.errors import ConfigError
@@ -29,7 +29,7 @@ def request_headers(remote: Remote, definition: AgentDefinition, environ: Mappin
     headers = {name: _VARIABLE.sub(read_variable, template) for name, template in remote.headers.items()}
     for name, value in headers.items():
         try:
-            header_value(value)
+            check_header_value(value)
         except ValueError as exc:
             raise ConfigError(f"{definition.source}: remote.headers.{name}: {exc}") from exc
     return headers

@@ -1,8 +1,9 @@
-"""Where an event's JSON has another shape than its message: both directions, side by side.
+"""Events whose JSON has another shape than their protobuf message: both directions, side by side.
 
-`FLATTEN` turns a JSON object into one with the message's own keys, `RESTORE` turns it back; a message not named there
-has the same keys in both. Nothing here knows bytes. What AG-UI's client drops with a warning (a content part or a
-source of a type it does not know, fields its role does not have) is left out; what fails the run there is `Unfit`.
+In and out: JSON objects. `FLATTEN` turns an object into one with the message's own keys, `RESTORE` turns it back. A
+message that is named in neither has the same keys in both. Never: bytes. What AG-UI's client drops with a warning is
+left out: a content part or a source of an unknown type, a field that the message's role does not have. What fails the
+run in AG-UI's client raises `Unfit`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "activity": ("activityType",),
     "reasoning": ("content",),
 }
-"""What JSON requires of a role and the .proto cannot, where one message serves all roles."""
+"""Fields that JSON requires of a role. The .proto cannot require them: one message serves all roles."""
 
 _TAKES_PARTS = ("user", "tool")
 
@@ -49,15 +50,15 @@ _OPERATIONS = {name.lower(): name for name in ENUMS["JsonPatchOperationType"]}
 # ---- JSON → message
 
 
-def _flat_union(value: Object) -> Object:
-    return {_kind(value, "this"): value}
+def _flatten_union(value: Object) -> Object:
+    return {_type_of(value, "this"): value}
 
 
-def _flat_outcome(event: Object) -> Object:
+def _flatten_outcome(event: Object) -> Object:
     flat = {**event, "outcome": "", **dict.fromkeys(_OUTCOME_LISTS.values())}
     if (outcome := event.get("outcome")) is None:
         return flat
-    flat["outcome"] = kind = _kind(outcome, "`outcome`")
+    flat["outcome"] = kind = _type_of(outcome, "`outcome`")
     if kind == "interrupt" and not outcome.get("interrupts"):
         raise Unfit("an interrupt outcome must list its interrupts")
     if key := _OUTCOME_LISTS.get(kind):
@@ -65,7 +66,7 @@ def _flat_outcome(event: Object) -> Object:
     return flat
 
 
-def _flat_content(value: Object) -> Object:
+def _flatten_content(value: Object) -> Object:
     match value.get("content"):
         case str():
             return {**value, "contentParts": None}
@@ -76,11 +77,11 @@ def _flat_content(value: Object) -> Object:
 
 
 def _is_known(part: Any) -> bool:
-    kind = _kind(part, "a content part")
-    return kind == "text" or (kind in _PARTS and _kind(part.get("source"), "a part's `source`") in _SOURCES)
+    kind = _type_of(part, "a content part")
+    return kind == "text" or (kind in _PARTS and _type_of(part.get("source"), "a part's `source`") in _SOURCES)
 
 
-def _flat_message(message: Object) -> Object:
+def _flatten_message(message: Object) -> Object:
     role = message.get("role")
     if not isinstance(role, str):
         raise Unfit("a message must have a role")
@@ -89,56 +90,56 @@ def _flat_message(message: Object) -> Object:
         if flat.get(key) is None:
             raise Unfit(f"a message of the role {role} must have `{key}`")
     if role == "activity":
-        return flat | {"content": None, "activityContent": _object(flat.get("content"))}
-    return _flat_content(flat) if role in _TAKES_PARTS else flat
+        return flat | {"content": None, "activityContent": _check_object(flat.get("content"))}
+    return _flatten_content(flat) if role in _TAKES_PARTS else flat
 
 
-def _flat_operation(operation: Object) -> Object:
+def _flatten_operation(operation: Object) -> Object:
     op = operation.get("op")
     if isinstance(op, str) and op in _OPERATIONS:
         return {**operation, "op": _OPERATIONS[op]}
     raise Unfit(f"{op!r} is not an operation of JSON Patch")
 
 
-def _kind(value: Any, what: str) -> str:
+def _type_of(value: Any, what: str) -> str:
     if isinstance(value, dict) and isinstance(kind := value.get("type"), str):
         return kind
     raise Unfit(f"{what} must be an object with a type")
 
 
-def _object(content: Any) -> Object:
+def _check_object(content: Any) -> Object:
     if isinstance(content, dict):
         return content
     raise Unfit("an activity's `content` must be an object")
 
 
 FLATTEN: dict[str, Callable[[Object], Object]] = {
-    "RunFinishedEvent": _flat_outcome,
-    "SubagentFinishedEvent": _flat_outcome,
-    "ToolCallResultEvent": _flat_content,
-    "Message": _flat_message,
-    "InputContent": _flat_union,
-    "InputContentSource": _flat_union,
-    "JsonPatchOperation": _flat_operation,
+    "RunFinishedEvent": _flatten_outcome,
+    "SubagentFinishedEvent": _flatten_outcome,
+    "ToolCallResultEvent": _flatten_content,
+    "Message": _flatten_message,
+    "InputContent": _flatten_union,
+    "InputContentSource": _flatten_union,
+    "JsonPatchOperation": _flatten_operation,
 }
 
 
 # ---- message → JSON
 
 
-def _union(value: Object) -> Object | None:
-    """None: an arm newer than ours."""
+def _restore_union(value: Object) -> Object | None:
+    """None if this version does not know the arm."""
     for kind, inner in value.items():
         return {"type": kind, **inner}
     return None
 
 
-def _part(value: Object) -> Object | None:
-    part = _union(value)
+def _restore_part(value: Object) -> Object | None:
+    part = _restore_union(value)
     return None if part is not None and part.get("source", part) is None else part
 
 
-def _outcome(event: Object) -> Object:
+def _restore_outcome(event: Object) -> Object:
     kind = event.pop("outcome")
     lists = {key: event.pop(key) for key in _OUTCOME_LISTS.values() if key in event}
     if not kind and lists:
@@ -147,7 +148,7 @@ def _outcome(event: Object) -> Object:
     return {**event, "outcome": {"type": kind} | ({key: lists[key]} if key in lists else {})} if kind else event
 
 
-def _content(value: Object) -> Object:
+def _restore_content(value: Object) -> Object:
     if "contentParts" not in value:
         return value if "content" in value else {**value, "content": []}
     if "content" in value:
@@ -156,7 +157,7 @@ def _content(value: Object) -> Object:
     return value
 
 
-def _message(value: Object) -> Object:
+def _restore_message(value: Object) -> Object:
     role = value["role"]
     carriers = {"activityContent"} if role == "activity" else {"content"}
     if role in _TAKES_PARTS:
@@ -166,16 +167,16 @@ def _message(value: Object) -> Object:
         raise Unfit(f"a message of the role {role} has {', '.join(sorted(strays))}")
     if "activityContent" in value:
         value["content"] = value.pop("activityContent")
-    return _content(value) if role in _TAKES_PARTS or "contentParts" in value else value
+    return _restore_content(value) if role in _TAKES_PARTS or "contentParts" in value else value
 
 
-def _operation(value: Object) -> Object:
+def _restore_operation(value: Object) -> Object:
     value["op"] = value["op"].lower()
     return value
 
 
-def event_of(value: Object, arm: str) -> Object:
-    """`base_event` opened into the event. `arm` is the type that the envelope says."""
+def merge_base_event(value: Object, arm: str) -> Object:
+    """The event with the fields of its `base_event`. `arm` is the type by the envelope."""
     base = value.pop("baseEvent", None)
     if base is None:
         raise Unfit("base_event is missing")
@@ -185,11 +186,11 @@ def event_of(value: Object, arm: str) -> Object:
 
 
 RESTORE: dict[str, Callable[[Object], Object | None]] = {
-    "RunFinishedEvent": _outcome,
-    "SubagentFinishedEvent": _outcome,
-    "ToolCallResultEvent": _content,
-    "Message": _message,
-    "InputContent": _part,
-    "InputContentSource": _union,
-    "JsonPatchOperation": _operation,
+    "RunFinishedEvent": _restore_outcome,
+    "SubagentFinishedEvent": _restore_outcome,
+    "ToolCallResultEvent": _restore_content,
+    "Message": _restore_message,
+    "InputContent": _restore_part,
+    "InputContentSource": _restore_union,
+    "JsonPatchOperation": _restore_operation,
 }

@@ -1,7 +1,7 @@
-"""What `proto/ag_ui.proto` says, as tables for the writer and the reader: made from the generated descriptors.
+"""The messages of `proto/ag_ui.proto` as tables for encoder and decoder, made from the generated descriptors.
 
 In: descriptors, once, at import. Out: for each message its fields in number order, each with its JSON key, the bytes of
-its tag and whether JSON requires it. Only key names are known here: how JSON's shape differs is in `protobuf_shapes`.
+its tag and whether JSON requires it. Never: differences of shape between JSON and message, which are in `shapes`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gateway.encode.protobuf.pb import ag_ui_pb2
 
 Kind = Literal["string", "integer", "boolean", "enum", "value", "struct", "message"]
 
-LARGEST = 2**53 - 1
-"""Of `timestamp` and token counts: JavaScript's largest exact integer. The client throws beyond."""
+MAX_SAFE_INTEGER = 2**53 - 1
+"""JavaScript's largest exact integer. AG-UI's client throws on a larger `timestamp` or token count."""
 
-LIMIT = 10 * 1024 * 1024
-"""One frame, the four bytes of its length included; the client gives up on a larger one."""
+MAX_FRAME_BYTES = 10 * 1024 * 1024
+"""The four bytes of the length included. AG-UI's client gives up on a larger frame."""
 
 _KINDS: dict[int, Kind] = {
     FieldDescriptor.TYPE_STRING: "string",
@@ -37,16 +37,17 @@ _REQUIRED_LISTS = {
     "ag_ui.MessagesSnapshotEvent.messages",
     "ag_ui.RunAgentInput.messages",
 }
-"""Lists that JSON always has. The .proto cannot say so, and to invent an empty one would wipe the client's messages."""
+"""Lists that JSON always has. The .proto cannot require a list, and adding an empty one would wipe the client's
+messages."""
 
 _READ_AS_EMPTY = {"ag_ui.RunAgentInput.tools", "ag_ui.RunAgentInput.context", "ag_ui.RunAgentInput.resume"}
-"""Lists that JSON may leave out, yet the official decoder gives back as `[]`."""
+"""Lists that JSON may leave out, and that the official decoder restores as `[]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     name: str
-    """In the .proto, so also the attribute of the generated class."""
+    """In the .proto, and so the attribute of the generated class."""
     key: str
     """In JSON."""
     kind: Kind
@@ -80,7 +81,7 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _field(field: FieldDescriptor) -> Field:
+def _read_field(field: FieldDescriptor) -> Field:
     name = field.full_name
     described = field.message_type or field.enum_type
     type_name = described.name if described is not None else ""
@@ -100,14 +101,14 @@ def _field(field: FieldDescriptor) -> Field:
     )
 
 
-def _fields(message: Descriptor) -> tuple[Field, ...]:
-    return tuple(_field(field) for field in sorted(message.fields, key=lambda field: field.number))
+def _read_fields(message: Descriptor) -> tuple[Field, ...]:
+    return tuple(_read_field(field) for field in sorted(message.fields, key=lambda field: field.number))
 
 
 _FILE: FileDescriptor = ag_ui_pb2.DESCRIPTOR
 
 MESSAGES: dict[str, tuple[Field, ...]] = {
-    name: _fields(message) for name, message in _FILE.message_types_by_name.items()
+    name: _read_fields(message) for name, message in _FILE.message_types_by_name.items()
 }
 
 ENUMS: dict[str, dict[str, int]] = {

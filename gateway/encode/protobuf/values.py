@@ -1,8 +1,8 @@
 """Open JSON values as `google.protobuf.Value` and `Struct`, written and read.
 
-In: any JSON value. Out: the message's bytes, without tag and length of its own. Map entries go in JavaScript's key
-order, so our bytes are those of the official encoder. Every number is a double; what a double cannot hold as a number
-(NaN, an infinity, an integer past 1.8e308) is null, as `JSON.stringify` has it.
+In: any JSON value. Out: the message's bytes, without a tag and a length of its own. Map entries are in JavaScript's key
+order, so that the bytes are those of the official encoder. Every number is a double. NaN, an infinity and an integer
+beyond 1.8e308 become null, as in `JSON.stringify`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ITEM = _ENTRY = _KEY = b"\x0a"
 _ENTRY_VALUE = b"\x12"
 
 _LAST_INDEX = 2**32 - 2
-"""JavaScript's largest array index; a larger integer is a name like any other."""
+"""JavaScript's largest array index; a larger integer is an ordinary key."""
 
 
-def sized(data: bytes) -> bytes:
-    """The data after its length."""
+def with_length(data: bytes) -> bytes:
+    """The data with its length before it."""
     return varint(len(data)) + data
 
 
-def text(value: str) -> bytes:
-    """UTF-8. Halves of a pair that stand together are joined, one alone becomes U+FFFD, as in JavaScript."""
+def encode_text(value: str) -> bytes:
+    """UTF-8. Two adjacent surrogates are joined, a single one becomes U+FFFD, as in JavaScript."""
     try:
         return str.encode(value)
     except UnicodeEncodeError:
@@ -45,32 +45,32 @@ def text(value: str) -> bytes:
 def write_value(value: Any, levels: int = MAX_DEPTH) -> bytes:
     """`levels` is how many more objects and lists may be nested."""
     if isinstance(value, str):
-        return _STRING + sized(text(value))
+        return _STRING + with_length(encode_text(value))
     if value is None:
         return _NULL
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, (int, float)):
-        return _number(value)
+        return _write_number(value)
     if isinstance(value, dict):
-        return _STRUCT + sized(write_struct(value, levels))
+        return _STRUCT + with_length(write_struct(value, levels))
     if isinstance(value, (list, tuple)):
-        _not_too_deep(levels)
-        return _LIST + sized(b"".join([_ITEM + sized(write_value(item, levels - 1)) for item in value]))
+        _check_depth(levels)
+        return _LIST + with_length(b"".join([_ITEM + with_length(write_value(item, levels - 1)) for item in value]))
     return write_value(plain(value), levels)
 
 
 def write_struct(value: dict[str, Any], levels: int = MAX_DEPTH) -> bytes:
-    _not_too_deep(levels)
+    _check_depth(levels)
     entries = []
-    for key in _ordered(value):
+    for key in _keys_in_javascript_order(value):
         # An empty key is the default, so it is not written.
-        name = _KEY + sized(text(key)) if key else b""
-        entries.append(_ENTRY + sized(name + _ENTRY_VALUE + sized(write_value(value[key], levels - 1))))
+        name = _KEY + with_length(encode_text(key)) if key else b""
+        entries.append(_ENTRY + with_length(name + _ENTRY_VALUE + with_length(write_value(value[key], levels - 1))))
     return b"".join(entries)
 
 
-def _number(value: float) -> bytes:
+def _write_number(value: float) -> bytes:
     try:
         number = float(value)
     except OverflowError:
@@ -78,7 +78,7 @@ def _number(value: float) -> bytes:
     return _NUMBER + _double(number) if isfinite(number) else _NULL
 
 
-def _ordered(value: dict[str, Any]) -> list[str]:
+def _keys_in_javascript_order(value: dict[str, Any]) -> list[str]:
     """JavaScript's order: array indices first, ascending, then the rest as inserted."""
     indices = [key for key in value if _is_index(key)]
     if not indices:
@@ -94,7 +94,7 @@ def _is_index(key: str) -> bool:
     return (key[0] != "0" or key == "0") and len(key) < 11 and int(key) <= _LAST_INDEX
 
 
-def _not_too_deep(levels: int) -> None:
+def _check_depth(levels: int) -> None:
     if levels == 0:
         raise Unfit(f"it is nested deeper than {MAX_DEPTH} levels, or holds itself")
 

@@ -1,7 +1,7 @@
-"""One gateway per store: a lock file beside the database, held for as long as the process lives.
+"""One gateway per store: a lock file next to the database, locked as long as the process lives.
 
-In: the database's path. Out: a file descriptor to close at the end, or a refusal that names the holder. The file stays
-where it is: removing it would let a third gateway lock a new file while a second waits on the old one.
+In: the database's path. Out: a file descriptor to close at the end, or an error that names the other process. The file
+is never removed: otherwise a third gateway could lock a new file while a second waits for the old one.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pathlib import Path
 from gateway.errors import ConfigError
 
 
-def take(database: Path) -> int:
-    """Lock `<database>.lock` and write our pid into it. The kernel gives the lock back however the process ends."""
-    # Python's descriptors are closed at exec, so agents that the gateway starts do not keep the lock.
+def acquire(database: Path) -> int:
+    """Locks `<database>.lock` and writes our pid into it. The kernel releases the lock when the process ends."""
+    # Python closes descriptors at exec, so agents do not inherit the lock.
     descriptor = os.open(f"{database}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = _holder(descriptor)
+        owner = _read_owner(descriptor)
         os.close(descriptor)
         raise ConfigError(
-            f"the store {database} is in use by another agui-gateway ({holder}); give this one its own with --store"
+            f"the store {database} is in use by another agui-gateway ({owner}); choose another store with --store"
         ) from None
     except OSError:
         os.close(descriptor)
@@ -37,7 +37,7 @@ def release(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _holder(descriptor: int) -> str:
+def _read_owner(descriptor: int) -> str:
     pid = os.pread(descriptor, 32, 0).strip()
-    # Empty for the instant between the other's lock and its first write.
+    # Empty between the other process's lock and its first write.
     return f"pid {pid.decode()}" if pid.isdigit() else "pid unknown"

@@ -1,7 +1,7 @@
-"""Connections that only read, each used by one worker thread at a time.
+"""Read-only connections, each used by one worker thread at a time.
 
-In: a query (a function of a connection). Out: its answer. In WAL mode a reader neither waits for the writer nor makes
-it wait; it sees every transaction that was committed before it began.
+In: a query, a function of a connection. Out: its result. In WAL mode readers and the writer do not wait for each other;
+a reader sees every transaction that was committed before its query began.
 """
 
 from __future__ import annotations
@@ -17,39 +17,42 @@ from anyio.to_thread import run_sync
 from gateway.errors import StoreError
 from gateway.store.sqlite import schema
 
-READERS = 4  # more would only take turns at the GIL
+MAX_READERS = 4  # more would only compete for the GIL
 
 T = TypeVar("T")
 
 
 class Readers:
+    """A pool of connections."""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
-        self._limiter = CapacityLimiter(READERS)
+        self._limiter = CapacityLimiter(MAX_READERS)
         self._closed = False
 
-    async def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        return await run_sync(self._ask, query, limiter=self._limiter)
+    async def query(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Runs the query in a worker thread."""
+        return await run_sync(self._run, work, limiter=self._limiter)
 
     async def aclose(self) -> None:
-        """Close what is idle; a connection in use is closed when its query is done."""
+        """Closes idle connections; one in use is closed when its query is done."""
         self._closed = True
         await run_sync(self._close_idle)
 
-    def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            connection = self._take()
+            connection = self._acquire()
             try:
-                return query(connection)
+                return work(connection)
             finally:
                 self._idle.append(connection)
                 if self._closed:
                     self._close_idle()
-        except (sqlite3.Error, UnicodeError) as exc:  # UnicodeError: half a surrogate pair cannot be asked for
+        except (sqlite3.Error, UnicodeError) as exc:  # UnicodeError: a lone surrogate cannot be a parameter
             raise StoreError(f"the store {self._path} cannot be read: {exc}") from exc
 
-    def _take(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         try:
             return self._idle.pop()
         except IndexError:

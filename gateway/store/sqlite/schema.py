@@ -1,8 +1,8 @@
-"""The database file: how it is made, opened, and brought up to date.
+"""The database file: created, opened and migrated.
 
-In: a path. Out: a connection to a file with today's schema. The version is the file's `user_version`; `MIGRATIONS[n]`
-leads from n to n + 1, so a step once released is never edited. A file from a newer gateway, or from another program, is
-refused untouched.
+In: a path. Out: a connection to a file with the current schema. The version is the file's `user_version`;
+`MIGRATIONS[n]` leads from n to n + 1, so a released step is never edited. A file of a newer gateway, or of another
+program, is refused and not changed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from gateway.errors import ConfigError
 
-APPLICATION_ID = 0x41475549  # "AGUI": how this file is told from any other SQLite database
-BUSY_TIMEOUT = 5.0  # seconds; only a person's own tools (a shell, a backup) can hold the file's lock besides us
-PAGE_BYTES = 8192  # a joined row spans many pages: fewer, larger ones are written and freed faster
-WAL_PAGES = 4000  # checkpoint, the only time anything is synced, about every 32 MB
-WAL_LEFT = 64 * 2**20  # after a burst the log file shrinks back to this
+APPLICATION_ID = 0x41475549  # "AGUI": distinguishes this file from other SQLite databases
+BUSY_TIMEOUT_SECONDS = 5.0  # only a user's own tools (a shell, a backup) can lock the file besides us
+PAGE_BYTES = 8192  # a row spans many pages: fewer, larger pages are written and freed faster
+CHECKPOINT_PAGES = 4000  # a checkpoint, the only time when data is synced, about every 32 MB
+MAX_WAL_BYTES = 64 * 2**20  # after a burst the log file is truncated to this
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -36,7 +36,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """create table pieces (
             run integer not null, first integer not null, events integer not null, payload blob not null)""",
         "create unique index pieces_in_order on pieces (run, first)",
-        # Deleted runs whose input and pieces are still to be swept, a slice at a time.
+        # Deleted runs whose input and pieces are still to be deleted, a slice at a time.
         "create table doomed (run integer primary key)",
         """create table threads (
             id integer primary key, agent text not null, thread_id text not null, principal text not null,
@@ -58,7 +58,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             handed integer not null,
             unique (agent, thread_id, principal, delivery_id))""",
         "create index deliveries_by_age on deliveries (at)",
-        # `last` is the number of the newest note there ever was: numbers go on when notes are gone.
+        # `feeds` and `notes` are threads and their events. `last` is the newest number ever: numbering continues.
         """create table feeds (
             id integer primary key, agent text not null, thread_id text not null, principal text not null,
             last integer not null, updated real not null, unique (agent, thread_id, principal))""",
@@ -71,27 +71,27 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that any one thread at a time may use; transactions are begun and ended by hand."""
-    return sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    """A connection for one thread at a time; transactions begin and end explicitly."""
+    return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
 
 
 def prepare(path: Path) -> sqlite3.Connection:
-    """The writer's connection, to a file that is there and up to date."""
-    # Made here because SQLite would use the umask; its own -wal and -shm files copy the database's mode.
+    """The writer's connection to a file that exists and is migrated."""
+    # Created here because SQLite would use the umask; its -wal and -shm files copy the database's mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = connect(path)
     try:
-        _refuse_strangers(connection, path)
+        _refuse_foreign_file(connection, path)
         # Both before WAL, which writes the first page; later they have no effect. Full rather than incremental: the
-        # pages a slice of `sweep` frees leave with its own commit, at half the price of a vacuum that comes later.
+        # pages that a slice of `delete_doomed` frees are removed by its own commit, at half the cost of a vacuum.
         connection.execute(f"pragma page_size = {PAGE_BYTES}")
         connection.execute("pragma auto_vacuum = full")
         connection.execute("pragma journal_mode = wal")
-        # A commit is in the kernel's hands: it survives `kill -9`. A power cut or a crash of the machine can take
-        # back the newest commits (those since the last checkpoint's sync), but never leaves a torn database.
+        # A commit is in the kernel's buffers: it survives `kill -9`. A power cut or a crash of the machine can lose
+        # the newest commits (those since the last checkpoint), but never corrupts the database.
         connection.execute("pragma synchronous = normal")
-        connection.execute(f"pragma wal_autocheckpoint = {WAL_PAGES}")
-        connection.execute(f"pragma journal_size_limit = {WAL_LEFT}")
+        connection.execute(f"pragma wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
         migrate(connection)
     except BaseException:
         connection.close()
@@ -100,8 +100,8 @@ def prepare(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    """Every step is one transaction with its number: a gateway killed halfway finds the step before it."""
-    for number in range(_number(connection, "user_version"), len(steps)):
+    """Every step is one transaction with its number, so a killed gateway leaves the step before it."""
+    for number in range(_read_pragma(connection, "user_version"), len(steps)):
         connection.execute("begin immediate")
         try:
             for statement in steps[number]:
@@ -114,17 +114,18 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = MIG
             raise
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
-    version, known = _number(connection, "user_version"), len(MIGRATIONS)
+def _refuse_foreign_file(connection: sqlite3.Connection, path: Path) -> None:
+    version = _read_pragma(connection, "user_version")
+    known = len(MIGRATIONS)
     tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]
-    if tables and _number(connection, "application_id") != APPLICATION_ID:
-        raise ConfigError(f"{path} is the SQLite database of another program; give agui-gateway its own with --store")
+    if tables and _read_pragma(connection, "application_id") != APPLICATION_ID:
+        raise ConfigError(f"{path} is the SQLite database of another program; choose another file with --store")
     if version > known:
         raise ConfigError(
             f"the store {path} was written by a newer agui-gateway (schema {version}, this one knows up to {known}); "
-            "upgrade this one, or give it another file with --store"
+            "upgrade this one, or choose another file with --store"
         )
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
+def _read_pragma(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"pragma {pragma}").fetchone()[0])

@@ -1,7 +1,6 @@
-"""The SQL of the SQLite store: what a reader asks, and what a writer's job does inside its transaction.
+"""The SQL of the SQLite store: queries of readers, and writes inside a transaction.
 
-In: records. Out: rows in the order of the records' fields. What deletes in slices is in `sweep`, pieces are written by
-`transaction`.
+In: records. Out: rows in the order of the records' fields. `retention` deletes in slices; `transaction` writes pieces.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import sqlite3
 
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, RunRecord, Status, ThreadRecord
-from gateway.store.sqlite import deliveries, pruning
+from gateway.store.sqlite import deliveries, retention
 from gateway.store.sqlite.schema import MIGRATIONS
 
 RUN = """select r.key, r.run_id, r.thread_id, r.agent, r.principal, r.protocol, i.input, r.started, r.status, r.ended,
@@ -20,7 +19,7 @@ RUN = """select r.key, r.run_id, r.thread_id, r.agent, r.principal, r.protocol, 
 AGENTS = "select id, definition, registered_by, at from agents order by at, id"
 AUDIT = "select at, registered_by, action, agent from audit order by number desc limit ?"
 THREAD = "select agent, thread_id, principal, updated, session, interrupts from threads "
-# From the row that holds `after` + 1 on; the rows before it are not touched.
+# From the row that contains `after` + 1; earlier rows are not read.
 PIECES = """select p.first, p.payload from runs r join pieces p on p.run = r.id where r.key = ? and p.first >=
     coalesce((select max(q.first) from pieces q where q.run = r.id and q.first <= ?), 0) order by p.first"""
 LIVE = """select r.key, r.id,
@@ -34,14 +33,14 @@ def begin(connection: sqlite3.Connection, number: int, run: RunRecord) -> None:
     added = connection.execute(
         """insert into runs (id, key, run_id, thread_id, agent, principal, protocol, started, status, bytes)
         values (?, ?, ?, ?, ?, ?, ?, ?, 'live', ?) on conflict (key) do nothing""",
-        (number, *_facts(run), len(run.input)),
+        (number, *_columns(run), len(run.input)),
     )
     if not added.rowcount:
         raise StoreError(f"run {run.key} has begun before")
     connection.execute("insert into inputs (run, input) values (?, ?)", (number, run.input))
 
 
-def _facts(run: RunRecord) -> tuple[object, ...]:
+def _columns(run: RunRecord) -> tuple[object, ...]:
     return run.key, run.run_id, run.thread_id, run.agent, run.principal, run.protocol, run.started
 
 
@@ -60,14 +59,14 @@ def save_thread(connection: sqlite3.Connection, thread: ThreadRecord) -> None:
 
 
 def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, principal: str) -> tuple[bool, list[str]]:
-    """Whether there was one, and the keys of its runs."""
+    """Whether something was deleted, and the keys of the deleted runs."""
     name = agent, thread_id, principal
     where = "where agent = ? and thread_id = ? and principal = ?"
     runs = connection.execute(f"select id, key from runs {where}", name).fetchall()
-    gone = connection.execute(f"delete from threads {where}", name).rowcount
-    pruning.drop(connection, [number for number, _ in runs])
-    deliveries.forget(connection, name)
-    return bool(gone or runs), [key for _, key in runs]
+    deleted = connection.execute(f"delete from threads {where}", name).rowcount
+    retention.drop_runs(connection, [number for number, _ in runs])
+    deliveries.delete_thread(connection, name)
+    return bool(deleted or runs), [key for _, key in runs]
 
 
 def save_agent(connection: sqlite3.Connection, agent: AgentRecord) -> None:
@@ -76,20 +75,20 @@ def save_agent(connection: sqlite3.Connection, agent: AgentRecord) -> None:
         definition = excluded.definition, registered_by = excluded.registered_by, at = excluded.at""",
         (agent.id, agent.definition, agent.by, agent.at),
     )
-    _note(connection, agent.at, agent.by, "put", agent.id)
+    _add_audit(connection, agent.at, agent.by, "put", agent.id)
 
 
 def delete_agent(connection: sqlite3.Connection, agent_id: str, by: str, at: float) -> bool:
-    gone = connection.execute("delete from agents where id = ?", (agent_id,)).rowcount
-    if gone:
-        _note(connection, at, by, "delete", agent_id)
-    return bool(gone)
+    deleted = connection.execute("delete from agents where id = ?", (agent_id,)).rowcount
+    if deleted:
+        _add_audit(connection, at, by, "delete", agent_id)
+    return bool(deleted)
 
 
-def _note(connection: sqlite3.Connection, *values: object) -> None:
+def _add_audit(connection: sqlite3.Connection, *values: object) -> None:
     connection.execute("insert into audit (at, registered_by, action, agent) values (?, ?, ?, ?)", values)
 
 
 def touch(connection: sqlite3.Connection) -> None:
-    """The smallest write there is: the version, as it was, into the file's header."""
+    """The smallest possible write: the unchanged version into the file's header."""
     connection.execute(f"pragma user_version = {len(MIGRATIONS)}")

@@ -1,10 +1,10 @@
-"""The store in one SQLite file: what a single gateway uses.
+"""The store in one SQLite file, for a single gateway.
 
 In: records and pieces. Out: the same, after a restart too. Writes go through one `Writer` thread, reads through
-`Readers`; what a reader asks for is written first, so that it sees all that was appended before. It never blocks the
-event loop and never opens a file that another gateway holds.
+`Readers`. Before a read, everything pending is written, so that the reader sees it. Never: blocking the event loop, or
+opening a file that another gateway has locked.
 
-`append` is not durable by itself: for `writer.LINGER` and one transaction a piece lives in memory only. `end` is.
+`append` alone is not durable: for `writer.LINGER_SECONDS` and one transaction a piece is only in memory. `end` is.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from anyio.to_thread import run_sync
 
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
-from gateway.store.pieces import gather, pack, weight
-from gateway.store.sqlite import lock, pruning, schema, statements
+from gateway.store.pieces import join_lines, select_pieces, stored_size
+from gateway.store.sqlite import lock, retention, schema, statements
 from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.transaction import Row
 from gateway.store.sqlite.writer import Writer
 
-BACKLOG = 32 * 2**20
-"""Bytes that may wait for the disk before `append` waits too."""
+MAX_BACKLOG_BYTES = 32 * 2**20
+"""Bytes that may wait to be written before `append` waits too."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Log:
-    """A live run's log, as far as it was taken."""
+    """The log of a live run."""
 
     number: int
-    """The run's number in the file, never used again while anything of the run is left."""
+    """The run's number in the file; not reused while anything of the run is left."""
     events: int
     size: int
     """Bytes, with the run's input."""
@@ -48,37 +48,38 @@ class Log:
 class SqliteStore:
     """The contract is `base.Store`'s. Started, used and closed on one event loop."""
 
-    def __init__(self, path: Path, *, backlog: int = BACKLOG) -> None:
+    def __init__(self, path: Path, *, backlog: int = MAX_BACKLOG_BYTES) -> None:
         self.path = path.absolute()
         self._backlog = backlog
         self._open: tuple[Writer, Readers, int] | None = None
         self._logs: dict[str, Log] = {}
         self._last_number = 0
-        self.mail = SqliteDeliveries(lambda work: self._writer.do(work), self._ask)
+        self.deliveries = SqliteDeliveries(lambda work: self._writer.do(work), self._query)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"
 
     async def start(self) -> None:
         try:
-            connection, held = await run_sync(self._prepare)
+            connection, lock_descriptor = await run_sync(self._prepare)
         except (OSError, sqlite3.Error) as exc:
             raise StoreError(f"the store {self.path} cannot be opened: {exc}") from exc
         writer = Writer(connection, self.path, self._backlog)
         writer.start()
-        self._open = writer, Readers(self.path), held
+        self._open = writer, Readers(self.path), lock_descriptor
 
     async def aclose(self) -> None:
         if self._open is None:
             return
-        (writer, readers, held), self._open = self._open, None
-        writer.shut()
+        writer, readers, lock_descriptor = self._open
+        self._open = None
+        writer.refuse_new()
         with anyio.CancelScope(shield=True):
             try:
-                await readers.aclose()  # first: the last connection to close, the writer's, tidies the file up
+                await readers.aclose()  # first: the last connection to close, the writer's, checkpoints the file
                 await writer.aclose()
             finally:
-                lock.release(held)
+                lock.release(lock_descriptor)
 
     async def begin(self, run: RunRecord) -> None:
         if run.key in self._logs:
@@ -94,16 +95,16 @@ class SqliteStore:
     async def append(self, key: str, piece: Piece) -> None:
         if not piece.lines:
             return
-        payload = pack(piece.lines)
+        payload = join_lines(piece.lines)
         writer = self._writer
-        if writer.full:
-            await writer.room()
+        if writer.is_full:
+            await writer.wait_for_room()
         log = self._log(key)
         if piece.first != log.events + 1:
             raise StoreError(f"run {key} holds {log.events} events: the next number is not {piece.first}")
         writer.add(Row(log.number, piece.first, len(piece.lines), payload))
         log.events = piece.last
-        log.size += weight(payload)
+        log.size += stored_size(payload)
 
     async def end(self, key: str, status: Status, ended: float) -> None:
         log = self._log(key)
@@ -117,11 +118,11 @@ class SqliteStore:
 
     async def read(self, key: str, after: int, max_bytes: int) -> list[Piece]:
         def query(connection: sqlite3.Connection) -> list[Piece]:
-            # Closed at once: an open cursor would keep the WAL from being checkpointed.
+            # Closed at once: an open cursor would prevent a checkpoint.
             with closing(connection.execute(statements.PIECES, (key, after + 1))) as rows:
-                return gather(rows, after, max_bytes)
+                return select_pieces(rows, after, max_bytes)
 
-        return await self._ask(query)
+        return await self._query(query)
 
     async def run(self, run_id: str, principal: str) -> RunRecord | None:
         runs = await self._runs("where r.run_id = ? and r.principal = ? order by r.id desc limit 1", run_id, principal)
@@ -148,14 +149,14 @@ class SqliteStore:
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
         name = agent, thread_id, principal
-        found, keys = await self._writer.do(lambda connection: statements.delete_thread(connection, *name))
+        was_found, keys = await self._writer.do(lambda connection: statements.delete_thread(connection, *name))
         for key in keys:
             self._logs.pop(key, None)
-        await self._sweep()
-        return found
+        await self._delete_doomed()
+        return was_found
 
     async def agents(self) -> list[AgentRecord]:
-        rows = await self._ask(lambda connection: connection.execute(statements.AGENTS).fetchall())
+        rows = await self._query(lambda connection: connection.execute(statements.AGENTS).fetchall())
         return [AgentRecord(*row) for row in rows]
 
     async def save_agent(self, agent: AgentRecord) -> None:
@@ -165,15 +166,17 @@ class SqliteStore:
         return await self._writer.do(lambda connection: statements.delete_agent(connection, agent_id, by, at))
 
     async def audit(self, limit: int) -> list[AuditRecord]:
-        rows = await self._ask(lambda connection: connection.execute(statements.AUDIT, (limit,)).fetchall())
+        rows = await self._query(lambda connection: connection.execute(statements.AUDIT, (limit,)).fetchall())
         return [AuditRecord(*row) for row in rows]
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         total = 0
-        while gone := await self._writer.do(lambda connection: pruning.drop_old(connection, older_than, max_bytes)):
-            total += gone
-        await self._writer.do(lambda connection: pruning.drop_idle_threads(connection, older_than))
-        await self._sweep()
+        while deleted := await self._writer.do(
+            lambda connection: retention.drop_old(connection, older_than, max_bytes)
+        ):
+            total += deleted
+        await self._writer.do(lambda connection: retention.drop_idle_threads(connection, older_than))
+        await self._delete_doomed()
         return total
 
     async def check(self) -> None:
@@ -194,32 +197,32 @@ class SqliteStore:
         except KeyError:
             raise StoreError(f"run {key} is not live") from None
 
-    async def _ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
         writer, readers, _ = self._opened()
         await writer.flush()
-        return await readers.ask(query)
+        return await readers.query(work)
 
     async def _runs(self, where: str, *values: object) -> list[RunRecord]:
-        rows = await self._ask(lambda connection: connection.execute(statements.RUN + where, values).fetchall())
+        rows = await self._query(lambda connection: connection.execute(statements.RUN + where, values).fetchall())
         return [RunRecord(*row) for row in rows]
 
     async def _threads(self, where: str, *values: object) -> list[ThreadRecord]:
-        rows = await self._ask(lambda connection: connection.execute(statements.THREAD + where, values).fetchall())
+        rows = await self._query(lambda connection: connection.execute(statements.THREAD + where, values).fetchall())
         return [ThreadRecord(*row) for row in rows]
 
-    async def _sweep(self) -> None:
-        """A slice per transaction: what others queue meanwhile is written between two slices."""
-        while await self._writer.do(pruning.sweep):
+    async def _delete_doomed(self) -> None:
+        """A slice per transaction: other writes are done between two slices."""
+        while await self._writer.do(retention.delete_doomed):
             pass
 
     def _prepare(self) -> tuple[sqlite3.Connection, int]:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with ExitStack() as undo:
-            held = lock.take(self.path)
-            undo.callback(lock.release, held)
+            lock_descriptor = lock.acquire(self.path)
+            undo.callback(lock.release, lock_descriptor)
             connection = schema.prepare(self.path)
             undo.callback(connection.close)
             self._logs = {key: Log(*rest) for key, *rest in connection.execute(statements.LIVE)}
             self._last_number = connection.execute(statements.LAST_NUMBER).fetchone()[0]
             undo.pop_all()
-        return connection, held
+        return connection, lock_descriptor

@@ -1,6 +1,6 @@
 """One transaction of the SQLite store: rows and jobs in their order, all or nothing.
 
-In: a connection and what was queued. Out: an answer for every job. It knows nothing of threads or loops.
+In: a connection and the queued items. Out: a result for every job. Never: threads or event loops.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from gateway.store.pieces import weight
+from gateway.store.pieces import stored_size
 
-ROW_BYTES = 128 * 2**10  # joining stops here: a reader loads whole rows
-STRIDE = 16  # rows per statement; each statement lets go of the GIL and must win it back from a busy loop
+MAX_ROW_BYTES = 128 * 2**10  # pieces are joined up to this: a reader loads whole rows
+ROWS_PER_STATEMENT = 16  # each statement releases the GIL and must get it back from a busy event loop
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], T]
 
 
 class Row(NamedTuple):
-    """A piece on its way to the file. `run` is the file's own number for the run."""
+    """A piece to be written. `run` is the run's number in the file."""
 
     run: int
     first: int
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work inside the transaction that someone waits for."""
+    """Work inside the transaction, and the future of its caller."""
 
     work: Work[Any]
     future: asyncio.Future[Any]
@@ -42,17 +42,17 @@ Item: TypeAlias = Row | Job
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What `future` is to be told: the work's result, or its error."""
+class JobResult:
+    """The value or the error for a job's future."""
 
     future: asyncio.Future[Any]
     value: Any = None
     error: Exception | None = None
 
 
-def transact(connection: sqlite3.Connection, items: Sequence[Item]) -> list[Answer]:
-    """Write `items` in their order, as one transaction."""
-    answers: list[Answer] = []
+def transact(connection: sqlite3.Connection, items: Sequence[Item]) -> list[JobResult]:
+    """Writes `items` in their order, as one transaction."""
+    results: list[JobResult] = []
     rows: list[Row] = []
     connection.execute("begin immediate")
     try:
@@ -60,20 +60,20 @@ def transact(connection: sqlite3.Connection, items: Sequence[Item]) -> list[Answ
             if isinstance(item, Row):
                 rows.append(item)
             else:
-                insert(connection, rows)
+                insert_rows(connection, rows)
                 rows.clear()
-                answers.append(_answer(connection, item))
-        insert(connection, rows)
+                results.append(_run_job(connection, item))
+        insert_rows(connection, rows)
         connection.execute("commit")
     except BaseException:
-        if connection.in_transaction:  # after some errors SQLite has rolled back by itself
+        if connection.in_transaction:  # after some errors SQLite has already rolled back
             connection.execute("rollback")
         raise
-    return answers
+    return results
 
 
-def _answer(connection: sqlite3.Connection, job: Job) -> Answer:
-    """A job that fails is undone alone: its neighbours in the transaction are other people's."""
+def _run_job(connection: sqlite3.Connection, job: Job) -> JobResult:
+    """A job that fails is rolled back alone: the others in the transaction have other callers."""
     connection.execute("savepoint job")
     try:
         value = job.work(connection)
@@ -82,32 +82,32 @@ def _answer(connection: sqlite3.Connection, job: Job) -> Answer:
             raise
         connection.execute("rollback to job")
         connection.execute("release job")
-        return Answer(job.future, error=exc)
+        return JobResult(job.future, error=exc)
     connection.execute("release job")
-    return Answer(job.future, value)
+    return JobResult(job.future, value)
 
 
-def insert(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    """Rows of a run that was deleted meanwhile go nowhere."""
-    found = iter(joined(rows))
-    while stride := list(islice(found, STRIDE)):
-        values = ",".join(["(?,?,?,?)"] * len(stride))
+def insert_rows(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Rows of a run that was deleted meanwhile are dropped."""
+    pending = iter(join_rows(rows))
+    while batch := list(islice(pending, ROWS_PER_STATEMENT)):
+        values = ",".join(["(?,?,?,?)"] * len(batch))
         connection.execute(
             "insert into pieces (run, first, events, payload) select column1, column2, column3, column4 "
             f"from (values {values}) where exists (select 1 from runs where id = column1)",
-            [value for row in stride for value in row],
+            [value for row in batch for value in row],
         )
 
 
-def joined(rows: Sequence[Row]) -> Iterator[Row]:
-    """Neighbours of one run as one row, up to `ROW_BYTES`."""
+def join_rows(rows: Sequence[Row]) -> Iterator[Row]:
+    """Consecutive rows of one run as one row, up to `MAX_ROW_BYTES`."""
     groups: dict[int, list[Row]] = {}
     sizes: dict[int, int] = {}
     for row in rows:
-        size = sizes.get(row.run, 0) + weight(row.payload)
-        if size > ROW_BYTES and row.run in groups:
+        size = sizes.get(row.run, 0) + stored_size(row.payload)
+        if size > MAX_ROW_BYTES and row.run in groups:
             yield _join(groups.pop(row.run))
-            size = weight(row.payload)
+            size = stored_size(row.payload)
         groups.setdefault(row.run, []).append(row)
         sizes[row.run] = size
     for group in groups.values():

@@ -1,12 +1,12 @@
 """The one thread that writes: rows and jobs in, transactions out.
 
-On the event loop's side `add` and `do` put items on a list; the list is handed over after a moment, or at once when
-someone waits. On the thread's side everything handed over so far becomes one transaction (group commit). One callback
-per transaction tells the loop what became of it, so all counters live on the loop and nothing is locked.
+On the event loop's side `add` and `do` put items on a list; the list is passed on after a moment, or at once when a
+caller waits. On the thread's side everything passed on so far becomes one transaction (group commit). One callback per
+transaction reports its result to the loop, so all counters belong to the loop and no lock is needed.
 
-A row that was taken is never dropped: when a transaction fails its rows are kept and lead the next one, while its jobs
-are told. Until one succeeds `add` refuses; every job, `Store.check` among them, is a new try. So the store heals by
-itself once the disk has room, and nothing waits for that: a failure wakes whoever waits and raises.
+An accepted row is never dropped: when a transaction fails, its rows come first in the next one, while its jobs fail.
+Until one succeeds, `add` refuses; every job, `Store.check` among them, is another attempt. So the store recovers once
+the disk has space again, and no caller waits for that: a failure wakes all callers and raises.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import anyio
 from anyio.to_thread import run_sync
 
 from gateway.errors import GatewayError, StoreError
-from gateway.store.pieces import weight
-from gateway.store.sqlite.transaction import Answer, Item, Job, Row, Work, transact
+from gateway.store.pieces import stored_size
+from gateway.store.sqlite.transaction import Item, Job, JobResult, Row, Work, transact
 
-LINGER = 0.002  # seconds a row may wait for company: ten rows in one transaction cost little more than one
-HAND_OVER = 256 * 2**10  # bytes that do not linger
+LINGER_SECONDS = 0.002  # how long a row waits for others: ten rows in one transaction cost little more than one
+MAX_LINGER_BYTES = 256 * 2**10  # this much is passed on at once
 
 T = TypeVar("T")
 
@@ -37,9 +37,11 @@ class Writer:
     """Owns `connection`. All methods without an underscore belong to the loop that called `start`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, backlog: int) -> None:
-        self._connection, self._path, self._backlog = connection, path, backlog
+        self._connection = connection
+        self._path = path
+        self._backlog = backlog
         self._queue: SimpleQueue[list[Item] | None] = SimpleQueue()
-        # A daemon: a process that ends without `aclose` must not wait for it.
+        # A daemon, so that a process that ends without `aclose` does not wait for it.
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._pending: list[Item] = []
         self._pending_bytes = 0
@@ -55,132 +57,133 @@ class Writer:
         self._thread.start()
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return self._bytes >= self._backlog
 
     def add(self, row: Row) -> None:
-        """Take one row, soon to be written."""
-        self._refuse()
-        size = weight(row.payload)
+        """Accepts one row, which is written soon."""
+        self._check_writable()
+        size = stored_size(row.payload)
         self._pending.append(row)
         self._unwritten += 1
         self._bytes += size
         self._pending_bytes += size
-        if self._pending_bytes >= HAND_OVER:
-            self._hand_over()
+        if self._pending_bytes >= MAX_LINGER_BYTES:
+            self._pass_on()
         elif self._timer is None:
-            self._timer = self._loop.call_later(LINGER, self._hand_over)
+            self._timer = self._loop.call_later(LINGER_SECONDS, self._pass_on)
 
-    async def room(self) -> None:
-        """Wait while the backlog is full."""
-        while self.full:
-            self._refuse()
+    async def wait_for_room(self) -> None:
+        """Waits while the backlog is full."""
+        while self.is_full:
+            self._check_writable()
             await self._changed.wait()
 
     async def do(self, work: Work[T]) -> T:
-        """Run `work` after all that was added before, and wait for the commit."""
-        self._refuse_closed()
+        """Runs `work` after everything that was added before, and waits for the commit."""
+        self._check_not_closed()
         future: asyncio.Future[T] = self._loop.create_future()
         self._pending.append(Job(work, future))
         self._unwritten += 1
-        self._hand_over()
+        self._pass_on()
         return await future
 
     async def flush(self) -> None:
-        """All that was added before is visible to other connections."""
-        self._refuse_closed()
+        """Returns when everything that was added before is visible to other connections."""
+        self._check_not_closed()
         if self._unwritten:
             await self.do(lambda _: None)
 
-    def shut(self) -> None:
-        """Take nothing more; whoever waits for room is refused."""
+    def refuse_new(self) -> None:
+        """Accepts nothing more; callers that wait for room get an error."""
         self._closed = True
         self._wake()
 
     async def aclose(self) -> None:
-        """Write what is there and end the thread. Raises if something taken could not be written."""
-        self.shut()
-        self._hand_over()
+        """Writes what is pending and ends the thread. Raises if an accepted row could not be written."""
+        self.refuse_new()
+        self._pass_on()
         self._queue.put(None)
         with anyio.CancelScope(shield=True):
             await run_sync(self._thread.join)
         if self._bytes:
             raise StoreError(f"{self._failure}; {self._bytes} bytes of run logs are lost with this process")
 
-    def _refuse(self) -> None:
-        self._refuse_closed()
+    def _check_writable(self) -> None:
+        self._check_not_closed()
         if self._failure is not None:
             raise StoreError(self._failure)
 
-    def _refuse_closed(self) -> None:
+    def _check_not_closed(self) -> None:
         if self._closed:
             raise StoreError(f"the store {self._path} is closed")
 
-    def _hand_over(self) -> None:
+    def _pass_on(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._queue.put(self._pending)
-        self._pending, self._pending_bytes = [], 0
+        self._pending = []
+        self._pending_bytes = 0
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
 
-    def _written(self, count: int, size: int, answers: Sequence[Answer], failure: str | None) -> None:
-        """The thread's report on one transaction."""
+    def _finish(self, count: int, size: int, results: Sequence[JobResult], failure: str | None) -> None:
+        """Called by the thread after each transaction."""
         self._unwritten -= count
         self._bytes -= size
         self._failure = failure
-        for answer in answers:
-            if answer.future.done():  # whoever waited was cancelled
+        for result in results:
+            if result.future.done():  # its caller was cancelled
                 continue
-            if answer.error is not None:
-                answer.future.set_exception(self._said(answer.error))
+            if result.error is not None:
+                result.future.set_exception(self._to_store_error(result.error))
             else:
-                answer.future.set_result(answer.value)
+                result.future.set_result(result.value)
         self._wake()
 
-    def _said(self, error: Exception) -> GatewayError:
+    def _to_store_error(self, error: Exception) -> GatewayError:
         if isinstance(error, GatewayError):
             return error
         return StoreError(f"the store {self._path} cannot be written: {error}")
 
-    # From here on: the thread's side.
+    # -- the thread's side
 
     def _run(self) -> None:
-        kept: list[Item] = []
-        going = True
-        while going:
-            handed, going = self._take()
-            if kept or handed:
-                kept = self._write(kept + handed)
+        unwritten: list[Item] = []
+        is_open = True
+        while is_open:
+            items, is_open = self._receive()
+            if unwritten or items:
+                unwritten = self._write(unwritten + items)
         self._connection.close()
 
-    def _take(self) -> tuple[list[Item], bool]:
-        """Wait for what is handed over and take all of it; False once there will be no more."""
+    def _receive(self) -> tuple[list[Item], bool]:
+        """Waits for items and takes all that are there; False once there will be no more."""
         items: list[Item] = []
-        handed = self._queue.get()
-        while handed is not None:
-            items += handed
+        batch = self._queue.get()
+        while batch is not None:
+            items += batch
             try:
-                handed = self._queue.get_nowait()
+                batch = self._queue.get_nowait()
             except Empty:
                 return items, True
         return items, False
 
     def _write(self, items: list[Item]) -> list[Item]:
-        """One transaction. Gives back what must be tried again."""
+        """One transaction. Returns the rows that must be written again."""
         try:
-            answers = transact(self._connection, items)
-        except Exception as exc:  # whatever it was, the thread lives on and somebody is told
-            told = [Answer(item.future, error=exc) for item in items if isinstance(item, Job)]
-            self._tell(len(told), 0, told, str(self._said(exc)))
+            results = transact(self._connection, items)
+        except Exception as exc:  # the thread must go on, and the callers get the error
+            failures = [JobResult(item.future, error=exc) for item in items if isinstance(item, Job)]
+            self._report(len(failures), 0, failures, str(self._to_store_error(exc)))
             return [item for item in items if isinstance(item, Row)]
-        size = sum(weight(item.payload) for item in items if isinstance(item, Row))
-        self._tell(len(items), size, answers, None)
+        size = sum(stored_size(item.payload) for item in items if isinstance(item, Row))
+        self._report(len(items), size, results, None)
         return []
 
-    def _tell(self, count: int, size: int, answers: Sequence[Answer], failure: str | None) -> None:
-        with suppress(RuntimeError):  # the loop was closed without `aclose`: nobody listens
-            self._loop.call_soon_threadsafe(self._written, count, size, answers, failure)
+    def _report(self, count: int, size: int, results: Sequence[JobResult], failure: str | None) -> None:
+        with suppress(RuntimeError):  # the loop was closed without `aclose`
+            self._loop.call_soon_threadsafe(self._finish, count, size, results, failure)

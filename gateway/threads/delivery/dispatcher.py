@@ -85,7 +85,7 @@ class Dispatcher:
 
     async def recover(self) -> int:
         """Takes up what the last gateway left. Returns how many messages there were."""
-        records = await self._store.mail.waiting()
+        records = await self._store.deliveries.waiting()
         for record in records:
             await self._recover_delivery(record)
         return len(records)
@@ -107,9 +107,9 @@ class Dispatcher:
     async def accept(self, thread: ThreadKey, posted: MessageInput) -> DeliveryRecord:
         """What became of the message so far; for a `deliveryId` that is known, of the first message that had it. Raises
         before anything is stored."""
-        digest = hashlib.sha256(posted.asked()).hexdigest()
+        digest = hashlib.sha256(posted.identity_bytes()).hexdigest()
         if posted.delivery_id is not None:
-            known = await self._store.mail.delivery(thread, posted.delivery_id)
+            known = await self._store.deliveries.delivery(thread, posted.delivery_id)
             if known is not None:
                 return _check_same(known, digest)
         message_id = posted.message["id"]
@@ -148,7 +148,7 @@ class Dispatcher:
     ) -> QueuedDelivery | DeliveryRecord:
         """The queued delivery; or the record of another message that took the delivery id first."""
         message_id = posted.message["id"]
-        if posted.named and message_id in (await self._engine.history(thread))[0].ids():
+        if posted.has_client_id and message_id in (await self._engine.history(thread))[0].known_ids():
             raise _known_message(message_id)
         content = to_content(posted.message, posted.forwarded_props)
         delivery_id = posted.delivery_id or uuid4().hex

@@ -29,7 +29,7 @@ class Receipts:
         """Returns the stored record: another one, if the delivery id is taken already."""
         thread = ThreadKey(*record.thread)
         self._events.observe(thread)
-        stored = await self._store.mail.accept(record, self._events.to_notes(to_receipt(record)))
+        stored = await self._store.deliveries.accept(record, self._events.to_notes(to_receipt(record)))
         if stored is record:
             self._events.expect_delivery(thread, record.message_id, record.delivery_id)
             self._events.wake_readers(thread)
@@ -73,12 +73,14 @@ class Receipts:
         delivery.update(replace(delivery.record, status="failed", reason="the thread was deleted", content=b""))
         delivery.decided.set()
         thread = ThreadKey(*delivery.record.thread)
-        await self._store.mail.note(thread, self._events.to_notes(to_receipt(delivery.record, retryable=False)))
+        await self._store.deliveries.append_events(
+            thread, self._events.to_notes(to_receipt(delivery.record, retryable=False))
+        )
         self._events.wake_readers(thread)
 
     async def _save(self, record: DeliveryRecord, delivery: QueuedDelivery, *receipts: Wire) -> None:
         record = replace(record, at=time.time(), content=record.content if record.status in WAITING else b"")
-        if not await self._store.mail.save(record, self._events.to_notes(*receipts)):
+        if not await self._store.deliveries.save(record, self._events.to_notes(*receipts)):
             raise ThreadDeleted(record.delivery_id)
         delivery.update(record)
         if receipts:

@@ -15,7 +15,7 @@ from uuid import uuid4
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.agui.message_input import as_turn
+from gateway.agui.message_input import to_turn
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Agents
@@ -83,9 +83,9 @@ class RunStarter:
         message_id = delivery.record.message_id
         newest = await self._store.thread_runs(*thread, 1)
         history = await read_history(self._store, *thread)
-        if message_id in history.ids() and (run_id := await find_run_with(self._store, delivery.record)):
+        if message_id in history.known_ids() and (run_id := await find_run_with(self._store, delivery.record)):
             raise AlreadyInRun(run_id)
-        turn = as_turn(delivery.message, delivery.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
+        turn = to_turn(delivery.message, delivery.forwarded_props, thread.thread_id, f"run-{uuid4().hex}")
         earlier = [message for message in history.messages if message["id"] != message_id]
         turn = replace(turn, messages=[*earlier, *turn.messages], state=history.state)
         await self._receipts.begin(delivery, turn.run_id)

@@ -1,0 +1,2 @@
+"""ASGI middleware around all routes: `security.SecurityMiddleware` (Host, Origin, token, CORS),
+`gzip.GzipMiddleware`."""

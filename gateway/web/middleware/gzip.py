@@ -1,7 +1,7 @@
-"""JSON and CSV answers, packed for whoever can unpack them: a matrix of thirty agents is a twentieth of its size.
+"""Gzip for whole JSON and CSV responses: a capability matrix of thirty agents shrinks to a twentieth of its size.
 
-In: a response that is whole. Out: the same, smaller. Streams pass as they are, for each event must leave at once; so do
-short answers, which gain nothing, and what is packed already.
+In: a response. Out: the same, compressed if its body is complete, long enough and not compressed yet. Never: streams,
+because each event must leave at once. Starlette's `GZipMiddleware` would buffer the protobuf stream.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SMALL = 4096
-"""Bytes below which packing costs more than it saves: a snapshot is called for often, and fits into three packets."""
-LARGE = 128 * 1024
-"""Bytes above which others would notice that the loop is busy."""
-LEVEL = 5
-TYPES = ("application/json", "text/csv")
+MIN_BYTES = 4096
+"""Compression of a shorter body costs more than it saves: snapshots are requested often, and fit into three packets."""
+THREAD_MIN_BYTES = 128 * 1024
+"""A body of this size is compressed in a thread, because it would block the event loop noticeably."""
+COMPRESSION_LEVEL = 5
+MEDIA_TYPES = ("application/json", "text/csv")
 
 
 class GzipMiddleware:
@@ -27,42 +27,45 @@ class GzipMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
             return await self._app(scope, receive, send)
-        return await self._app(scope, receive, _Packed(send).send)
+        return await self._app(scope, receive, _GzipResponse(send).send)
 
 
-class _Packed:
-    """One response. Its head waits for the body where that may be packed."""
+class _GzipResponse:
+    """One response. Its head is kept back until the body is there, if that may be compressed."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._head: Message | None = None
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _may_be_packed(message):
+        if message["type"] == "http.response.start" and _is_compressible(message):
             self._head = message
             return
-        head, self._head = self._head, None
+        head = self._head
+        self._head = None
         if head is not None:
             if not message.get("more_body", False):
-                message = await _packed(head, message)
+                message = await _compress(head, message)
             await self._send(head)
         await self._send(message)
 
 
-def _may_be_packed(head: Message) -> bool:
+def _is_compressible(head: Message) -> bool:
     headers = Headers(raw=head["headers"])
-    whole = int(headers.get("content-length", "0")) >= SMALL
-    return whole and headers.get("content-type", "").startswith(TYPES) and "content-encoding" not in headers
+    is_long = int(headers.get("content-length", "0")) >= MIN_BYTES
+    return is_long and headers.get("content-type", "").startswith(MEDIA_TYPES) and "content-encoding" not in headers
 
 
-async def _packed(head: Message, message: Message) -> Message:
+async def _compress(head: Message, message: Message) -> Message:
+    """The body's message; the headers in `head` are changed to match."""
     body: bytes = message.get("body", b"")
-    packed = _pack(body) if len(body) < LARGE else await to_thread.run_sync(_pack, body)
+    data = _gzip(body) if len(body) < THREAD_MIN_BYTES else await to_thread.run_sync(_gzip, body)
     headers = MutableHeaders(raw=head["headers"])
-    headers["content-encoding"], headers["content-length"] = "gzip", str(len(packed))
+    headers["content-encoding"] = "gzip"
+    headers["content-length"] = str(len(data))
     headers.add_vary_header("accept-encoding")
-    return {**message, "body": packed}
+    return {**message, "body": data}
 
 
-def _pack(body: bytes) -> bytes:
-    return gzip.compress(body, LEVEL, mtime=0)
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, COMPRESSION_LEVEL, mtime=0)

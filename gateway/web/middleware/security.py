@@ -1,7 +1,9 @@
-"""The door: who may call at all. `Host` and `Origin` always, a token where one is set, CORS for allowed pages.
+"""Who may call the gateway: `Host` and `Origin` are always checked, a token if the operator set any; CORS headers are
+added for the pages that the operator allows.
 
-A web page can make its visitor's browser call a server on the visitor's own machine. Two checks stop it: a page of
-another origin is refused by `Origin`, and a name that was pointed at 127.0.0.1 (DNS rebinding) is refused by `Host`.
+In: every HTTP and WebSocket request. Out: the request with its principal in `scope["state"]`, or a problem. A web page
+can make its visitor's browser call a server on the visitor's own machine. Two checks stop this: a page of another
+origin is refused by its `Origin`, and a host name that was pointed at 127.0.0.1 (DNS rebinding) is refused by `Host`.
 """
 
 from __future__ import annotations
@@ -15,27 +17,29 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gateway.errors import Forbidden, GatewayError
 from gateway.identity import LOCAL
 from gateway.settings import Settings
-from gateway.web.problems import problem
+from gateway.web.problems import problem_response
 from gateway.web.tokens import Tokens
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 OPEN_PATHS = frozenset(("/healthz", "/readyz"))
 """A container's health check has no token."""
 ADMIN_PATHS = ("/acp",)
-"""Ways past the gateway's own words, straight to the agent."""
-AN_AGENT = re.compile(r"/agents/[^/]+/?")
-"""Registered and removed there: a definition starts programs."""
-EXPOSED = "etag, last-event-id"
-PREFLIGHT_AGE = "600"
-BEARER = "bearer."
+"""Ends of paths that pass requests through to the agent itself."""
+AGENT_PATH = re.compile(r"/agents/[^/]+/?")
+"""Where agents are registered and removed. That needs a scope of its own: a definition starts programs."""
+EXPOSED_HEADERS = "etag, last-event-id"
+PREFLIGHT_MAX_AGE_SECONDS = 600
+TOKEN_SUBPROTOCOL = "bearer."
 
 
 class SecurityMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
-        self._app, self._tokens = app, tokens
+        self._app = app
+        self._tokens = tokens
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = LOOPBACK | {own.lower()} | {host.lower() for host in settings.allow_host}
-        # Behind a token on an open address the name it is called by is not known, and a rebound page has no token.
+        # On a public address the gateway cannot know its host names; there every caller needs a token, and a page that
+        # uses DNS rebinding has none.
         self._any_host = bool(tokens) and own not in LOOPBACK and not settings.allow_host
         self._origins = frozenset(settings.allow_origin)
 
@@ -48,7 +52,7 @@ class SecurityMiddleware:
             self._check_host(headers.get("host", ""))
             foreign = self._check_origin(origin, f"{_page_scheme(scope)}://{headers.get('host', '')}")
         except GatewayError as exc:
-            return await problem(exc)(scope, receive, send)
+            return await problem_response(exc)(scope, receive, send)
         if foreign is not None:
             send = _with_cors(send, foreign)
             if scope["type"] == "http" and _is_preflight(scope, headers):
@@ -56,14 +60,14 @@ class SecurityMiddleware:
         try:
             scope.setdefault("state", {})["principal"] = self._principal(scope, headers)
         except GatewayError as exc:
-            return await problem(exc)(scope, receive, send)
+            return await problem_response(exc)(scope, receive, send)
         return await self._app(scope, receive, send)
 
     def _principal(self, scope: Scope, headers: Headers) -> str:
         if not self._tokens or scope["path"] in OPEN_PATHS or _is_console(scope, headers):
             return LOCAL
-        principal = self._tokens.principal(headers.get("authorization") or _offered(scope))
-        self._tokens.require(principal, _needs(scope))
+        principal = self._tokens.principal(headers.get("authorization") or _subprotocol_token(scope))
+        self._tokens.require(principal, _required_scope(scope))
         return principal
 
     def _check_host(self, host: str) -> None:
@@ -76,7 +80,8 @@ class SecurityMiddleware:
         )
 
     def _check_origin(self, origin: str | None, own: str) -> str | None:
-        """None for the gateway's own pages and for programs; else the origin, if it is an allowed one."""
+        """None for the gateway's own pages and for programs; otherwise the origin, if it is allowed. Raises
+        `Forbidden`."""
         if origin is None or origin.lower() == own.lower():
             return None
         if origin.lower() in self._origins:
@@ -87,23 +92,25 @@ class SecurityMiddleware:
         )
 
 
-def _offered(scope: Scope) -> str | None:
-    """A page can give a WebSocket no header: its token is one of the subprotocols that it offers, `bearer.TOKEN`."""
+def _subprotocol_token(scope: Scope) -> str | None:
+    """A page cannot set headers of a WebSocket: its token is one of the subprotocols that it offers, `bearer.TOKEN`."""
     names = scope.get("subprotocols", ()) if scope["type"] == "websocket" else ()
-    return next((f"Bearer {name.removeprefix(BEARER)}" for name in names if name.startswith(BEARER)), None)
+    return next(
+        (f"Bearer {name.removeprefix(TOKEN_SUBPROTOCOL)}" for name in names if name.startswith(TOKEN_SUBPROTOCOL)), None
+    )
 
 
 def _is_console(scope: Scope, headers: Headers) -> bool:
-    """The page and its files hold no secret. Whoever has no token gets no further than these."""
+    """The console's page and files hold no secret: they are served without a token, and nothing else is."""
     path: str = scope["path"]
     return path.startswith("/console/") or (path == "/" and "text/html" in headers.get("accept", ""))
 
 
-def _needs(scope: Scope) -> str:
-    """The scope a request needs: by what it does, and where it goes past what the gateway itself offers."""
+def _required_scope(scope: Scope) -> str:
+    """The scope that a request needs, by its method and path."""
     if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
         return "read"
-    if scope["type"] == "http" and scope["method"] in ("PUT", "DELETE") and AN_AGENT.fullmatch(scope["path"]):
+    if scope["type"] == "http" and scope["method"] in ("PUT", "DELETE") and AGENT_PATH.fullmatch(scope["path"]):
         return "admin"
     return "admin" if scope["path"].endswith(ADMIN_PATHS) else "run"
 
@@ -116,7 +123,7 @@ def host_name(host: str) -> str:
 
 
 def _page_scheme(scope: Scope) -> str:
-    """A page that opens a WebSocket still has an origin of http."""
+    """The origin of a page that opens a WebSocket has the scheme http or https."""
     scheme: str = scope["scheme"]
     return {"ws": "http", "wss": "https"}.get(scheme, scheme)
 
@@ -129,7 +136,7 @@ def _preflight(headers: Headers) -> Response:
     allowed = {
         "access-control-allow-methods": "GET, POST, PUT, DELETE",
         "access-control-allow-headers": headers.get("access-control-request-headers", "content-type, authorization"),
-        "access-control-max-age": PREFLIGHT_AGE,
+        "access-control-max-age": str(PREFLIGHT_MAX_AGE_SECONDS),
     }
     return Response(status_code=204, headers=allowed)
 
@@ -140,7 +147,7 @@ def _with_cors(send: Send, origin: str) -> Send:
             headers = MutableHeaders(scope=message)
             headers["access-control-allow-origin"] = origin
             headers["access-control-allow-credentials"] = "true"
-            headers["access-control-expose-headers"] = EXPOSED
+            headers["access-control-expose-headers"] = EXPOSED_HEADERS
             headers.add_vary_header("Origin")
         await send(message)
 

@@ -11,15 +11,15 @@ from starlette.types import ASGIApp
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.merge import etag, to_json
 from gateway.capabilities.versions import Key, RenderedSnapshot
-from gateway.capabilities.views import render, view_named
+from gateway.capabilities.views import render, resolve_view
 from gateway.encode.sse import CONTENT_TYPE
 from gateway.registry.agents import Agent
 from gateway.service.capability_source import thread_of
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import find_model
-from gateway.web.disconnect import while_there
+from gateway.web.disconnect import run_until_disconnect
 from gateway.web.forward import forward
-from gateway.web.routes.capabilities_stream import Feeding, wants_feed
+from gateway.web.routes.capabilities_stream import CapabilityFeedResponse, accepts_feed
 
 NO_STORE = {"cache-control": "no-store"}
 
@@ -30,7 +30,7 @@ async def show(request: Request) -> ASGIApp:
     agent = gateway.agents[request.path_params["agent"]]
     if agent.driver is not None and not agent.driver.is_probed:
         await _probe(gateway, agent, request)
-    if wants_feed(request):
+    if accepts_feed(request):
         return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
         current = await gateway.snapshots.take(agent)
@@ -41,7 +41,7 @@ async def show(request: Request) -> ASGIApp:
     if key.explain:
         model = None if key.model is None else find_model(agent, key.model)
         return _explain(request, await gateway.snapshots.take(agent, thread_of(key), model))
-    return answer(request, await gateway.capability_source.look(key))
+    return answer(request, await gateway.capability_source.render(key))
 
 
 def _needs_definition(request: Request) -> bool:
@@ -55,7 +55,7 @@ def _feed(gateway: Gateway, agent: Agent, request: Request) -> ASGIApp:
     key = _key(agent, request)
     if request.method == "HEAD":
         return Response(headers=NO_STORE, media_type=CONTENT_TYPE)
-    return Feeding(gateway, key, request)
+    return CapabilityFeedResponse(gateway, key, request)
 
 
 def _key(agent: Agent, request: Request) -> Key:
@@ -66,14 +66,14 @@ def _key(agent: Agent, request: Request) -> Key:
         thread,
         None if thread is None else request.state.principal,
         None if name is None else find_model(agent, name).id,
-        view_named(view, query.get("protocol")),
+        resolve_view(view, query.get("protocol")),
         explain=view == "agui" and is_true(query.get("explain")),
     )
 
 
 async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
     if is_true(request.query_params.get("probe")):
-        await while_there(request, partial(gateway.agents.wait_until_probed, agent))
+        await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
     else:
         gateway.agents.probe_soon(agent)
 

@@ -63,7 +63,7 @@ async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read(await read_json_body(request, gateway.settings))
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.principal)
     return stream_run(gateway, started, request, on_disconnect=turn.options.on_disconnect or "continue")
 
@@ -71,7 +71,7 @@ async def run(request: Request) -> ASGIApp:
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read(await read_json_body(request, gateway.settings))
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, turn.thread_id, request.state.principal)
     reader = await _read_thread(gateway, thread, turn)

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from gateway.errors import Busy, GatewayError
 from gateway.runs.admission import STOPPING
 from gateway.service.gateway import Gateway
-from gateway.web.problems import problem
+from gateway.web.problems import problem_response
 
 
 async def healthz(request: Request) -> Response:
@@ -18,9 +18,9 @@ async def healthz(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     if gateway.engine.is_draining:
-        return problem(Busy(STOPPING[1], code=STOPPING[0]))
+        return problem_response(Busy(STOPPING[1], code=STOPPING[0]))
     try:
         await gateway.store.check()
     except GatewayError as exc:
-        return problem(exc)
+        return problem_response(exc)
     return JSONResponse({"status": "ready", "runs": gateway.engine.live_runs, "agents": len(list(gateway.agents))})

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from gateway.capabilities.merge import Snapshot, etag, to_json
 from gateway.capabilities.versions import RenderedSnapshot
-from gateway.encode.negotiate import names
+from gateway.encode.negotiate import accepts
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.web.routes.capabilities import answer, is_true
@@ -32,7 +32,7 @@ async def show(request: Request) -> Response:
     explain = is_true(request.query_params.get("explain"))
     snapshots = await _snapshots(gateway)
     cells = _to_matrix(snapshots, explain=explain)
-    if names(request.headers.get("accept"), CSV):
+    if accepts(request.headers.get("accept"), CSV):
         return _answer(request, _to_csv(list(snapshots), cells, explain=explain), f"{CSV}; charset=utf-8")
     return _answer(request, to_json({"agents": list(snapshots), "leaves": cells}), "application/json")
 
@@ -61,7 +61,7 @@ def _to_csv(agents: Sequence[str], matrix: Matrix, *, explain: bool) -> bytes:
     """A row for each capability. Values are JSON, so that `"1"` differs from `1` and no cell is read as a formula."""
     text = StringIO()
     rows = csv.writer(text)
-    columns = [column for name in agents for column in ((name, f"{name}: said by") if explain else (name,))]
+    columns = [column for name in agents for column in ((name, f"{name}: stated by") if explain else (name,))]
     rows.writerow(["capability", *columns])
     for path, cells in matrix.items():
         pairs = [_to_cells(cells.get(name), explain=explain) for name in agents]

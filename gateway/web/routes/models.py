@@ -8,12 +8,12 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.catalog.models.prices import Tokens, cost
+from gateway.catalog.models.prices import Tokens, calculate_cost
 from gateway.errors import AgentFault, BadInput, NotCapable
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.snapshots import find_model
-from gateway.web.disconnect import while_there
+from gateway.web.disconnect import run_until_disconnect
 
 REFRESH_TIMEOUT_SECONDS = 90.0
 """An agent may have to start first, and to query its providers."""
@@ -47,7 +47,9 @@ async def show_cost(request: Request) -> Response:
         _read_count(request, "outputTokens"),
         _read_count(request, "thinkingTokens"),
     )
-    return JSONResponse({"agent": agent.definition.id, "modelId": model.id, **cost(model.price, tokens).json()})
+    return JSONResponse(
+        {"agent": agent.definition.id, "modelId": model.id, **calculate_cost(model.price, tokens).to_json()}
+    )
 
 
 async def validate(request: Request) -> Response:
@@ -56,7 +58,7 @@ async def validate(request: Request) -> Response:
     name = request.query_params.get("model")
     if name is None:
         raise BadInput("which model? ?model=ID names it", pointer="?model")
-    return JSONResponse(agent.models.validation(name))
+    return JSONResponse(agent.models.validate_json(name))
 
 
 async def refresh(request: Request) -> Response:
@@ -64,7 +66,7 @@ async def refresh(request: Request) -> Response:
     agent = _agent(request)
     try:
         with anyio.fail_after(REFRESH_TIMEOUT_SECONDS):
-            listed = await while_there(request, agent.usable_driver.models)
+            listed = await run_until_disconnect(request, agent.usable_driver.models)
     except TimeoutError:
         detail = f"the agent did not list its models within {REFRESH_TIMEOUT_SECONDS:g} seconds"
         raise AgentFault(detail, code="AGENT_STALLED") from None
@@ -75,7 +77,7 @@ async def refresh(request: Request) -> Response:
             capability="models",
             source=f"driver ({agent.definition.driver})",
         )
-    agent.models.refreshed(listed, datetime.now(UTC))
+    agent.models.refresh(listed, datetime.now(UTC))
     gateway: Gateway = request.app.state.gateway
     gateway.changes.touch(agent.definition.id)
     return _list(agent)
@@ -85,7 +87,7 @@ def _list(agent: Agent) -> Response:
     default = agent.models.default()
     return JSONResponse(
         {
-            "models": agent.models.catalog(),
+            "models": agent.models.to_json(),
             "default": None if default is None else default.id,
             "lastUpdated": agent.models.last_updated,
             "source": agent.models.source,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from starlette.requests import HTTPConnection, Request
@@ -10,12 +9,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from gateway.agui import inbound
-from gateway.encode.negotiate import ENCODERS, Encoder, negotiate
+from gateway.encode.base import Encoder
+from gateway.encode.negotiate import default_encoder, negotiate
 from gateway.errors import BadInput, Conflict
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
 from gateway.turn import HOPS
-from gateway.web.event_stream import EventStream
+from gateway.web.event_stream import DisconnectCallback, EventStream
 from gateway.web.request_body import read_json_body
 
 MAX_HOPS = 8
@@ -28,7 +28,7 @@ async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. A client stops it by closing the connection, unless it asked otherwise."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    turn = inbound.read(await read_json_body(request, gateway.settings))
+    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     turn = replace(turn, hops=read_hops(gateway, request))
     run = await gateway.checked_runs.start(agent, turn, request.state.principal)
     return stream_run(gateway, run, request, on_disconnect=turn.options.on_disconnect or "cancel")
@@ -51,11 +51,11 @@ def stream_run(gateway: Gateway, run: Run, request: Request, *, on_disconnect: s
     is_legacy = run.turn.protocol_version is None
     stop = _stop_function(gateway, run) if on_disconnect == "cancel" else None
     return EventStream(
-        run.log.follow(), choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy, gone=stop
+        run.log.follow(), choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy, on_disconnect=stop
     )
 
 
-def _stop_function(gateway: Gateway, run: Run) -> Callable[[], Awaitable[None]]:
+def _stop_function(gateway: Gateway, run: Run) -> DisconnectCallback:
     async def stop() -> None:
         await gateway.engine.stop(run)
 
@@ -64,7 +64,7 @@ def _stop_function(gateway: Gateway, run: Run) -> Callable[[], Awaitable[None]]:
 
 def choose_encoder(request: Request, is_legacy: bool) -> Encoder:
     """A client from before AG-UI 1.0 cannot read half of the events in protobuf."""
-    return ENCODERS["sse"] if is_legacy else negotiate(request.headers.get("accept"))
+    return default_encoder() if is_legacy else negotiate(request.headers.get("accept"))
 
 
 async def attach(request: Request) -> ASGIApp:

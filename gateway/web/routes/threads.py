@@ -9,7 +9,7 @@ from uuid import uuid4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gateway.capabilities.option_checks import gate
+from gateway.capabilities.option_checks import check_ability
 from gateway.errors import BadInput, NotCapable
 from gateway.identity import ThreadKey
 from gateway.jsonio import loads
@@ -65,7 +65,7 @@ async def fork(request: Request) -> Response:
         new_id = _parse_object(body).get("threadId", new_id)
     if not isinstance(new_id, str) or not new_id:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
-    gate("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
+    check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
     session_id = await gateway.threads.fork(agent, thread, new_id)
     return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
 

@@ -19,12 +19,12 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage.agent("bare", "--bare")
     stage.agent("full", "--full")
     stage.agent("strict", options=[])
-    stage.agent("signs-in", "--auth", acp={"auth": "key"})
-    stage.agent("signs-in-late", "--auth-late", acp={"auth": "key"})
+    stage.agent("signs-in", "--auth", acp={"auth_method": "key"})
+    stage.agent("signs-in-late", "--auth-late", acp={"auth_method": "key"})
     stage.agent("signed-out", "--auth", auth=SIGNED_IN)
     stage.agent("signed-out-late", "--auth-late", auth=SIGNED_IN)
     stage.agent("never", "--never-initialize")
     stage.agent("second", "--second", acp={"protocol": 2})
-    stage.agent("alone", acp={"sessions": "one"})
+    stage.agent("alone", acp={"sessions_per_process": "one"})
     with stage:
         yield stage

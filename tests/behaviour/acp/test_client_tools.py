@@ -50,7 +50,7 @@ def start_stage(stage: StageWithSockets) -> Iterator[StageWithSockets]:
     """With an agent of each kind."""
     stage.agent("plain").agent("bare", "--bare").agent("full", "--full")
     stage.agent("deaf", "--deaf-tools").agent("deaf-bare", "--deaf-tools", "--bare")
-    stage.agent("begins", acp={"tools": "begin"})
+    stage.agent("begins", acp={"client_tools": "per-session"})
     stage.agent("leaves-them", capabilities={"tools": {"client_provided": False}})
     with stage:
         yield stage

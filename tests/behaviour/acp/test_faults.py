@@ -147,7 +147,7 @@ def test_an_agent_that_closes_its_stdout_and_lives_on_is_ended(frail: Stage) -> 
 
 def test_an_agent_that_is_not_there_is_refused_before_anything_begins(frail: Stage) -> None:
     problem = problem_in(frail.post("missing", run_input("hello")), 422, "AGENT_NOT_INSTALLED")
-    assert "'no-such-agent-anywhere' is not on the PATH, said by the probe" in problem["detail"]
+    assert "'no-such-agent-anywhere' is not on the PATH, stated by the probe" in problem["detail"]
     assert problem["availability"]["status"] == "not-installed"
 
 

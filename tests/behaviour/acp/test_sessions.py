@@ -22,7 +22,9 @@ GRACE = 0.5
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Idle sessions are closed at once, and turns that do not end are abandoned soon."""
     stage = Stage(tmp_path_factory.mktemp("hasty"), session_idle_timeout=0.2, cancel_grace=GRACE)
-    stage.agent("plain").agent("bare", "--bare").agent("full", "--full").agent("alone", acp={"sessions": "one"})
+    stage.agent("plain").agent("bare", "--bare").agent("full", "--full").agent(
+        "alone", acp={"sessions_per_process": "one"}
+    )
     with stage:
         yield stage
 

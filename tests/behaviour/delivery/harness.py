@@ -27,8 +27,8 @@ HERE = Path(__file__).parent
 
 
 async def agent(turn):
-    """Notes what it is told. `hold NAME` waits for a file, `ask` for an answer, `call` for a tool of the client's."""
-    with (HERE / "told.txt").open("a") as file:
+    """Notes its prompts. `hold NAME` waits for a file, `ask` for an answer, `call` for a tool of the client's."""
+    with (HERE / "prompts.txt").open("a") as file:
         file.write(f"{turn.thread_id} {turn.messages[-1]['id']}\\n")
     word, _, rest = turn.text.partition(" ")
     if word == "hold":
@@ -71,7 +71,7 @@ class Stage(Gateway):
 
     def prompts(self, thread: str) -> list[str]:
         """The messages that the agent's turns on this thread ended in, in order."""
-        file = self.folder / "told.txt"
+        file = self.folder / "prompts.txt"
         lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
         return [message for name, message in lines if name == thread]
 
@@ -95,7 +95,7 @@ class Thread:
         return self.gateway.client.post(f"{self.path}/messages", json=body, headers=self.headers)
 
     def post(self, content: Any, delivery: str | None = None, **fields: Any) -> dict[str, Any]:
-        """Accepted; what is told of it."""
+        """Accepted: the receipt."""
         response = self.send(content, **({} if delivery is None else {"delivery": delivery}), **fields)
         assert response.status_code == 202, response.text
         found: dict[str, Any] = response.json()
@@ -136,7 +136,7 @@ class Thread:
             return next(e for e in events if e.get("deliveryId") == delivery_id and e["type"] in wanted)
 
     def receipts(self, delivery_id: str) -> list[str]:
-        """All that was told of it up to its end."""
+        """All receipts of the delivery up to its end."""
         found: list[str] = []
         with self.feed() as events:
             for event in events:

@@ -1,4 +1,4 @@
-"""A house in this process, with one agent whose turns the test plays: for what must happen at an exact moment."""
+"""A gateway in this process, with one agent whose turns the test plays: for what must happen at an exact moment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Played:
         self.say(TurnEnded())
 
     def accept(self, message_id: str, text: str = "words") -> None:
-        self.say(UserMessageAccepted(message_id, text), TextMessageContent("I heard. "))
+        self.say(UserMessageAccepted(message_id, text), TextMessageContent("I read it. "))
 
     async def next(self) -> list[Event]:
         while not self._batches:
@@ -65,7 +65,7 @@ class Played:
         return self._batches.pop(0)
 
     async def answer(self, answers: Mapping[str, Answer]) -> None:
-        raise AssertionError("nobody asked")
+        raise AssertionError("no interrupt was requested")
 
     async def steer(self, message_id: str, text: str) -> bool:
         if not self.takes:
@@ -119,7 +119,7 @@ class Scene:
 
     async def post(self, name: str, delivery: str = "on-idle") -> DeliveryRecord:
         body = {"message": {"id": name, "content": f"the words of {name}"}, "delivery": delivery, "deliveryId": name}
-        return await self.gateway.dispatcher.accept(self.thread, message_input.read(dumps(body)))
+        return await self.gateway.dispatcher.accept(self.thread, message_input.read_message_input(dumps(body)))
 
     async def run(self, name: str) -> Run:
         """Of another client's."""
@@ -132,7 +132,7 @@ class Scene:
         return cast(Played, await soon(lambda: self.driver.turns[number] if len(self.driver.turns) > number else None))
 
     async def record(self, name: str) -> DeliveryRecord:
-        found = await self.gateway.store.mail.delivery(self.thread, name)
+        found = await self.gateway.store.deliveries.delivery(self.thread, name)
         assert found is not None
         return found
 
@@ -145,7 +145,7 @@ class Scene:
                 await anyio.sleep(0.001)
 
     async def notes(self) -> list[Wire]:
-        return [loads(line) for _, line in await self.gateway.store.mail.notes(self.thread, 0, 10_000)]
+        return [loads(line) for _, line in await self.gateway.store.deliveries.read_events(self.thread, 0, 10_000)]
 
     async def receipts(self, name: str) -> list[str]:
         receipt = [note for note in await self.notes() if note.get("deliveryId") == name]

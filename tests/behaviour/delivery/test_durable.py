@@ -196,7 +196,7 @@ def test_a_thread_that_is_deleted_fails_what_waits_for_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("moment", [1, 2, 5, 17])
 def test_whenever_the_gateway_is_killed_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, moment: int) -> None:
-    """It dies in the middle of posts and runs. What it had answered for is delivered once, or told to have failed."""
+    """It dies in the middle of posts and runs. What it had answered for is delivered once, or reported as failed."""
     with Stage(tmp_path) as stage:
         thread, answered = stage.thread(), list[str]()
         killer = Task(target=_kill_when, args=(stage, answered, moment))

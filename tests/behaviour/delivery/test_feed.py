@@ -29,7 +29,7 @@ def without_time(event: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in event.items() if key not in ("id", "at")}
 
 
-def test_a_posted_message_is_told_from_its_acceptance_to_the_end_of_its_run(stage: Stage) -> None:
+def test_a_posted_message_is_reported_from_its_acceptance_to_the_end_of_its_run(stage: Stage) -> None:
     thread = stage.thread("demo")
     with thread.feed() as events:
         [offline] = until(events, "status.changed")
@@ -55,7 +55,7 @@ def test_a_posted_message_is_told_from_its_acceptance_to_the_end_of_its_run(stag
     assert all(chunk["at"].endswith("Z") for chunk in chunks)
 
 
-def test_an_ordinary_run_is_told_too_once_the_thread_is_looked_at(thread: Thread) -> None:
+def test_an_ordinary_run_is_reported_too_once_the_thread_is_looked_at(thread: Thread) -> None:
     with thread.feed() as events:
         until(events, "status.changed")
         run = thread.run("hello")[0]["runId"]
@@ -64,7 +64,7 @@ def test_an_ordinary_run_is_told_too_once_the_thread_is_looked_at(thread: Thread
     assert received["run"] == run and "deliveryId" not in received
 
 
-def test_usage_and_errors_are_told(stage: Stage) -> None:
+def test_usage_and_errors_are_reported(stage: Stage) -> None:
     thread = stage.thread("demo")
     with thread.feed() as events:
         thread.run("usage")
@@ -93,7 +93,9 @@ def test_a_question_blocks_and_a_tool_of_the_client_s_makes_it_wait(thread: Thre
 # -- coming back
 
 
-def test_whoever_comes_back_with_a_number_misses_nothing_and_gets_nothing_twice(stage: Stage, thread: Thread) -> None:
+def test_a_client_that_comes_back_with_a_number_misses_nothing_and_gets_nothing_twice(
+    stage: Stage, thread: Thread
+) -> None:
     first = thread.post("one")
     attached(stage, first["runId"])
     with thread.feed() as events:
@@ -110,7 +112,7 @@ def test_whoever_comes_back_with_a_number_misses_nothing_and_gets_nothing_twice(
     assert [event["id"] for event in whole] == list(range(1, len(whole) + 1))
 
 
-def test_a_number_from_the_future_begins_anew(thread: Thread) -> None:
+def test_a_number_from_the_future_begins_again(thread: Thread) -> None:
     thread.post("one")
     with thread.feed(after=1_000_000) as events:
         assert next(events)["id"] == 1
@@ -227,7 +229,7 @@ def acp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AcpStage]:
         yield stage
 
 
-def test_a_session_is_told_when_it_starts_is_released_and_forked(acp: AcpStage) -> None:
+def test_a_session_is_reported_when_it_starts_is_released_and_forked(acp: AcpStage) -> None:
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
     with thread.feed() as events:
@@ -243,7 +245,7 @@ def test_a_session_is_told_when_it_starts_is_released_and_forked(acp: AcpStage) 
     assert numbers_of(acp.client.get(f"/runs/{receipt['runId']}/events").text)[0] == 1
 
 
-def test_a_released_session_that_is_used_again_is_told_as_resumed(acp: AcpStage) -> None:
+def test_a_released_session_that_is_used_again_is_reported_as_resumed(acp: AcpStage) -> None:
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
     with thread.feed() as events:
@@ -258,7 +260,7 @@ def test_a_released_session_that_is_used_again_is_told_as_resumed(acp: AcpStage)
     assert (resumed, "session.resumed" in kinds(found)) == ([session], True)
 
 
-def test_a_session_that_is_brought_back_after_a_restart_is_told_as_resumed(tmp_path: Path) -> None:
+def test_a_session_that_is_brought_back_after_a_restart_is_reported_as_resumed(tmp_path: Path) -> None:
     stage = AcpStage(tmp_path)
     stage.agent("lasting", "--full", stage.state("lasting"))
     with stage:
@@ -286,7 +288,7 @@ def test_an_agent_that_dies_leaves_its_thread_failed_until_the_next_run(acp: Acp
     assert statuses[-2:] == ["active", "idle"]
 
 
-def test_an_agent_with_sessions_is_told_each_message_once(acp: AcpStage) -> None:
+def test_an_agent_with_sessions_gets_each_message_once(acp: AcpStage) -> None:
     talk = Talk(acp, "full")
     thread = Thread(acp, "full", id=talk.id)
     for content in ("one", "two", "three"):
@@ -298,7 +300,7 @@ def test_an_agent_with_sessions_is_told_each_message_once(acp: AcpStage) -> None
 # -- tools
 
 
-def test_a_tool_that_failed_and_one_that_never_answered_are_told_as_that(acp: AcpStage) -> None:
+def test_a_tool_that_failed_and_one_that_never_answered_are_reported_as_that(acp: AcpStage) -> None:
     thread = Thread(acp, "full", id=Talk(acp, "full").id)
     with thread.feed() as events:
         thread.post("tools")
@@ -313,7 +315,7 @@ def test_a_tool_that_failed_and_one_that_never_answered_are_told_as_that(acp: Ac
     assert {end["toolCallId"] for end in ends} == {event["toolCallId"] for event in found}
 
 
-def test_what_the_feed_told_of_tools_the_thread_s_own_view_declares(acp: AcpStage) -> None:
+def test_what_the_feed_reported_of_tools_the_thread_s_own_view_declares(acp: AcpStage) -> None:
     thread, capabilities = Thread(acp, "full", id=Talk(acp, "full").id), "/agents/full/capabilities"
     with thread.feed() as events:
         thread.post("tools")
@@ -325,7 +327,7 @@ def test_what_the_feed_told_of_tools_the_thread_s_own_view_declares(acp: AcpStag
     assert "supported" not in acp.asks(capabilities).get("tools", {})
 
 
-def test_a_tool_of_the_client_s_that_failed_there_is_told_as_that(thread: Thread) -> None:
+def test_a_tool_of_the_client_s_that_failed_there_is_reported_as_that(thread: Thread) -> None:
     card = {"name": "show_card", "description": "Shows a card.", "parameters": {"type": "object"}}
     with thread.feed() as events:
         run = thread.run("call", tools=[card])[0]["runId"]

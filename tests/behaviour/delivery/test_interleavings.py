@@ -1,4 +1,4 @@
-"""However posts, runs and their ends fall together: every message reaches the agent once, and its fate is told once."""
+"""However posts, runs and their ends interleave: every message reaches the agent once, with one final receipt."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ class Player:
         while True:
             for turn in self._on.driver.turns:
                 turn.end()
-            records = [await self._on.gateway.store.mail.delivery(self._on.thread, name) for name, _ in self.posted]
+            records = [
+                await self._on.gateway.store.deliveries.delivery(self._on.thread, name) for name, _ in self.posted
+            ]
             if all(record is not None and record.status in ("delivered", "failed") for record in records):
                 return
             await anyio.sleep(0.001)

@@ -138,7 +138,7 @@ def test_of_two_immediate_messages_each_is_given_to_the_agent(stage: Stage, thre
 # -- what goes along, and what goes wrong
 
 
-def test_the_wishes_of_a_message_are_its_run_s(stage: Stage) -> None:
+def test_the_options_of_a_message_are_its_run_s(stage: Stage) -> None:
     thread = stage.thread("echo")
     receipt = thread.post("one two three", forwardedProps={"gateway": {"merge": False}})
     assert len([e for e in attached(stage, receipt["runId"]) if e["type"] == "TEXT_MESSAGE_CONTENT"]) == 3
@@ -151,7 +151,7 @@ def test_a_run_that_fails_after_it_began_has_delivered_its_message(thread: Threa
 
 
 @pytest.mark.parametrize("delivery", ["on-idle", "immediate"])
-def test_a_session_of_its_own_is_told_only_what_is_new(stage: Stage, delivery: str) -> None:
+def test_a_session_of_its_own_gets_only_what_is_new(stage: Stage, delivery: str) -> None:
     """`echo` has none; what its run is given is the whole conversation."""
     thread = stage.thread("echo")
     for content in ("one", "two"):

@@ -23,7 +23,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def nothing_is_kept(thread: Thread) -> None:
-    """The next one is told first, and the thread knows of no other."""
+    """The next one is reported first, and the thread knows of no other."""
     receipt = thread.post("hello")
     with thread.feed() as events:
         receipts = [next(e for e in events if e["type"].startswith("delivery.")) for _ in range(1)]
@@ -36,7 +36,7 @@ def test_an_agent_that_takes_no_message_in_its_turn_says_so(thread: Thread) -> N
     problem = problem_in(thread.send("hello", delivery="next-tool-call"), 422, "CAPABILITY_ERROR")
     assert problem["capability"] == "custom.gateway.steering" and problem["pointer"] == "/delivery"
     assert problem["detail"] == (
-        "'doer' takes no message while its turn is under way: custom.gateway.steering is not known, said by nobody. "
+        "'doer' takes no message while its turn is running: custom.gateway.steering is not known. "
         "Post it with the delivery on-idle or immediate."
     )
     nothing_is_kept(thread)
@@ -46,14 +46,14 @@ def test_an_image_for_an_agent_that_takes_none(thread: Thread) -> None:
     problem = problem_in(thread.send([{"type": "text", "text": "look"}, IMAGE]), 422, "CAPABILITY_ERROR")
     assert problem["detail"] == (
         "/message/content/1: the agent takes no such input: multimodal.input.image is false, "
-        "said by profile (doer.toml). Remove the part, or choose an agent that takes it."
+        "stated by profile (doer.toml). Remove the part, or choose an agent that takes it."
     )
     assert (problem["capability"], problem["source"]) == ("multimodal.input.image", "profile (doer.toml)")
     assert problem["pointer"] == "/message/content/1"
     nothing_is_kept(thread)
 
 
-def test_a_wish_that_the_agent_does_not_know(thread: Thread) -> None:
+def test_an_option_that_the_agent_does_not_know(thread: Thread) -> None:
     options = {"gateway": {"effort": "high"}}
     problem = problem_in(thread.send("hello", forwardedProps=options), 422, "CAPABILITY_ERROR")
     assert problem["pointer"] == "/forwardedProps/gateway/effort"
@@ -87,12 +87,12 @@ def test_what_is_not_json_and_an_agent_that_is_not_there(stage: Stage, thread: T
     typed = {"content-type": "application/json"}
     problem_in(client.post(f"{thread.path}/messages", content=b"{", headers=typed), 400, "NOT_JSON")
     problem_in(client.post(f"{thread.path}/messages", content=b"{}"), 415, "UNSUPPORTED_CONTENT_TYPE")
-    problem_in(stage.thread("nobody").send("hello"), 404, "UNKNOWN_AGENT")
-    problem_in(client.get("/agents/nobody/threads/t/events"), 404, "UNKNOWN_AGENT")
+    problem_in(stage.thread("unknown").send("hello"), 404, "UNKNOWN_AGENT")
+    problem_in(client.get("/agents/unknown/threads/t/events"), 404, "UNKNOWN_AGENT")
 
 
 def test_a_message_id_that_the_thread_knows_is_refused(stage: Stage, thread: Thread) -> None:
-    """A session is told only what it does not know: the message would be lost."""
+    """A session gets only what it does not know: the message would be lost."""
     message = {"id": "mine", "role": "user", "content": "hello"}
     receipt = thread.post(None, message=message)
     attached(stage, receipt["runId"])

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import AgentFault
 from gateway.events import TextMessageContent
-from gateway.store.deliveries import DeliveryRecord, Notes
+from gateway.store.deliveries import DeliveryRecord, EventBatch
 from gateway.store.memory import MemoryStore
 from tests.behaviour.delivery.in_process import Played, scene, soon
 
@@ -29,7 +29,7 @@ async def test_a_message_that_the_turn_takes_up_is_delivered_in_its_run() -> Non
         assert [(one["role"], one["content"]) for one in history.messages] == [
             ("user", "live"),
             ("user", "words"),
-            ("assistant", "I heard. "),
+            ("assistant", "I read it. "),
         ]
         assert await on.receipts("m") == ["accepted", "delivered"]
         received = [note for note in await on.notes() if note["type"] == "message.received"]
@@ -128,7 +128,7 @@ async def test_while_the_turn_speaks_nothing_else_of_it_is_disturbed() -> None:
         turn.end()
         await run.over.wait()
         history, _ = await on.gateway.engine.history(on.thread)
-        assert [one["content"] for one in history.messages] == ["live", "one ", "words", "I heard. two"]
+        assert [one["content"] for one in history.messages] == ["live", "one ", "words", "I read it. two"]
 
 
 # -- a gateway that ends meanwhile
@@ -146,7 +146,7 @@ async def test_what_a_turn_did_not_hear_before_the_gateway_stopped_is_delivered_
         assert await on.fate("m") == "delivered"
 
 
-async def test_what_a_turn_heard_right_before_the_gateway_died_is_not_delivered_again() -> None:
+async def test_what_a_turn_accepted_right_before_the_gateway_died_is_not_delivered_again() -> None:
     store = Kept()
     async with scene(store) as on:
         await on.run("live")
@@ -170,9 +170,9 @@ class Kept(MemoryStore):
 
     async def left(self) -> list[DeliveryRecord]:
         await self.start()
-        return await self.mail.waiting()
+        return await self.deliveries.waiting()
 
     async def thaw(self) -> None:
         await self.start()
         if self.frozen is not None:
-            await self.mail.save(self.frozen, Notes([], 0.0, 100))
+            await self.deliveries.save(self.frozen, EventBatch([], 0.0, 100))

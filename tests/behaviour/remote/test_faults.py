@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway.drivers.remote.driver import REQUEST_TIMEOUT_SECONDS
-from gateway.encode.protobuf.encoder import frames
+from gateway.encode.protobuf.encoder import encode_frames
 from gateway.events import Wire
 from gateway.jsonio import dumps
 from tests.agui.replay import accepted
@@ -69,7 +69,11 @@ BROKEN: dict[str, tuple[Scene, str, str]] = {
     "nothing": (sends(), "AGENT_DIED", "without RUN_FINISHED"),
     "an end in the middle": (sends(BEGUN), "AGENT_DIED", "without RUN_FINISHED"),
     "half an event": (sends(BEGUN, HALF), "AGENT_DIED", "without RUN_FINISHED"),
-    "half a frame": (sends(frames([STARTED, OPENED, CONTENT])[:-3], kind=PROTOBUF), "AGENT_ERROR", "inside a frame"),
+    "half a frame": (
+        sends(encode_frames([STARTED, OPENED, CONTENT])[:-3], kind=PROTOBUF),
+        "AGENT_ERROR",
+        "inside a frame",
+    ),
     "no JSON": (sends(BEGUN, b"data: {nonsense\n\n"), "AGENT_PROTOCOL_ERROR", "not JSON"),
     "no object": (sends(BEGUN, b"data: [1]\n\n"), "AGENT_PROTOCOL_ERROR", "no object"),
     "no UTF-8": (sends(BEGUN, lines(CONTENT).replace(b"word", b"\xff\xfe")), "AGENT_PROTOCOL_ERROR", "not JSON"),

@@ -9,7 +9,7 @@ import pytest
 from gateway.capabilities.layers import LayerStatement, model_layer, profile_layer
 from gateway.capabilities.merge import merge
 from gateway.capabilities.views import mux
-from gateway.capabilities.views.mux_lookup import fact
+from gateway.capabilities.views.mux_lookup import find_fact
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import bundled, load_catalog
 from tests.capabilities.layer_builders import snapshot
@@ -57,17 +57,17 @@ DECLARED = [
 """Agents of the command line, which agent-mux knows, and whatever else has a manifest."""
 
 
-def held_against_the_interface(told: dict[str, Any]) -> None:
-    assert set(REQUIRED) - set(told.get("unknown", ())) <= set(told) <= {*REQUIRED, *OPTIONAL, "unknown"}
-    for name, value in told.items():
+def check_interface(fields: dict[str, Any]) -> None:
+    assert set(REQUIRED) - set(fields.get("unknown", ())) <= set(fields) <= {*REQUIRED, *OPTIONAL, "unknown"}
+    for name, value in fields.items():
         if name.startswith(("supports", "can", "requires")):
             assert isinstance(value, bool), name
         if name in CHOICES:
             assert set(value if isinstance(value, list) else [value]) <= CHOICES[name], name
-    for way in told["installMethods"]:
-        assert set(way) - {"notes", "prerequisiteCheck"} == {"platform", "type", "command"}
-        assert way["type"] in INSTALL_TYPES and way["command"]
-    for method in told.get("authMethods", ()):
+    for install in fields["installMethods"]:
+        assert set(install) - {"notes", "prerequisiteCheck"} == {"platform", "type", "command"}
+        assert install["type"] in INSTALL_TYPES and install["command"]
+    for method in fields.get("authMethods", ()):
         assert set(method) == {"type", "name"}
 
 
@@ -77,9 +77,9 @@ def test_the_view_has_the_fields_of_the_interface_and_no_other() -> None:
 
 @pytest.mark.parametrize("agent", CATALOG.values(), ids=list(CATALOG))
 def test_every_bundled_agent_has_a_manifest_that_agent_mux_could_read(agent: AgentDefinition) -> None:
-    told = mux.view(merge([profile_layer(agent)]), agent)
-    assert told["agent"] == agent.id
-    held_against_the_interface(told)
+    fields = mux.view(merge([profile_layer(agent)]), agent)
+    assert fields["agent"] == agent.id
+    check_interface(fields)
 
 
 UNKNOWN = {
@@ -92,8 +92,8 @@ UNKNOWN = {
 
 
 def test_of_an_agent_that_agent_mux_knows_no_field_is_open() -> None:
-    told = {agent.id: mux.view(merge([profile_layer(agent)]), agent) for agent in DECLARED}
-    assert {name: set(fields["unknown"]) for name, fields in told.items() if "unknown" in fields} == UNKNOWN
+    fields = {agent.id: mux.view(merge([profile_layer(agent)]), agent) for agent in DECLARED}
+    assert {name: set(fields["unknown"]) for name, fields in fields.items() if "unknown" in fields} == UNKNOWN
 
 
 # -- derived
@@ -124,19 +124,19 @@ def test_a_field_is_what_is_known_now(name: str, path: str, value: bool) -> None
     agent = otter(models=())
     found = snapshot(agent, handshake={path: value})
     assert mux.view(found, agent)[name] is value
-    assert fact(found, name).said_by == "handshake (handshake's source)"
-    assert fact(found, name).path == path
+    assert find_fact(found, name).source == "handshake (handshake's source)"
+    assert find_fact(found, name).path == path
 
 
-def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
+def test_unknown_fields_are_absent_and_listed() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
-    told = mux.view(snapshot(agent), agent)
-    assert (told["agent"], told["installMethods"]) == ("otter", [])
-    assert set(told) == {"agent", "installMethods", "unknown"}
-    assert set(told["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
+    fields = mux.view(snapshot(agent), agent)
+    assert (fields["agent"], fields["installMethods"]) == ("otter", [])
+    assert set(fields) == {"agent", "installMethods", "unknown"}
+    assert set(fields["unknown"]) == {*REQUIRED} - {"agent", "installMethods"}
 
 
-def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
+def test_how_the_gateway_streams_is_no_fact_of_the_agent() -> None:
     agent = otter()
     found = snapshot(agent, gateway={"transport.streaming": True})
     assert "supportsTextStreaming" in mux.view(found, agent)["unknown"]
@@ -145,8 +145,8 @@ def test_how_the_gateway_streams_says_nothing_of_the_agent() -> None:
 def test_one_way_back_into_a_session_is_enough() -> None:
     agent = otter(manifest={"can_resume": False})
     assert mux.view(snapshot(agent), agent)["canResume"] is False
-    told = {"custom.acp.loadSession": True, "custom.acp.resumeSession": False}
-    assert mux.view(snapshot(agent, handshake=told), agent)["canResume"] is True
+    fields = {"custom.acp.loadSession": True, "custom.acp.resumeSession": False}
+    assert mux.view(snapshot(agent, handshake=fields), agent)["canResume"] is True
 
 
 def test_the_file_knows_better_whether_an_agent_takes_mcp_servers() -> None:
@@ -156,43 +156,43 @@ def test_the_file_knows_better_whether_an_agent_takes_mcp_servers() -> None:
 
 def test_with_a_model_its_limits_are_in_it() -> None:
     agent = otter(capabilities={"reasoning": {"supported": True}, "multimodal": {"input": {"image": True}}})
-    told = mux.view(snapshot(agent, model_layer(agent, agent.models[1])), agent)
-    assert (told["supportsThinking"], told["supportsImageInput"]) == (False, False)
-    assert (told["thinkingEffortLevels"], told["supportsThinkingBudgetTokens"]) == ([], False)
+    fields = mux.view(snapshot(agent, model_layer(agent, agent.models[1])), agent)
+    assert (fields["supportsThinking"], fields["supportsImageInput"]) == (False, False)
+    assert (fields["thinkingEffortLevels"], fields["supportsThinkingBudgetTokens"]) == ([], False)
 
 
-def test_who_does_not_think_has_no_levels() -> None:
+def test_an_agent_without_thinking_has_no_levels() -> None:
     agent = otter(driver="acp", cli=None, effort={}, models=())
-    told = mux.view(merge([LayerStatement("handshake", "x", {"reasoning.supported": False})]), agent)
-    assert (told["thinkingEffortLevels"], told["supportsThinkingBudgetTokens"]) == ([], False)
+    fields = mux.view(merge([LayerStatement("handshake", "x", {"reasoning.supported": False})]), agent)
+    assert (fields["thinkingEffortLevels"], fields["supportsThinkingBudgetTokens"]) == ([], False)
 
 
-def test_who_has_no_skills_has_no_format_for_them() -> None:
-    for manifest, shown in (
+def test_an_agent_without_skills_has_no_format_for_them() -> None:
+    for manifest, expected in (
         ({"supports_skills": False}, (None, False)),
         ({"supports_skills": True}, (None, True)),
         ({"supports_skills": True, "skills_format": "file"}, ("file", False)),
     ):
         agent = otter(manifest=manifest)
-        told = mux.view(snapshot(agent), agent)
-        assert (told.get("skillsFormat"), "skillsFormat" in told["unknown"]) == shown
+        fields = mux.view(snapshot(agent), agent)
+        assert (fields.get("skillsFormat"), "skillsFormat" in fields["unknown"]) == expected
 
 
-def test_who_has_no_plugins_has_no_places_for_them() -> None:
+def test_an_agent_without_plugins_has_no_formats_for_them() -> None:
     agent = otter(manifest={"supports_plugins": False})
-    told = mux.view(snapshot(agent), agent)
-    assert (told["pluginFormats"], told["pluginRegistries"]) == ([], [])
-    assert "pluginFormats" not in told["unknown"]
+    fields = mux.view(snapshot(agent), agent)
+    assert (fields["pluginFormats"], fields["pluginRegistries"]) == ([], [])
+    assert "pluginFormats" not in fields["unknown"]
     assert "pluginFormats" in mux.view(snapshot(otter()), otter())["unknown"]
 
 
 # -- installing and signing in
 
 
-def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
+def test_install_methods_have_agent_mux_s_terms() -> None:
     agent = otter(
         install=(
-            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "needs": ("node", "--version")},
+            {"kind": "npm", "package": "@otter/cli", "notes": "Node 22", "prerequisite_check": ("node", "--version")},
             {"kind": "uv", "package": "otter", "platform": "linux"},
             {"kind": "shell", "package": "curl -fsSL https://otter.example | sh"},
             {"kind": "nix", "package": "nix run github:otter/otter"},
@@ -212,20 +212,20 @@ def test_ways_to_install_are_told_in_agent_mux_s_words() -> None:
     ]
 
 
-def test_signing_in_is_told_by_the_manifest_or_by_its_signs() -> None:
+def test_auth_methods_come_from_the_manifest_or_the_auth_checks() -> None:
     agent = otter(manifest={"auth_methods": ("oauth", "api-key"), "auth_files": ("~/.otter",)})
-    told = mux.view(snapshot(agent), agent)
-    assert told["authMethods"] == [{"type": "oauth", "name": "OAuth"}, {"type": "api-key", "name": "API key"}]
-    assert told["authFiles"] == ["~/.otter"]
+    fields = mux.view(snapshot(agent), agent)
+    assert fields["authMethods"] == [{"type": "oauth", "name": "OAuth"}, {"type": "api-key", "name": "API key"}]
+    assert fields["authFiles"] == ["~/.otter"]
     signs = otter(auth=({"kind": "env", "name": "OTTER_KEY"}, {"kind": "file", "name": "~/.otter/auth"}))
-    told = mux.view(snapshot(signs), signs)
-    assert told["authMethods"] == [{"type": "api-key", "name": "API key"}]
-    assert told["authFiles"] == ["~/.otter/auth"]
+    fields = mux.view(snapshot(signs), signs)
+    assert fields["authMethods"] == [{"type": "api-key", "name": "API key"}]
+    assert fields["authFiles"] == ["~/.otter/auth"]
 
 
-def test_a_file_does_not_tell_how_somebody_signed_in() -> None:
+def test_a_file_does_not_show_how_the_user_signed_in() -> None:
     signs = otter(auth=({"kind": "file", "name": "~/.otter/auth"},))
     assert "authMethods" in mux.view(snapshot(signs), signs)["unknown"]
-    nobody = otter(auth=({"kind": "none"},))
-    told = mux.view(snapshot(nobody), nobody)
-    assert told["authMethods"] == [] and "authMethods" not in told["unknown"]
+    unknown_agent = otter(auth=({"kind": "none"},))
+    fields = mux.view(snapshot(unknown_agent), unknown_agent)
+    assert fields["authMethods"] == [] and "authMethods" not in fields["unknown"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.catalog.models.definition import Price
-from gateway.catalog.models.prices import Tokens, cost, plain
+from gateway.catalog.models.prices import Tokens, calculate_cost, format_amount
 from gateway.errors import BadInput
 from tests.agui.streams import steady
 
@@ -28,8 +28,8 @@ SOME_PRICES = st.builds(
 
 @st.composite
 def tokens(draw: st.DrawFn) -> Tokens:
-    whole, said = draw(COUNTS), draw(COUNTS)
-    return Tokens(whole, draw(st.integers(0, whole)), said, draw(st.integers(0, said)))
+    input, output = draw(COUNTS), draw(COUNTS)
+    return Tokens(input, draw(st.integers(0, input)), output, draw(st.integers(0, output)))
 
 
 def both(one: Tokens, other: Tokens) -> Tokens:
@@ -57,8 +57,8 @@ def exactly(price: Price, used: Tokens) -> Fraction:
 @steady
 @given(PRICES, tokens())
 def test_a_cost_is_exact(price: Price, used: Tokens) -> None:
-    found = cost(price, used)
-    assert found.priced
+    found = calculate_cost(price, used)
+    assert found.is_priced
     assert Fraction(found.usd) == exactly(price, used)
     assert sum(map(Fraction, found.parts.values())) == Fraction(found.usd)
 
@@ -66,15 +66,15 @@ def test_a_cost_is_exact(price: Price, used: Tokens) -> None:
 @steady
 @given(PRICES, tokens(), tokens())
 def test_two_runs_cost_what_they_cost_together(price: Price, one: Tokens, other: Tokens) -> None:
-    apart = Fraction(cost(price, one).usd) + Fraction(cost(price, other).usd)
-    assert Fraction(cost(price, both(one, other)).usd) == apart
+    apart = Fraction(calculate_cost(price, one).usd) + Fraction(calculate_cost(price, other).usd)
+    assert Fraction(calculate_cost(price, both(one, other)).usd) == apart
 
 
 @steady
 @given(SOME_PRICES, tokens())
 def test_what_has_no_price_is_named_and_the_sum_is_nothing(price: Price, used: Tokens) -> None:
-    found = cost(price, used)
-    assert found.priced is not bool(found.missing)
+    found = calculate_cost(price, used)
+    assert found.is_priced is not bool(found.missing)
     if found.missing:
         assert found.usd == 0
         assert not set(found.missing) & set(found.parts)
@@ -85,16 +85,16 @@ def test_what_has_no_price_is_named_and_the_sum_is_nothing(price: Price, used: T
 @steady
 @given(SOME_PRICES, tokens())
 def test_the_text_of_a_cost_is_the_cost(price: Price, used: Tokens) -> None:
-    found = cost(price, used)
-    told = found.json()
-    assert Decimal(told["usd"]) == found.usd
-    assert "E" not in told["usd"]
-    assert told["cost"] == float(found.usd)
+    found = calculate_cost(price, used)
+    result = found.to_json()
+    assert Decimal(result["usd"]) == found.usd
+    assert "E" not in result["usd"]
+    assert result["cost"] == float(found.usd)
 
 
 def test_a_known_example() -> None:
     price = Price(input=Decimal("3"), cached_input=Decimal("0.30"), output=Decimal("15"))
-    assert cost(price, Tokens(1_000_000, 400_000, 10_000, 4_000)).json() == {
+    assert calculate_cost(price, Tokens(1_000_000, 400_000, 10_000, 4_000)).to_json() == {
         "cost": 2.07,
         "usd": "2.07",
         "currency": "USD",
@@ -106,19 +106,23 @@ def test_a_known_example() -> None:
 
 def test_cached_tokens_cost_as_others_where_no_price_says_otherwise_and_thoughts_as_output() -> None:
     price = Price(input=Decimal("2"), output=Decimal("8"))
-    assert cost(price, Tokens(10, 10, 10, 10)).usd == cost(price, Tokens(10, 0, 10, 0)).usd == Decimal("0.0001")
+    assert (
+        calculate_cost(price, Tokens(10, 10, 10, 10)).usd
+        == calculate_cost(price, Tokens(10, 0, 10, 0)).usd
+        == Decimal("0.0001")
+    )
 
 
-def test_a_model_without_a_price_costs_nothing_and_says_so() -> None:
-    told = cost(Price(), Tokens(5, 1, 7, 2)).json()
-    assert (told["cost"], told["usd"], told["priced"]) == (0.0, "0", False)
-    assert told["missing"] == ["input", "cachedInput", "output", "thinking"]
+def test_a_model_without_a_price_costs_nothing_and_reports_it() -> None:
+    result = calculate_cost(Price(), Tokens(5, 1, 7, 2)).to_json()
+    assert (result["cost"], result["usd"], result["priced"]) == (0.0, "0", False)
+    assert result["missing"] == ["input", "cachedInput", "output", "thinking"]
 
 
 def test_what_was_not_used_needs_no_price() -> None:
-    found = cost(Price(input=Decimal("1")), Tokens(1_000_000))
-    assert (found.usd, found.priced, found.missing) == (Decimal(1), True, ())
-    assert cost(Price(), Tokens()).priced
+    found = calculate_cost(Price(input=Decimal("1")), Tokens(1_000_000))
+    assert (found.usd, found.is_priced, found.missing) == (Decimal(1), True, ())
+    assert calculate_cost(Price(), Tokens()).is_priced
 
 
 @pytest.mark.parametrize(
@@ -134,4 +138,4 @@ def test_a_part_is_not_more_than_the_whole(counts: tuple[int, int, int, int], po
     ("amount", "text"), [("1E+3", "1000"), ("1E-9", "0.000000001"), ("2.500", "2.5"), ("100", "100"), ("0.00", "0")]
 )
 def test_a_decimal_is_written_plainly(amount: str, text: str) -> None:
-    assert plain(Decimal(amount)) == text
+    assert format_amount(Decimal(amount)) == text

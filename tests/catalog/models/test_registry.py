@@ -1,4 +1,4 @@
-"""The models of an agent: found and described. `test_naming` judges names, `test_listed` asks the agent anew."""
+"""The models of an agent: found and described. `test_lookup` is about names, `test_discovery` about live agents."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def model(registry: ModelRegistry, name: str) -> Model:
 
 
 def test_a_model_is_found_by_its_id_an_alias_or_its_argument() -> None:
-    otters = registry()
+    models = registry()
     for name in ("otter-2-small", "small", "otter-s"):
-        assert model(otters, name).id == "otter-2-small"
-    assert otters.find("Small") is otters.find("otter") is otters.find("") is None
+        assert model(models, name).id == "otter-2-small"
+    assert models.find("Small") is models.find("otter") is models.find("") is None
 
 
 def test_the_default_is_the_one_that_is_marked() -> None:
@@ -119,7 +119,7 @@ def test_the_default_is_the_one_that_is_marked() -> None:
 
 
 def test_the_catalog_marks_the_default() -> None:
-    listed = registry().catalog()
+    listed = registry().to_json()
     assert [one["modelId"] for one in listed] == ["otter-2-large", "otter-2-small", "otter-1"]
     assert [one["isDefault"] for one in listed] == [True, False, False]
 
@@ -128,7 +128,7 @@ def test_the_catalog_marks_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "complete"),
+    ("models", "is_complete"),
     [
         ([], False),
         ([{"id": "a"}, {"id": "b"}], True),
@@ -139,21 +139,21 @@ def test_the_catalog_marks_the_default() -> None:
     ],
 )
 def test_a_list_is_complete_unless_it_shows_that_models_come_from_elsewhere(
-    models: list[dict[str, Any]], complete: bool
+    models: list[dict[str, Any]], is_complete: bool
 ) -> None:
     some = ids(models)
-    assert some.complete is complete
-    some.refreshed([{"id": "ann/c"}], NOW)
-    assert some.complete
+    assert some.is_complete is is_complete
+    some.refresh([{"id": "ann/c"}], NOW)
+    assert some.is_complete
 
 
 # -- described
 
 
 def test_a_full_entry_has_every_field_of_the_interface() -> None:
-    told = registry(models=(FULL,)).catalog()[0]
-    assert set(told) == REQUIRED | OPTIONAL | {"isDefault"}
-    assert told == {
+    described = registry(models=(FULL,)).to_json()[0]
+    assert set(described) == REQUIRED | OPTIONAL | {"isDefault"}
+    assert described == {
         "agent": "otter",
         "modelId": "m",
         "modelAlias": "a",
@@ -194,7 +194,7 @@ def test_a_full_entry_has_every_field_of_the_interface() -> None:
     }
 
 
-def test_where_the_model_is_silent_the_agent_speaks() -> None:
+def test_where_the_model_states_nothing_the_agent_counts() -> None:
     agent = {
         "reasoning": {"supported": True, "streaming": True},
         "tools": {"supported": True, "parallel_calls": False},
@@ -202,27 +202,33 @@ def test_where_the_model_is_silent_the_agent_speaks() -> None:
         "multimodal": {"input": {"image": True, "file": False}, "output": {"image": False}},
     }
     manifest = {"supports_json_mode": True, "supports_text_streaming": True, "supports_tool_call_streaming": False}
-    otters = registry(capabilities=agent, manifest=manifest, models=({"id": "m", "image_input": False},))
-    told = otters.describe(model(otters, "m"))
-    assert (told["supportsImageInput"], told["supportsImageOutput"], told["supportsFileInput"]) == (False, False, False)
-    assert told["supportsThinking"] and told["supportsThinkingStreaming"] and told["supportsToolCalling"]
-    assert told["supportsParallelToolCalls"] is told["supportsToolCallStreaming"] is False
-    assert told["supportsJsonMode"] and told["supportsTextStreaming"] and told["supportsStructuredOutput"]
+    models = registry(capabilities=agent, manifest=manifest, models=({"id": "m", "image_input": False},))
+    described = models.describe(model(models, "m"))
+    assert (described["supportsImageInput"], described["supportsImageOutput"], described["supportsFileInput"]) == (
+        False,
+        False,
+        False,
+    )
+    assert described["supportsThinking"] and described["supportsThinkingStreaming"] and described["supportsToolCalling"]
+    assert described["supportsParallelToolCalls"] is described["supportsToolCallStreaming"] is False
+    assert (
+        described["supportsJsonMode"] and described["supportsTextStreaming"] and described["supportsStructuredOutput"]
+    )
 
 
-def test_what_nobody_knows_is_absent_and_said_to_be_unknown() -> None:
-    told = ModelRegistry(otter(models=({"id": "m"},), effort={}, verified=None)).catalog()[0]
+def test_unknown_values_are_absent_and_listed_as_unknown() -> None:
+    described = ModelRegistry(otter(models=({"id": "m"},), effort={}, verified=None)).to_json()[0]
     known = {"agent", "modelId", "displayName", "deprecated", "cliArgKey", "cliArgValue", "source"}
-    assert set(told) == known | {"thinkingEffortLevels", "isDefault", "unknown"}
-    assert set(told["unknown"]) == REQUIRED - known
-    assert told["thinkingEffortLevels"] == []  # of an agent on the command line its file says it all
+    assert set(described) == known | {"thinkingEffortLevels", "isDefault", "unknown"}
+    assert set(described["unknown"]) == REQUIRED - known
+    assert described["thinkingEffortLevels"] == []  # of an agent on the command line its file says it all
 
 
 def test_a_model_that_does_not_think_streams_no_thoughts() -> None:
-    otters = registry(capabilities={"reasoning": {"streaming": True}})
-    told = otters.describe(model(otters, "small"))
-    assert (told["supportsThinking"], told["supportsThinkingStreaming"]) == (False, False)
-    assert told["thinkingEffortLevels"] == []
+    models = registry(capabilities={"reasoning": {"streaming": True}})
+    described = models.describe(model(models, "small"))
+    assert (described["supportsThinking"], described["supportsThinkingStreaming"]) == (False, False)
+    assert described["thinkingEffortLevels"] == []
 
 
 @pytest.mark.parametrize(
@@ -237,34 +243,34 @@ def test_a_model_that_does_not_think_streams_no_thoughts() -> None:
         (None, "model", "otter-s"),
     ],
 )
-def test_how_the_agent_is_told_of_its_model(flag: Any, key: str, value: str) -> None:
-    otters = registry(cli={"dialect": "otter-json", "flags": {"model": flag}})
-    told = otters.describe(model(otters, "small"))
-    assert (told["cliArgKey"], told["cliArgValue"]) == (key, value)
+def test_how_the_agent_is_reported_of_its_model(flag: Any, key: str, value: str) -> None:
+    models = registry(cli={"dialect": "otter-json", "flags": {"model": flag}})
+    described = models.describe(model(models, "small"))
+    assert (described["cliArgKey"], described["cliArgValue"]) == (key, value)
 
 
-def test_an_agent_that_speaks_acp_is_told_by_its_protocol() -> None:
-    otters = registry(driver="acp", cli=None)
-    assert otters.describe(model(otters, "large"))["cliArgKey"] == "session/set_model"
+def test_an_acp_agent_receives_its_model_by_protocol() -> None:
+    models = registry(driver="acp", cli=None)
+    assert models.describe(model(models, "large"))["cliArgKey"] == "session/set_model"
 
 
-def test_a_model_was_held_against_the_world_when_it_or_its_file_was() -> None:
-    otters = registry()
-    assert otters.describe(model(otters, "large"))["lastUpdated"] == "2026-02-03T00:00:00Z"
-    assert otters.describe(model(otters, "small"))["lastUpdated"] == "2026-01-15T00:00:00Z"
-    assert otters.last_updated == "2026-02-03T00:00:00Z"
+def test_a_model_is_verified_when_it_or_its_file_is() -> None:
+    models = registry()
+    assert models.describe(model(models, "large"))["lastUpdated"] == "2026-02-03T00:00:00Z"
+    assert models.describe(model(models, "small"))["lastUpdated"] == "2026-01-15T00:00:00Z"
+    assert models.last_updated == "2026-02-03T00:00:00Z"
     assert registry(verified=None, models=()).last_updated is None
 
 
 @pytest.mark.parametrize("definition", load_catalog([bundled()]).values(), ids=lambda definition: str(definition.id))
 def test_the_models_of_a_bundled_agent_are_described_without_contradictions(definition: AgentDefinition) -> None:
-    otters = ModelRegistry(definition)
+    models = ModelRegistry(definition)
     names = [one.id for one in definition.models]
     assert len(set(names)) == len(names)
     for one in definition.models:
-        told = otters.describe(one)
-        assert set(told) <= REQUIRED | OPTIONAL | {"unknown"}
-        assert otters.validate(one.id).model is one
-        assert all(otters.validate(alias).status in ("alias", "deprecated", "ok") for alias in one.aliases)
+        described = models.describe(one)
+        assert set(described) <= REQUIRED | OPTIONAL | {"unknown"}
+        assert models.validate(one.id).model is one
+        assert all(models.validate(alias).status in ("alias", "deprecated", "ok") for alias in one.aliases)
         assert one.successor is None or one.successor in names
     assert sum(one.default for one in definition.models) <= 1

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gateway.cli.chat.forms import choices, read
+from gateway.cli.chat.forms import list_choices, parse_line
 
 TITLED: dict[str, Any] = {"oneOf": [{"const": "a", "title": "First"}, {"const": "b"}]}
 
 
 @pytest.mark.parametrize(
-    ("schema", "found"),
+    ("schema", "choices"),
     [
         ({"enum": ["a", "b"]}, [("a", "a"), ("b", "b")]),
         ({"enum": [1, 2], "enumNames": ["one", "two"]}, [(1, "one"), (2, "two")]),
@@ -24,12 +24,12 @@ TITLED: dict[str, Any] = {"oneOf": [{"const": "a", "title": "First"}, {"const": 
         ({"oneOf": [{"type": "string"}, {"type": "null"}]}, []),
     ],
 )
-def test_choices_are_found_wherever_a_schema_has_them(schema: dict[str, Any], found: list[Any]) -> None:
-    assert choices(schema) == found
+def test_choices_are_read_from_every_form_of_schema(schema: dict[str, Any], choices: list[Any]) -> None:
+    assert list_choices(schema) == choices
 
 
 @pytest.mark.parametrize(
-    ("typed", "schema", "value"),
+    ("line", "schema", "value"),
     [
         ("2", TITLED, "b"),
         ("First", TITLED, "a"),
@@ -46,20 +46,20 @@ def test_choices_are_found_wherever_a_schema_has_them(schema: dict[str, Any], fo
         ("anything", {}, "anything"),
     ],
 )
-def test_a_line_is_read_as_the_field_wants_it(typed: str, schema: dict[str, Any], value: Any) -> None:
-    assert read(typed, schema, choices(schema)) == value
+def test_a_line_is_parsed_as_its_field_requires(line: str, schema: dict[str, Any], value: Any) -> None:
+    assert parse_line(line, schema, list_choices(schema)) == value
 
 
 @pytest.mark.parametrize(
-    ("typed", "schema", "says"),
+    ("line", "schema", "message"),
     [
-        ("3", TITLED, "one of 1 to 2"),
-        ("perhaps", {"type": "boolean"}, "yes or no?"),
+        ("3", TITLED, "from 1 to 2"),
+        ("perhaps", {"type": "boolean"}, "yes or no"),
         ("1.5", {"type": "integer"}, "whole number"),
-        ("x", {"type": "number"}, "not a number"),
+        ("x", {"type": "number"}, "enter a number"),
         ("{", {"type": "object"}, "JSON"),
     ],
 )
-def test_a_line_that_is_none_is_answered_with_what_is_expected(typed: str, schema: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        read(typed, schema, choices(schema))
+def test_an_invalid_line_is_refused_with_what_is_expected(line: str, schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_line(line, schema, list_choices(schema))

@@ -1,4 +1,4 @@
-"""`agui-gateway run` at a terminal: what is seen, questions answered by key, Ctrl-C."""
+"""`agui-gateway run` in a terminal: its output, interrupts answered by key, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tests.web.agent_folder import write_agent
 
 CTRL_C, CTRL_D, ESCAPE, UP = "\x03", "\x04", "\x1b", "\x1b[A"
 
-CUNNING = """\
-from gateway.events import InterruptRequested, Interrupt
+HOSTILE = """\
+from gateway import Interrupt, InterruptRequested
 
 async def agent(turn):
     yield "before \\x1b[2J\\x1b]0;title\\x07after"
     answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation", message="\\x1b[31mSure?"),))
     yield "yes" if answers[f"{turn.run_id}-q"].status == "resolved" else "no"
 """
-PATIENT = """\
+WAITING = """\
 import anyio
-from gateway.events import InterruptRequested, Interrupt
+from gateway import Interrupt, InterruptRequested
 
 async def agent(turn):
     yield "one moment"
@@ -36,9 +36,9 @@ async def agent(turn):
     answers = yield InterruptRequested((Interrupt(f"{turn.run_id}-q", "confirmation", message="Sure?"),))
     yield "the answer is yes" if answers[f"{turn.run_id}-q"].status == "resolved" else "the answer is no"
 """
-CHOOSY = """\
+ORDERING = """\
 import json
-from gateway.events import InterruptRequested, Interrupt
+from gateway import Interrupt, InterruptRequested
 
 FORM = {
     "type": "object",
@@ -62,46 +62,46 @@ async def agent(turn):
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     home = tmp_path_factory.mktemp("stage")
-    staged = Stage(home).agent("plain")
-    write_agent(staged.agents, "cunning", CUNNING)
-    write_agent(staged.agents, "patient", PATIENT)
-    write_agent(staged.agents, "choosy", CHOOSY)
-    with staged:
-        yield staged
+    started = Stage(home).agent("plain")
+    write_agent(started.agents, "hostile", HOSTILE)
+    write_agent(started.agents, "waiting", WAITING)
+    write_agent(started.agents, "ordering", ORDERING)
+    with started:
+        yield started
 
 
-def at_terminal(stage: Stage, *arguments: str, **env: str) -> Terminal:
+def open_terminal(stage: Stage, *arguments: str, **env: str) -> Terminal:
     return Terminal(stage.workspace, "run", *arguments, "--url", stage.url, **env)
 
 
-# -- what is seen
+# -- output
 
 
-def test_thinking_is_dimmed_and_tools_are_coloured(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "everything", NO_COLOR="") as terminal:
+def test_reasoning_is_dimmed_and_tools_are_coloured(stage: Stage) -> None:
+    with open_terminal(stage, "demo", "everything", NO_COLOR="") as terminal:
         assert terminal.end() == 0
     assert "\x1b[2;3mThey" in terminal.raw and "\x1b[1;36mget_weather" in terminal.raw
     assert "scout: Off to Reykjavík!" in terminal.screen
 
 
 def test_without_colours_there_is_no_escape_at_all(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "everything") as terminal:
+    with open_terminal(stage, "demo", "everything") as terminal:
         assert terminal.end() == 0
     assert "They would like to see me think." in terminal.raw
     assert "\x1b" not in terminal.raw
 
 
-def test_the_last_lines_say_what_it_took_and_how_to_go_on(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "usage") as terminal:
+def test_the_last_lines_show_usage_and_how_to_continue(stage: Stage) -> None:
+    with open_terminal(stage, "demo", "usage") as terminal:
         assert terminal.end() == 0
-    *_, bill, onward = terminal.screen.strip().splitlines()
-    assert bill.startswith("1,500 in (800 cached) · 385 out (120 thinking) · ")
-    thread = onward.partition("--thread ")[2].split()[0]
+    *_, usage, hint = terminal.screen.strip().splitlines()
+    assert usage.startswith("1,500 in (800 cached) · 385 out (120 thinking) · ")
+    thread = hint.partition("--thread ")[2].split()[0]
     assert stage.asks(f"/agents/demo/threads/{thread}")["messages"]
 
 
-def test_an_agent_s_words_do_not_steer_the_terminal(stage: Stage) -> None:
-    with at_terminal(stage, "cunning", "hello") as terminal:
+def test_an_agents_text_cannot_control_the_terminal(stage: Stage) -> None:
+    with open_terminal(stage, "hostile", "hello") as terminal:
         terminal.until("> ")
         terminal.press("y")
         assert terminal.end() == 0
@@ -109,7 +109,7 @@ def test_an_agent_s_words_do_not_steer_the_terminal(stage: Stage) -> None:
     assert "? [31mSure?" in terminal.raw and "\x1b" not in terminal.raw
 
 
-# -- questions
+# -- interrupts
 
 
 @pytest.mark.parametrize(
@@ -122,32 +122,32 @@ def test_an_agent_s_words_do_not_steer_the_terminal(stage: Stage) -> None:
     ],
 )
 def test_a_key_answers(stage: Stage, key: str, outcome: str) -> None:
-    with at_terminal(stage, "demo", "approve") as terminal:
-        shown = terminal.until("> ")
-        assert "? May I delete notes.txt?" in shown and "delete_file path=notes.txt" in shown
-        assert "y  yes" in shown and "n  no" in shown and "e  yes, with other arguments" in shown
+    with open_terminal(stage, "demo", "approve") as terminal:
+        output = terminal.until("> ")
+        assert "? May I delete notes.txt?" in output and "delete_file path=notes.txt" in output
+        assert "y  Allow" in output and "n  Deny" in output and "e  Allow with other arguments" in output
         terminal.press(key)
         assert terminal.end() == 0
     assert outcome in terminal.screen
 
 
-def test_a_key_that_means_nothing_is_no_answer(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "approve") as terminal:
-        for pressed in (UP, "x", "\n", "pasted: y\n"):
+def test_another_key_is_no_answer(stage: Stage) -> None:
+    with open_terminal(stage, "demo", "approve") as terminal:
+        for keys in (UP, "x", "\n", "pasted: y\n"):
             terminal.until("> ")
-            terminal.press(pressed)
-        terminal.until("one of y n e > ")
+            terminal.press(keys)
+        terminal.until("press one of y n e > ")
         terminal.press("n")
         assert terminal.end() == 0
     assert "notes.txt stays: you refused." in terminal.screen
 
 
 def test_keys_from_before_the_question_are_no_answer(stage: Stage, tmp_path: Path) -> None:
-    """Somebody who types ahead has not read what is asked."""
-    with at_terminal(stage, "patient", str(tmp_path / "go")) as terminal:
+    """A user who types ahead has not read the question."""
+    with open_terminal(stage, "waiting", str(tmp_path / "go")) as terminal:
         terminal.until("one moment")
         terminal.press("yyy")
-        terminal.until("yyy")  # the terminal has them
+        terminal.until("yyy")  # the terminal has echoed them
         (tmp_path / "go").touch()
         terminal.until("> ")
         terminal.press("n")
@@ -156,7 +156,7 @@ def test_keys_from_before_the_question_are_no_answer(stage: Stage, tmp_path: Pat
 
 
 def test_arguments_are_changed_field_by_field(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "approve") as terminal:
+    with open_terminal(stage, "demo", "approve") as terminal:
         terminal.until("> ")
         terminal.press("e")
         assert "[notes.txt]" in terminal.until("> ")
@@ -166,7 +166,7 @@ def test_arguments_are_changed_field_by_field(stage: Stage) -> None:
 
 
 def test_an_empty_line_keeps_the_argument(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "approve") as terminal:
+    with open_terminal(stage, "demo", "approve") as terminal:
         terminal.until("> ")
         terminal.press("e")
         terminal.until("> ")
@@ -176,16 +176,16 @@ def test_an_empty_line_keeps_the_argument(stage: Stage) -> None:
 
 
 def test_the_agent_s_own_options_are_listed_and_chosen_by_number(stage: Stage) -> None:
-    with at_terminal(stage, "plain", "tool") as terminal:
-        shown = terminal.until("> ")
-        assert "  1  Allow\n  2  Always\n  3  Reject\n  y  yes\n  n  no\n" in shown
+    with open_terminal(stage, "plain", "tool") as terminal:
+        output = terminal.until("> ")
+        assert "  1  Allow\n  2  Always\n  3  Reject\n  y  Allow\n  n  Deny\n" in output
         terminal.press("2")
         assert terminal.end() == 0
     assert "chose allow-always" in terminal.screen
 
 
 def test_two_questions_are_asked_one_after_the_other(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "two approvals") as terminal:
+    with open_terminal(stage, "demo", "two approvals") as terminal:
         assert "notes.txt" in terminal.until("> ")
         terminal.press("y")
         assert "draft.txt" in terminal.until("> ")
@@ -195,7 +195,7 @@ def test_two_questions_are_asked_one_after_the_other(stage: Stage) -> None:
 
 
 def test_a_form_is_filled_in_field_by_field(stage: Stage) -> None:
-    with at_terminal(stage, "choosy", "order") as terminal:
+    with open_terminal(stage, "ordering", "order") as terminal:
         assert "1  Small" in terminal.until("3  Large")
         terminal.until("> ")
         terminal.press("2\n")
@@ -205,7 +205,7 @@ def test_a_form_is_filled_in_field_by_field(stage: Stage) -> None:
         terminal.press("y\n")
         assert "How many" in terminal.until("> ")
         terminal.press("many\n")
-        terminal.until("that is not a whole number")
+        terminal.until("enter a whole number")
         terminal.press("12\n")
         terminal.until("12 is greater than the maximum of 9")
         terminal.press("3\n")
@@ -216,18 +216,18 @@ def test_a_form_is_filled_in_field_by_field(stage: Stage) -> None:
     assert json.loads(answer) == {"size": "m", "toppings": ["ham", "basil"], "spicy": True, "count": 3}
 
 
-def test_a_form_that_is_given_up_is_cancelled(stage: Stage) -> None:
-    with at_terminal(stage, "choosy", "order") as terminal:
+def test_an_abandoned_form_is_cancelled(stage: Stage) -> None:
+    with open_terminal(stage, "ordering", "order") as terminal:
         terminal.until("> ")
         terminal.press(CTRL_D)
         assert terminal.end() == 0
     assert "no order" in terminal.screen
 
 
-def test_what_a_thread_still_waits_for_is_asked_first(stage: Stage) -> None:
-    """Somebody else, or this terminal before it was closed, left a question open."""
-    assert "interrupt" in stage.post("demo", run_input("approve", threadId="left")).text
-    with at_terminal(stage, "demo", "usage", "--thread", "left") as terminal:
+def test_open_interrupts_of_a_thread_are_asked_first(stage: Stage) -> None:
+    """Another client, or this terminal before it was closed, left an interrupt open."""
+    assert "interrupt" in stage.post("demo", run_input("approve", threadId="open")).text
+    with open_terminal(stage, "demo", "usage", "--thread", "open") as terminal:
         assert "May I delete notes.txt?" in terminal.until("> ")
         terminal.press("y")
         terminal.until("notes.txt is deleted")
@@ -238,25 +238,25 @@ def test_what_a_thread_still_waits_for_is_asked_first(stage: Stage) -> None:
 # -- Ctrl-C
 
 
-def test_ctrl_c_stops_the_run_in_order(stage: Stage) -> None:
-    with at_terminal(stage, "plain", "slow") as terminal:
+def test_ctrl_c_cancels_the_run(stage: Stage) -> None:
+    with open_terminal(stage, "plain", "slow") as terminal:
         terminal.until("w1 ")
         terminal.press(CTRL_C)
         assert terminal.end() == 130
-    assert "cancelled" in terminal.screen
+    assert "Cancelled" in terminal.screen
     assert stage.received("plain", method="session/cancel")
 
 
-def test_ctrl_c_at_a_question_gives_up_the_turn(stage: Stage) -> None:
-    with at_terminal(stage, "demo", "approve", "--thread", "given-up") as terminal:
+def test_ctrl_c_at_an_interrupt_cancels_the_turn(stage: Stage) -> None:
+    with open_terminal(stage, "demo", "approve", "--thread", "abandoned") as terminal:
         terminal.until("> ")
         terminal.press(CTRL_C)
         assert terminal.end() == 130
-    assert stage.asks("/agents/demo/threads/given-up")["interrupts"] == []
+    assert stage.asks("/agents/demo/threads/abandoned")["interrupts"] == []
 
 
-def test_ctrl_c_twice_ends_it_at_once_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    """In a gateway of its own, with an agent that does not stop when it is asked to."""
+def test_ctrl_c_twice_exits_at_once_and_leaves_no_process(tmp_path: Path) -> None:
+    """With an embedded gateway, and an agent that ignores the cancellation."""
     stage = Stage(tmp_path).agent("stubborn", "--ignore-term")
     arguments = ("run", "stubborn", "stubborn", "--agents", str(stage.agents), "--store", "memory:")
     with Terminal(tmp_path, *arguments, AGUI_GATEWAY_CANCEL_GRACE="600") as terminal:
@@ -268,8 +268,8 @@ def test_ctrl_c_twice_ends_it_at_once_and_leaves_nothing_behind(tmp_path: Path) 
     until(lambda: stage.processes("stubborn") == [])
 
 
-def test_a_signal_to_end_stops_it_in_order_too(stage: Stage) -> None:
-    with at_terminal(stage, "plain", "slow", "--thread", "ended") as terminal:
+def test_sigterm_cancels_the_run_too(stage: Stage) -> None:
+    with open_terminal(stage, "plain", "slow", "--thread", "ended") as terminal:
         terminal.until("w1 ")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.end() == 130

@@ -15,7 +15,7 @@ Some **bold** and *slanted* text, `code*`, ~~old~~, snake_case_name, 2 * 3.
 
 - one
   - [x] two
-> said
+> quoted
 
 ```python
 x = "**raw**"
@@ -65,7 +65,7 @@ def plain(text: str) -> str:
         ("- one\n", [("• ", "dim"), ("one", ""), ("\n", "")]),
         ("  - [x] two", [("  ☑ ", "dim"), ("two", "")]),
         ("- [ ] to do", [("☐ ", "dim"), ("to do", "")]),
-        ("> said", [("│ ", "dim"), ("said", "dim")]),
+        ("> quoted", [("│ ", "dim"), ("quoted", "dim")]),
         ("```py\na **b**\n\n```\nc", [("  a **b**\n", "cyan"), ("  \n", "cyan"), ("c", "")]),
         ("---\n", [("─" * 40 + "\n", "dim")]),
         ("-5 degrees", [("-5 degrees", "")]),
@@ -74,12 +74,12 @@ def plain(text: str) -> str:
         ("| no table\n", [("| no table\n", "")]),
     ],
 )
-def test_it_is_set_like_this(text: str, pieces: list[Piece]) -> None:
+def test_markdown_is_rendered_like_this(text: str, pieces: list[Piece]) -> None:
     assert played(text) == joined(pieces)
 
 
 @given(cuts=st.lists(st.integers(0, len(SAMPLE))))
-def test_however_it_is_cut_it_is_set_the_same(cuts: list[int]) -> None:
+def test_the_cuts_do_not_change_the_result(cuts: list[int]) -> None:
     assert played(SAMPLE, *cuts) == played(SAMPLE)
 
 
@@ -87,14 +87,14 @@ def test_however_it_is_cut_it_is_set_the_same(cuts: list[int]) -> None:
     text=st.text("ab *_`~#>-+|[]x\n1.\\", max_size=60),
     cuts=st.lists(st.integers(0, 60)),
 )
-def test_whatever_it_is_no_word_is_lost_and_no_cut_matters(text: str, cuts: list[int]) -> None:
+def test_no_text_is_lost_wherever_it_is_cut(text: str, cuts: list[int]) -> None:
     assert played(text, *cuts) == played(text)
     if "```" not in text and "~~~" not in text:  # what follows a fence on its line is the language's name
         shown = plain(text)
         assert [char for char in text if char in "ab1."] == [char for char in shown if char in "ab1."]
 
 
-def test_words_are_not_held_back_until_their_line_ends() -> None:
+def test_text_is_printed_before_its_line_ends() -> None:
     flow = StreamingMarkdown()
     assert flow.feed("Hello wor") == [("Hello wor", "")]
     assert flow.feed("ld, **bo") == [("ld, ", ""), ("", ""), ("bo", "bold")]

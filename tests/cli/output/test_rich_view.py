@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gateway.cli.chat.tool_calls import Calls
+from gateway.cli.chat.tool_calls import ToolCalls
 from gateway.cli.output.rich_view import RichView
-from gateway.cli.output.terminal import aligned, harmless
+from gateway.cli.output.terminal import align, printable
 
 Event = dict[str, Any]
 
 
-def shown(*events: Event, whole: bool = False, width: int = 80) -> list[str]:
+def shown(*events: Event, verbose: bool = False, width: int = 80) -> list[str]:
     """The lines, without the last: what it took."""
-    out, calls = StringIO(), Calls()
-    show = RichView(Console(file=out, width=width, soft_wrap=True, color_system=None), calls, whole=whole)
+    out, calls = StringIO(), ToolCalls()
+    show = RichView(Console(file=out, width=width, soft_wrap=True, color_system=None), calls, verbose=verbose)
     for event in events:
         calls.feed(event)
         show.feed(event)
@@ -26,9 +26,9 @@ def shown(*events: Event, whole: bool = False, width: int = 80) -> list[str]:
     return out.getvalue().splitlines()[:-1]
 
 
-def bill(*events: Event) -> str:
+def last_line(*events: Event) -> str:
     out = StringIO()
-    show = RichView(Console(file=out, width=80), Calls())
+    show = RichView(Console(file=out, width=80), ToolCalls())
     for event in events:
         show.feed(event)
     show.close()
@@ -55,26 +55,26 @@ def finished(**more: Any) -> Event:
     return {"type": "RUN_FINISHED", **more}
 
 
-# -- words
+# -- text
 
 
 def test_deltas_of_one_message_go_on_where_they_were() -> None:
     assert shown(text("Hel"), text("lo,\nyou")) == ["Hello,", "you"]
 
 
-def test_messages_and_thoughts_stand_apart() -> None:
+def test_messages_and_reasoning_are_separated() -> None:
     thought = {"type": "REASONING_MESSAGE_CONTENT", "messageId": "t1", "delta": "hm"}
     assert shown(thought, text("one"), text("two", "m2")) == ["hm", "", "one", "", "two"]
 
 
-def test_a_helper_s_words_carry_its_name() -> None:
+def test_text_of_a_subagent_has_its_name() -> None:
     begin = {"type": "SUBAGENT_STARTED", "subagentRunId": "s1", "name": "scout"}
     lines = shown(text("go"), begin, text("off", "m2", subagentRunId="s1"), text("back", "m3"))
-    assert [line for line in lines if line] == ["go", "scout begins", "scout: off", "back"]
+    assert [line for line in lines if line] == ["go", "scout started", "scout: off", "back"]
 
 
-def test_what_would_steer_a_terminal_is_taken_out() -> None:
-    assert harmless("a\x1b[2Jb\x07c\x9bd\re\tf\n") == "a[2Jbcde\tf\n"
+def test_control_characters_are_removed() -> None:
+    assert printable("a\x1b[2Jb\x07c\x9bd\re\tf\n") == "a[2Jbcde\tf\n"
     assert shown(text("\x1b]0;title\x07x")) == ["]0;titlex"]
 
 
@@ -86,18 +86,18 @@ def test_a_call_is_one_line_with_its_arguments() -> None:
     assert lines == ["● read path=notes.txt, lines=[1,2]"]
 
 
-def test_arguments_that_are_no_object_are_shown_as_they_came() -> None:
+def test_arguments_that_are_not_an_object_are_shown_unchanged() -> None:
     assert shown(*call("say", '"hello"')) == ['● say "hello"']
     assert shown(*call("say", '{"half')) == ['● say {"half']
     assert shown(*call("say", "")) == ["● say"]
 
 
-def test_what_is_long_is_shortened_unless_all_is_wanted() -> None:
+def test_long_output_is_shortened_unless_verbose() -> None:
     events = [*call("write", '{"text": "' + "x" * 200 + '"}'), result("\n".join(f"line {n}" for n in range(9)))]
     short = shown(*events)
     assert short[0].endswith("…") and len(short[0]) <= 80
     assert short[1:] == ["  └ line 0", "    line 1", "    line 2", "    … 6 more lines"]
-    assert [len(shown(*events, whole=True)), shown(*events, whole=True)[-1]] == [10, "    line 8"]
+    assert [len(shown(*events, verbose=True)), shown(*events, verbose=True)[-1]] == [10, "    line 8"]
 
 
 def test_the_result_of_another_call_than_the_last_carries_its_name() -> None:
@@ -108,8 +108,8 @@ def test_the_result_of_another_call_than_the_last_carries_its_name() -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("", "(nothing)"),
-        ([{"type": "text", "text": "words"}, {"type": "image", "source": {}}], "words"),
+        ("", "(no output)"),
+        ([{"type": "text", "text": "some text"}, {"type": "image", "source": {}}], "some text"),
         ([{"type": "image", "source": {}}], "[image]"),
     ],
 )
@@ -136,20 +136,20 @@ def test_a_patch_of_something_unknown_does_no_harm() -> None:
     assert shown({"type": "ACTIVITY_DELTA", "activityType": "plan", "messageId": "p", "patch": patch}) == []
 
 
-def test_warnings_and_errors_are_told() -> None:
+def test_warnings_and_errors_are_reported() -> None:
     warning = {"type": "CUSTOM", "name": "gateway.warning", "value": {"code": "X", "message": "left out"}}
     assert shown(warning) == ["! left out"]
     assert shown(text("so far"), {"type": "RUN_ERROR", "message": "no more", "code": "X"})[-1] == "✗ no more"
-    assert shown(finished(outcome={"type": "cancelled"})) == ["cancelled"]
-    assert shown(finished(result={"stopReason": "max_tokens"})) == ["it stopped: max_tokens"]
+    assert shown(finished(outcome={"type": "cancelled"})) == ["Cancelled"]
+    assert shown(finished(result={"stopReason": "max_tokens"})) == ["Stopped: max_tokens"]
 
 
-def test_what_is_the_frontend_s_own_is_left_out_unless_all_is_wanted() -> None:
+def test_events_for_frontends_are_left_out_unless_verbose() -> None:
     state = {"type": "STATE_SNAPSHOT", "snapshot": {"a": 1}}
     raw = {"type": "RAW", "event": {"b": 2}}
     newer = {"type": "SOMETHING_NEW", "x": 1}
     assert shown(state, raw, newer) == []
-    assert len(shown(state, raw, newer, whole=True)) == 2
+    assert len(shown(state, raw, newer, verbose=True)) == 2
 
 
 # -- the bill
@@ -158,19 +158,19 @@ def test_what_is_the_frontend_s_own_is_left_out_unless_all_is_wanted() -> None:
 def test_usage_is_added_up_over_runs_and_models() -> None:
     first = finished(usage=[{"model": "a", "inputTokens": 1000, "cachedInputTokens": 800, "outputTokens": 5}])
     second = finished(usage=[{"model": "b", "inputTokens": 500, "outputTokens": 7, "reasoningTokens": 3}])
-    assert bill(first, second) == "1,500 in (800 cached) · 12 out (3 thinking)"
+    assert last_line(first, second) == "1,500 in (800 cached) · 12 out (3 thinking)"
 
 
-def test_cost_is_added_up_where_it_is_told() -> None:
+def test_cost_is_added_up_where_it_is_reported() -> None:
     costs = [{"type": "CUSTOM", "name": "cost", "value": {"usd": usd}} for usd in (0.01, 0.0023)]
-    assert bill(*costs) == "$0.0123"
+    assert last_line(*costs) == "$0.0123"
     session = {"type": "CUSTOM", "name": "session.usage", "value": {"cost": {"amount": 0.5, "currency": "USD"}}}
-    assert bill(session) == "0.5 USD in this session"
-    assert bill(finished()) == ""
+    assert last_line(session) == "0.5 USD in this session"
+    assert last_line(finished()) == ""
 
 
 def test_columns_are_as_wide_as_they_must_be() -> None:
-    assert aligned([("a", "b", ""), ("ccc", "d", "e")]) == ["a    b", "ccc  d  e"]
+    assert align([("a", "b", ""), ("ccc", "d", "e")]) == ["a    b", "ccc  d  e"]
 
 
 # -- what tools do
@@ -183,8 +183,8 @@ def terminal(*patch: Any, output: Any = ...) -> Event:
     return {"type": "ACTIVITY_DELTA", **kind, "patch": list(patch)}
 
 
-def prints(words: str) -> Event:
-    return terminal({"op": "add", "path": "/output/-", "value": words})
+def prints(text: str) -> Event:
+    return terminal({"op": "add", "path": "/output/-", "value": text})
 
 
 def test_a_command_is_shown_line_by_line_while_it_runs_and_its_output_not_again() -> None:
@@ -205,7 +205,7 @@ def test_a_commands_colours_and_overwritten_lines_are_left_out() -> None:
 def test_of_a_long_output_the_rest_is_counted() -> None:
     events = [*call("shell", "{}"), terminal(output=["x\n" * 25]), result("x")]
     assert shown(*events)[-2:] == ["  │ x", "  │ … 5 more lines"]
-    assert len(shown(*events, whole=True)) == 26
+    assert len(shown(*events, verbose=True)) == 26
 
 
 def test_an_edit_is_shown_as_its_diff() -> None:
@@ -216,6 +216,6 @@ def test_an_edit_is_shown_as_its_diff() -> None:
 
 
 @pytest.mark.parametrize("broken", [None, 7, "x", [None], [{}], [{"newText": 3}], {"a": 1}])
-def test_what_is_no_diff_and_no_output_is_left_out(broken: Any) -> None:
+def test_invalid_diffs_and_output_are_left_out(broken: Any) -> None:
     edited = result("done") | {"metadata": {"acp": {"diffs": broken}}}
     assert shown(*call("edit", "{}"), terminal(output=broken), prints("ok\n"), edited)[0] == "● edit"

@@ -85,11 +85,11 @@ async def test_a_result_that_comes_after_its_turn_goes_into_the_prompt(tmp_path:
         await session.aclose()
 
 
-@pytest.mark.parametrize(("when", "begins"), [("begin", 3), ("prompt", 1)])
+@pytest.mark.parametrize(("client_tools", "begins"), [("per-session", 3), ("per-turn", 1)])
 async def test_changed_tools_restart_a_session_only_where_the_definition_has_it(
-    when: str, begins: int, tmp_path: Path
+    client_tools: str, begins: int, tmp_path: Path
 ) -> None:
-    async with driving(definition("lines", "agent", params={"tools": when})) as driver:
+    async with driving(definition("lines", "agent", client_tools=client_tools)) as driver:
         session = await driver.open(opening(tmp_path, tools=(CARD,)))
         for tools in ((CARD,), (CARD, OTHER), (CARD, OTHER), (OTHER,)):
             await to_end(await session.start(turn_with_tools("hello", *tools)))

@@ -147,7 +147,7 @@ async def test_what_it_needs_before_is_looked_for_and_called_by_who_wants_to_kno
     code: int, met: bool, tmp_path: Path
 ) -> None:
     script(tmp_path / "node", f"echo called >> {tmp_path / 'called'}; exit {code}")
-    definition = agent("otter", install=[NPM | {"needs": ["node", "--version"]}])
+    definition = agent("otter", install=[NPM | {"prerequisite_check": ["node", "--version"]}])
     without = await see(definition, PATH=str(tmp_path / "empty"))
     assert [(need.command, need.met) for need in without.prerequisites] == [("node --version", False)]
     assert without.to_json()["missing"] == ["node --version"]

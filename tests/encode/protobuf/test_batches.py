@@ -7,29 +7,33 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.encode.protobuf.encoder import FEW, frame, frames
+from gateway.encode.protobuf.encoder import MIN_UNIFORM_BATCH, encode_frame, encode_frames
 
 IDS = ("m1", "m2", "x" * 300, "")
 KINDS = {"TEXT_MESSAGE_CONTENT": "messageId", "REASONING_MESSAGE_CONTENT": "messageId", "TOOL_CALL_ARGS": "toolCallId"}
 
 
-def delta(kind: str, of: str, text: str, subagent: str | None = None) -> dict[str, Any]:
-    event = {"type": kind, KINDS[kind]: of, "delta": text}
+def delta(kind: str, entity_id: str, text: str, subagent: str | None = None) -> dict[str, Any]:
+    event = {"type": kind, KINDS[kind]: entity_id, "delta": text}
     return event if subagent is None else {**event, "subagentRunId": subagent}
 
 
-ALIKE = st.builds(
-    lambda kind, of, texts: [delta(kind, of, text) for text in texts],
+UNIFORM = st.builds(
+    lambda kind, entity_id, texts: [delta(kind, entity_id, text) for text in texts],
     st.sampled_from(sorted(KINDS)),
     st.sampled_from(IDS),
-    st.lists(st.text(max_size=4) | st.text("ab", min_size=1, max_size=300), min_size=FEW, max_size=3 * FEW),
+    st.lists(
+        st.text(max_size=4) | st.text("ab", min_size=1, max_size=300),
+        min_size=MIN_UNIFORM_BATCH,
+        max_size=3 * MIN_UNIFORM_BATCH,
+    ),
 )
 ANY = st.builds(
     delta, st.sampled_from(sorted(KINDS)), st.sampled_from(IDS), st.text(max_size=3), st.sampled_from([None, "s"])
 )
-MIXED = st.lists(ANY | st.just({"type": "CUSTOM", "name": "c", "value": 1}), max_size=3 * FEW)
+MIXED = st.lists(ANY | st.just({"type": "CUSTOM", "name": "c", "value": 1}), max_size=3 * MIN_UNIFORM_BATCH)
 
 
-@given(ALIKE | MIXED)
+@given(UNIFORM | MIXED)
 def test_a_batch_is_its_events_one_after_another(events: list[dict[str, Any]]) -> None:
-    assert frames(events) == b"".join(frame(event) for event in events)
+    assert encode_frames(events) == b"".join(encode_frame(event) for event in events)

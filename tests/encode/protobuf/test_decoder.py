@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.encode.protobuf import encoder
-from gateway.encode.protobuf.decoder import Frames, decode
+from gateway.encode.protobuf.decoder import FrameDecoder, decode
 from gateway.encode.protobuf.pb import ag_ui_pb2
-from gateway.encode.protobuf.tables import LIMIT, varint
+from gateway.encode.protobuf.tables import MAX_FRAME_BYTES, varint
 from gateway.errors import AgentFault, EventTooLarge
 from tests.encode.vectors import VECTORS, Vector
 from tests.encode.wire_events import tried_briefly
@@ -34,8 +34,8 @@ def field(number: int, wire_type: int, content: bytes) -> bytes:
     return varint(number << 3 | wire_type) + content
 
 
-STEP = encoder.frame({"type": "STEP_STARTED", "stepName": "s"})[4:]
-OTHER = encoder.frame({"type": "STEP_FINISHED", "stepName": "s"})[4:]
+STEP = encoder.encode_frame({"type": "STEP_STARTED", "stepName": "s"})[4:]
+OTHER = encoder.encode_frame({"type": "STEP_FINISHED", "stepName": "s"})[4:]
 UNKNOWN = field(99, 2, b"\x02hi")
 
 
@@ -88,19 +88,19 @@ def test_content_where_the_role_has_none_is_the_agents_fault(message: dict[str, 
         decode(snapshot(**message))
 
 
-def test_a_role_newer_than_ours_is_passed_on() -> None:
+def test_an_unknown_role_is_passed_on() -> None:
     event = decode(snapshot(role="oracle", content="x"))
     assert event == {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "oracle", "content": "x"}]}
 
 
-def test_a_part_or_a_source_newer_than_ours_is_dropped() -> None:
+def test_a_part_or_a_source_of_an_unknown_type_is_dropped() -> None:
     parts = [{}, {"text": {"text": "x"}}, {"image": {"source": {}}}]
     event = decode(snapshot(role="user", content_parts=parts))
     assert event is not None
     assert event["messages"][0]["content"] == [{"type": "text", "text": "x"}]
 
 
-def test_an_operation_newer_than_ours_is_passed_on() -> None:
+def test_an_unknown_operation_is_passed_on() -> None:
     event = pb.Event()
     event.state_delta.base_event.type = pb.STATE_DELTA
     event.state_delta.delta.add(path="/a").op = 9
@@ -114,7 +114,7 @@ def finished(**fields: Any) -> bytes:
     return data
 
 
-def test_an_outcome_newer_than_ours_is_passed_on() -> None:
+def test_an_unknown_outcome_is_passed_on() -> None:
     event = decode(finished(outcome="postponed"))
     assert event == {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "postponed"}}
 
@@ -124,11 +124,11 @@ def test_interrupts_without_an_outcome_are_not_taken_for_success() -> None:
         decode(finished(interrupts=[{"id": "i", "reason": "r"}]))
 
 
-def test_fields_newer_than_ours_are_ignored() -> None:
+def test_unknown_fields_are_ignored() -> None:
     assert decode(UNKNOWN + STEP + UNKNOWN) == {"type": "STEP_STARTED", "stepName": "s"}
 
 
-def test_an_event_newer_than_ours_is_none() -> None:
+def test_an_event_of_an_unknown_type_is_none() -> None:
     assert decode(UNKNOWN) is None
 
 
@@ -144,34 +144,34 @@ EVENTS = [vector.decoded for vector in VECTORS]
 
 
 def read(*pieces: bytes) -> list[dict[str, Any]]:
-    frames = Frames()
-    events = [event for piece in pieces for event in frames.feed(piece)]
-    frames.eof()
+    decoder = FrameDecoder()
+    events = [event for piece in pieces for event in decoder.feed(piece)]
+    decoder.eof()
     return events
 
 
-def test_a_stream_read_whole_gives_its_events() -> None:
+def test_a_stream_read_whole_decodes_to_its_events() -> None:
     assert read(STREAM) == EVENTS
 
 
-def test_a_stream_read_byte_by_byte_gives_the_same_events() -> None:
+def test_a_stream_read_byte_by_byte_decodes_to_the_same_events() -> None:
     stream = b"".join(vector.frame for vector in VECTORS[:31])
     assert read(*(stream[at : at + 1] for at in range(len(stream)))) == EVENTS[:31]
 
 
 @tried_briefly
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8).map(sorted))
-def test_a_stream_cut_anywhere_gives_the_same_events(cuts: list[int]) -> None:
+def test_a_stream_cut_anywhere_decodes_to_the_same_events(cuts: list[int]) -> None:
     edges = [0, *cuts, len(STREAM)]
     assert read(*(STREAM[a:b] for a, b in zip(edges, edges[1:], strict=False))) == EVENTS
 
 
 @pytest.mark.parametrize("left", [1, 4, 5, len(VECTORS[0].frame) - 1])
 def test_a_stream_that_ends_inside_a_frame_is_the_agents_fault(left: int) -> None:
-    frames = Frames()
-    assert frames.feed(VECTORS[1].frame + VECTORS[0].frame[:left]) == [VECTORS[1].decoded]
+    decoder = FrameDecoder()
+    assert decoder.feed(VECTORS[1].frame + VECTORS[0].frame[:left]) == [VECTORS[1].decoded]
     with pytest.raises(AgentFault, match=f"ended inside a frame, {left} bytes"):
-        frames.eof()
+        decoder.eof()
 
 
 def test_an_empty_stream_ends_well() -> None:
@@ -180,24 +180,24 @@ def test_an_empty_stream_ends_well() -> None:
 
 def test_a_frame_of_length_zero_is_the_agents_fault() -> None:
     with pytest.raises(AgentFault, match="its length is zero"):
-        Frames().feed(b"\0\0\0\0")
+        FrameDecoder().feed(b"\0\0\0\0")
 
 
 def test_a_frame_announced_too_large_is_refused_before_it_comes() -> None:
-    assert Frames().feed((LIMIT - 4).to_bytes(4, "big")) == []
+    assert FrameDecoder().feed((MAX_FRAME_BYTES - 4).to_bytes(4, "big")) == []
     with pytest.raises(EventTooLarge) as caught:
-        Frames().feed((LIMIT - 3).to_bytes(4, "big"))
-    assert caught.value.extra == {"size": LIMIT + 1, "limit": LIMIT}
+        FrameDecoder().feed((MAX_FRAME_BYTES - 3).to_bytes(4, "big"))
+    assert caught.value.extra == {"size": MAX_FRAME_BYTES + 1, "limit": MAX_FRAME_BYTES}
 
 
-def test_an_event_newer_than_ours_is_skipped() -> None:
+def test_an_event_of_an_unknown_type_is_skipped() -> None:
     assert read(len(UNKNOWN).to_bytes(4, "big") + UNKNOWN + VECTORS[0].frame) == [VECTORS[0].decoded]
 
 
-def test_events_before_a_fault_are_given_first() -> None:
-    frames = Frames()
-    assert frames.feed(VECTORS[0].frame + b"\0\0\0\0" + VECTORS[1].frame) == [VECTORS[0].decoded]
+def test_events_before_a_fault_are_returned_first() -> None:
+    decoder = FrameDecoder()
+    assert decoder.feed(VECTORS[0].frame + b"\0\0\0\0" + VECTORS[1].frame) == [VECTORS[0].decoded]
     with pytest.raises(AgentFault, match="its length is zero"):
-        frames.feed(b"")
+        decoder.feed(b"")
     with pytest.raises(AgentFault, match="its length is zero"):
-        frames.eof()
+        decoder.eof()

@@ -10,7 +10,7 @@ from gateway import jsonio
 from gateway.agui.validate import validate
 from gateway.encode.protobuf import encoder
 from gateway.encode.protobuf.pb import ag_ui_pb2
-from gateway.encode.protobuf.tables import LIMIT
+from gateway.encode.protobuf.tables import MAX_FRAME_BYTES
 from gateway.errors import AgentFault, EventTooLarge
 from tests.encode.vectors import VECTORS, Vector
 from tests.encode.wire_events import events, tried
@@ -20,20 +20,20 @@ DELTAS = {"TEXT_MESSAGE_CONTENT": "messageId", "REASONING_MESSAGE_CONTENT": "mes
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector.name)
 def test_our_bytes_are_the_official_encoders_bytes(vector: Vector) -> None:
-    assert encoder.frame(vector.event) == vector.frame
-    assert encoder.frames([vector.event]) == vector.frame
-    assert encoder.frame(validate(vector.event)) == vector.frame
+    assert encoder.encode_frame(vector.event) == vector.frame
+    assert encoder.encode_frames([vector.event]) == vector.frame
+    assert encoder.encode_frame(validate(vector.event)) == vector.frame
 
 
 def test_frames_follow_each_other_in_order() -> None:
-    assert encoder.frames([vector.event for vector in VECTORS]) == b"".join(vector.frame for vector in VECTORS)
-    assert encoder.frames([]) == b""
+    assert encoder.encode_frames([vector.event for vector in VECTORS]) == b"".join(vector.frame for vector in VECTORS)
+    assert encoder.encode_frames([]) == b""
 
 
 @tried
 @given(events.filter(lambda event: b'"":' not in jsonio.dumps(event)))
 def test_the_protobuf_library_reads_our_bytes_and_would_write_as_many(event: dict[str, Any]) -> None:
-    frame = encoder.frame(event)
+    frame = encoder.encode_frame(event)
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     message = ag_ui_pb2.Event.FromString(frame[4:])
     assert message.WhichOneof("event") == event["type"].lower()
@@ -53,41 +53,41 @@ def test_a_delta_event_has_the_same_bytes_by_the_short_way(
 ) -> None:
     event = {"type": kind, DELTAS[kind]: of, "delta": delta, "subagentRunId": subagent}
     plain = {key: value for key, value in event.items() if value is not None}
-    assert encoder.frames([event]) == encoder.frames([plain]) == encoder.frame(plain)
+    assert encoder.encode_frames([event]) == encoder.encode_frames([plain]) == encoder.encode_frame(plain)
 
 
 @pytest.mark.parametrize("kind", sorted(DELTAS))
 @pytest.mark.parametrize("length", [0, 1, 100, 127, 128, 16_000, 16_383, 16_384, 40_000])
 def test_a_delta_of_any_length_has_the_same_bytes_by_the_short_way(kind: str, length: int) -> None:
     event = {"type": kind, DELTAS[kind]: "id", "delta": "x" * length, "subagentRunId": "s"}
-    assert encoder.frames([event, event]) == 2 * encoder.frame(event)
+    assert encoder.encode_frames([event, event]) == 2 * encoder.encode_frame(event)
 
 
 def test_a_delta_with_more_than_plain_strings_goes_the_long_way() -> None:
     event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x", "timestamp": 5}
-    assert encoder.frames([event]) == encoder.frame(event)
+    assert encoder.encode_frames([event]) == encoder.encode_frame(event)
 
 
 def test_an_id_too_long_for_the_cache_is_written_all_the_same() -> None:
     event = {"type": "TOOL_CALL_ARGS", "toolCallId": "i" * 5000, "delta": "x"}
-    assert encoder.frames([event]) == encoder.frame(event)
+    assert encoder.encode_frames([event]) == encoder.encode_frame(event)
 
 
 def test_fields_that_agui_does_not_describe_vanish() -> None:
     bare = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
     strays = {"interrupts": [{}], "pendingToolCallIds": ["x"], "baseEvent": {"type": "RAW"}, "colour": "red"}
-    assert encoder.frame(bare | strays) == encoder.frame(bare)
+    assert encoder.encode_frame(bare | strays) == encoder.encode_frame(bare)
 
 
 def test_a_stray_list_of_parts_beside_a_string_vanishes() -> None:
     result = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "t", "content": "42"}
     part = {"type": "text", "text": "x"}
-    assert encoder.frame(result | {"contentParts": [part]}) == encoder.frame(result)
+    assert encoder.encode_frame(result | {"contentParts": [part]}) == encoder.encode_frame(result)
 
 
 def test_an_outcome_carries_only_the_list_of_its_own_type() -> None:
     def finished(outcome: dict[str, Any]) -> bytes:
-        return encoder.frame({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome})
+        return encoder.encode_frame({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": outcome})
 
     assert finished({"type": "cancelled", "pendingToolCallIds": ["x"]}) == finished({"type": "cancelled"})
     assert finished({"type": "from-the-future", "interrupts": [1]}) == finished({"type": "from-the-future"})
@@ -100,12 +100,12 @@ def snapshot(*messages: Any) -> dict[str, Any]:
 def test_a_message_carries_only_the_fields_of_its_role() -> None:
     tool = {"id": "m", "role": "tool", "toolCallId": "t", "content": "42"}
     stray = {"name": "Ann", "toolCalls": [], "activityType": "plan"}
-    assert encoder.frame(snapshot(tool | stray)) == encoder.frame(snapshot(tool))
+    assert encoder.encode_frame(snapshot(tool | stray)) == encoder.encode_frame(snapshot(tool))
 
 
-def test_a_message_of_a_role_newer_than_ours_is_passed_on_without_content() -> None:
+def test_a_message_of_an_unknown_role_is_passed_on_without_content() -> None:
     newer = {"id": "m", "role": "oracle", "content": {"any": "thing"}, "metadata": {"a": 1}}
-    message = ag_ui_pb2.Event.FromString(encoder.frame(snapshot(newer))[4:]).messages_snapshot.messages[0]
+    message = ag_ui_pb2.Event.FromString(encoder.encode_frame(snapshot(newer))[4:]).messages_snapshot.messages[0]
     assert (message.id, message.role, message.HasField("content")) == ("m", "oracle", False)
 
 
@@ -114,24 +114,24 @@ def test_a_message_of_a_role_newer_than_ours_is_passed_on_without_content() -> N
     [{"type": "hologram", "beam": 1}, {"type": "image", "source": {"type": "quantum", "value": "v"}}],
     ids=["type", "source"],
 )
-def test_a_part_newer_than_ours_is_left_out(part: dict[str, Any]) -> None:
+def test_a_part_of_an_unknown_type_is_left_out(part: dict[str, Any]) -> None:
     text = {"type": "text", "text": "x"}
     user = {"id": "m", "role": "user"}
-    with_it = encoder.frame(snapshot(user | {"content": [part, text, part]}))
-    assert with_it == encoder.frame(snapshot(user | {"content": [text]}))
+    with_it = encoder.encode_frame(snapshot(user | {"content": [part, text, part]}))
+    assert with_it == encoder.encode_frame(snapshot(user | {"content": [text]}))
 
 
 def test_a_whole_number_may_be_spelled_as_a_float() -> None:
     step = {"type": "STEP_STARTED", "stepName": "s"}
-    assert encoder.frame(step | {"timestamp": 5.0}) == encoder.frame(step | {"timestamp": 5})
+    assert encoder.encode_frame(step | {"timestamp": 5.0}) == encoder.encode_frame(step | {"timestamp": 5})
 
 
 @pytest.mark.parametrize("event", [{}, {"type": None}, {"type": ["RAW"]}, {"type": "THINKING_START"}, {"type": "raw"}])
 def test_an_unknown_type_is_the_agents_fault(event: dict[str, Any]) -> None:
     with pytest.raises(AgentFault, match="which AG-UI does not have"):
-        encoder.frame(event)
+        encoder.encode_frame(event)
     with pytest.raises(AgentFault, match="which AG-UI does not have"):
-        encoder.frames([event])
+        encoder.encode_frames([event])
 
 
 TEXT = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x"}
@@ -180,11 +180,11 @@ RESULT = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "t"}
         ),
     ],
 )
-def test_an_event_that_does_not_fit_is_the_agents_fault_and_says_why(event: dict[str, Any], reason: str) -> None:
+def test_an_invalid_event_is_the_agents_fault_with_the_reason(event: dict[str, Any], reason: str) -> None:
     with pytest.raises(AgentFault) as one:
-        encoder.frame(event)
+        encoder.encode_frame(event)
     with pytest.raises(AgentFault) as several:
-        encoder.frames([TEXT, event])
+        encoder.encode_frames([TEXT, event])
     assert one.value.detail == several.value.detail
     assert f"The agent's {event['type']} event" in one.value.detail
     assert reason in one.value.detail
@@ -192,20 +192,20 @@ def test_an_event_that_does_not_fit_is_the_agents_fault_and_says_why(event: dict
 
 def sized_event(size: int) -> dict[str, Any]:
     """A delta event whose frame has this size."""
-    overhead = len(encoder.frame({**TEXT, "delta": "x" * 5_000_000})) - 5_000_000
+    overhead = len(encoder.encode_frame({**TEXT, "delta": "x" * 5_000_000})) - 5_000_000
     return {**TEXT, "delta": "x" * (size - overhead)}
 
 
 def test_the_largest_frame_that_a_client_reads_is_written() -> None:
-    event = sized_event(LIMIT)
-    assert len(encoder.frame(event)) == len(encoder.frames([event])) == LIMIT == 10_485_760
+    event = sized_event(MAX_FRAME_BYTES)
+    assert len(encoder.encode_frame(event)) == len(encoder.encode_frames([event])) == MAX_FRAME_BYTES == 10_485_760
 
 
 def test_a_larger_one_is_refused_with_its_type_and_size() -> None:
-    event = sized_event(LIMIT + 1)
-    with pytest.raises(EventTooLarge, match=f"TEXT_MESSAGE_CONTENT event takes {LIMIT + 1} bytes") as one:
-        encoder.frame(event)
+    event = sized_event(MAX_FRAME_BYTES + 1)
+    with pytest.raises(EventTooLarge, match=f"TEXT_MESSAGE_CONTENT event takes {MAX_FRAME_BYTES + 1} bytes") as one:
+        encoder.encode_frame(event)
     with pytest.raises(EventTooLarge) as several:
-        encoder.frames([event])
-    extra = {"event": "TEXT_MESSAGE_CONTENT", "size": LIMIT + 1, "limit": LIMIT}
+        encoder.encode_frames([event])
+    extra = {"event": "TEXT_MESSAGE_CONTENT", "size": MAX_FRAME_BYTES + 1, "limit": MAX_FRAME_BYTES}
     assert one.value.extra == several.value.extra == extra

@@ -13,7 +13,7 @@ from gateway.encode.protobuf.pb import ag_ui_pb2
 ROOT = Path(__file__).parents[3]
 FOLDER = "gateway/encode/protobuf/pb"
 PB = ROOT / FOLDER
-MEND = f"python -m grpc_tools.protoc -Iproto --python_out={FOLDER} --pyi_out={FOLDER} proto/ag_ui.proto"
+COMMAND = f"python -m grpc_tools.protoc -Iproto --python_out={FOLDER} --pyi_out={FOLDER} proto/ag_ui.proto"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def regenerated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["ag_ui_pb2.py", "ag_ui_pb2.pyi"])
 def test_the_committed_file_is_what_the_compiler_makes_of_the_proto(name: str, regenerated: Path) -> None:
     same = (PB / name).read_bytes() == (regenerated / name).read_bytes()
-    assert same, f"{name} is not what proto/ag_ui.proto says. In the project's folder run:\n    {MEND}"
+    assert same, f"{name} is not what proto/ag_ui.proto says. In the project's folder run:\n    {COMMAND}"
 
 
 def test_the_classes_can_be_imported_and_used() -> None:

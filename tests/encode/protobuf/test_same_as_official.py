@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.encode.protobuf import decoder
-from gateway.encode.protobuf.decoder import Frames, decode
-from gateway.encode.protobuf.encoder import frame, frames
+from gateway.encode.protobuf.decoder import FrameDecoder, decode
+from gateway.encode.protobuf.encoder import encode_frame, encode_frames
 from gateway.encode.protobuf.pb import ag_ui_pb2
 from gateway.encode.protobuf.tables import varint
 from gateway.errors import AgentFault
 from gateway.events import Wire
 
 KEYS = {"TEXT_MESSAGE_CONTENT": "messageId", "REASONING_MESSAGE_CONTENT": "messageId", "TOOL_CALL_ARGS": "toolCallId"}
-WORDS = st.sampled_from(["", "a", "b", "word", "drow", "é", "🎉", "x" * 130, "y" * 130, "\x12\x01m"])
+TEXTS = st.sampled_from(["", "a", "b", "word", "drow", "é", "🎉", "x" * 130, "y" * 130, "\x12\x01m"])
 DELTAS = st.builds(
-    lambda kind, key, word, more: {"type": kind, KEYS[kind]: key, "delta": word, **more},
+    lambda kind, key, text, more: {"type": kind, KEYS[kind]: key, "delta": text, **more},
     st.sampled_from(list(KEYS)),
     st.sampled_from(["m", "n", "longer"]),
-    WORDS,
+    TEXTS,
     st.sampled_from([{}, {}, {}, {"subagentRunId": "s"}, {"timestamp": 1}]),
 )
 
@@ -33,12 +33,12 @@ def sized(data: bytes) -> bytes:
 
 @given(st.lists(DELTAS, max_size=12), st.integers(1, 300))
 def test_the_short_way_reads_what_the_long_one_reads(events: list[Wire], size: int) -> None:
-    body = frames(events)
-    reader, found = Frames(), list[Wire]()
+    body = encode_frames(events)
+    reader, found = FrameDecoder(), list[Wire]()
     for at in range(0, len(body), size):
         found += reader.feed(body[at : at + size])
     reader.eof()
-    assert found == [decode(frame(event)[4:]) for event in events]
+    assert found == [decode(encode_frame(event)[4:]) for event in events]
 
 
 def test_most_deltas_do_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,13 +50,13 @@ def test_most_deltas_do_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(decoder, "decode", counted)
     events = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": f"{n:03}"} for n in range(100)]
-    assert Frames().feed(frames(events)) == events
+    assert FrameDecoder().feed(encode_frames(events)) == events
     assert len(read) == 1
 
 
 def test_text_that_is_not_unicode_is_still_refused() -> None:
-    good = frame({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "ab"})
-    reader = Frames()
+    good = encode_frame({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "ab"})
+    reader = FrameDecoder()
     assert len(reader.feed(good * 2)) == 2
     with pytest.raises(AgentFault, match="cannot be decoded"):
         reader.feed(good[:-2] + b"\xff\xfe")
@@ -77,7 +77,7 @@ def test_a_writer_with_another_order_of_fields_is_not_misread() -> None:
         return sized(varint(arm << 3 | 2) + varint(len(inner)) + inner)
 
     tail = field("delta", b"hi")
-    found = Frames().feed(swapped(b"hi", tail) + swapped(b"hi", tail[:-2] + b"ho"))
+    found = FrameDecoder().feed(swapped(b"hi", tail) + swapped(b"hi", tail[:-2] + b"ho"))
     assert [(event["messageId"].encode(), event["delta"]) for event in found] == [
         (tail, "hi"),
         (tail[:-2] + b"ho", "hi"),
@@ -85,7 +85,7 @@ def test_a_writer_with_another_order_of_fields_is_not_misread() -> None:
 
 
 def test_no_more_lengths_are_remembered_than_the_bound() -> None:
-    reader = Frames()
-    for size in range(1, 2 * decoder.MOST_KNOWN):
-        reader.feed(frame({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x" * size}))
-    assert len(reader._known) <= decoder.MOST_KNOWN
+    reader = FrameDecoder()
+    for size in range(1, 2 * decoder.MAX_PATTERNS):
+        reader.feed(encode_frame({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "x" * size}))
+    assert len(reader._patterns) <= decoder.MAX_PATTERNS

@@ -46,7 +46,7 @@ async def calls(turn: Turn) -> AsyncGenerator[Any, Any]:
     for event in _call(name):
         yield event
     answers = yield ClientToolsCalled((ClientToolCall(name, "show_card"),))
-    yield ToolCallResult(name, "as the agent tells it")
+    yield ToolCallResult(name, "as the agent names it")
     yield _describe(answers)
 
 
@@ -83,7 +83,7 @@ async def calls_from_a_subagent(turn: Turn) -> AsyncGenerator[Any, Any]:
 
 
 async def calls_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
-    """What becomes of it, it writes into a file, for nobody listens any more."""
+    """What becomes of it, it writes into a file, because no client reads it any more."""
     for event in _call(f"{turn.run_id}-a"):
         yield event
     answers = yield ClientToolsCalled((ClientToolCall(f"{turn.run_id}-a", "show_card", None, SOON),))

@@ -1,4 +1,4 @@
-"""Agents that ask. What becomes of one that nobody listens to any more, it writes into a file."""
+"""Agents that ask. What becomes of one that no client reads any more, it writes into a file."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ async def asks_for_a_moment(turn: Turn) -> AsyncGenerator[Any, Any]:
             Interrupt(f"{turn.run_id}-b", "confirmation", expires_in=3600),
         )
     )
-    await asyncio.sleep(0)  # it may take its time: nobody has cancelled it
+    await asyncio.sleep(0)  # it may take its time: it was not cancelled
     _write(turn, _describe(answers))
-    yield "to nobody"
+    yield "to no client"
 
 
 async def waits_to_be_stopped(turn: Turn) -> AsyncGenerator[Any, Any]:

@@ -1,4 +1,4 @@
-"""Agents that do as they are told in `forwardedProps`."""
+"""Agents that do what `forwardedProps` says."""
 
 from __future__ import annotations
 

@@ -25,19 +25,19 @@ def command(part: str, database: Path) -> list[str]:
 
 
 @contextmanager
-def child(part: str, database: Path, says: bytes) -> Iterator[subprocess.Popen[bytes]]:
+def child(part: str, database: Path, output: bytes) -> Iterator[subprocess.Popen[bytes]]:
     """A process that holds the store and has written to it. Killed with SIGKILL at the latest when left."""
     with subprocess.Popen(command(part, database), cwd=PROJECT, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == says
+            assert process.stdout.readline() == output
             yield process
         finally:
             process.kill()
 
 
 async def test_what_was_ended_survives_kill_9_and_what_was_live_is_listed(tmp_path: Path) -> None:
-    with child("hold", tmp_path / "store.db", says=b"ready\n") as process:
+    with child("hold", tmp_path / "store.db", output=b"ready\n") as process:
         process.kill()
     store = SqliteStore(tmp_path / "store.db")
     await store.start()
@@ -50,7 +50,7 @@ async def test_what_was_ended_survives_kill_9_and_what_was_live_is_listed(tmp_pa
 
 
 async def test_a_run_left_live_can_be_finished_by_the_next_gateway(tmp_path: Path) -> None:
-    with child("hold", tmp_path / "store.db", says=b"ready\n") as process:
+    with child("hold", tmp_path / "store.db", output=b"ready\n") as process:
         process.kill()
     store = SqliteStore(tmp_path / "store.db")
     await store.start()
@@ -64,7 +64,7 @@ async def test_a_run_left_live_can_be_finished_by_the_next_gateway(tmp_path: Pat
 
 
 async def test_a_log_cut_short_by_kill_9_has_no_gap(tmp_path: Path) -> None:
-    with child("pour", tmp_path / "store.db", says=b"5010\n") as process:
+    with child("pour", tmp_path / "store.db", output=b"5010\n") as process:
         process.kill()
     store = SqliteStore(tmp_path / "store.db")
     await store.start()
@@ -78,12 +78,12 @@ async def test_a_log_cut_short_by_kill_9_has_no_gap(tmp_path: Path) -> None:
 async def test_a_second_gateway_is_refused_while_the_first_lives(tmp_path: Path) -> None:
     database = tmp_path / "store.db"
     store = SqliteStore(database)
-    with child("hold", database, says=b"ready\n") as process:
+    with child("hold", database, output=b"ready\n") as process:
         with pytest.raises(ConfigError) as refused:
             await store.start()
         assert refused.value.detail == (
             f"the store {database} is in use by another agui-gateway (pid {process.pid}); "
-            "give this one its own with --store"
+            "choose another store with --store"
         )
         process.kill()
         process.wait()
@@ -92,12 +92,12 @@ async def test_a_second_gateway_is_refused_while_the_first_lives(tmp_path: Path)
     await store.aclose()
 
 
-def test_a_disk_without_room_is_told_and_loses_nothing_that_was_taken(tmp_path: Path) -> None:
+def test_a_disk_without_room_is_reported_and_loses_nothing_that_was_taken(tmp_path: Path) -> None:
     database = tmp_path / "store.db"
     done = subprocess.run(command("overflow", database), cwd=PROJECT, capture_output=True, timeout=60, text=True)
-    *told, last = done.stdout.splitlines()
+    *message, last = done.stdout.splitlines()
     assert (done.stderr, last) == ("", "whole")
-    assert len(told) == 4
-    for words in told:
-        assert words.startswith(f"the store {database} cannot be written: ")
-        assert "disk" in words
+    assert len(message) == 4
+    for text in message:
+        assert text.startswith(f"the store {database} cannot be written: ")
+        assert "disk" in text

@@ -1,4 +1,4 @@
-"""How the file's schema is told and brought up to date."""
+"""The version of the file's schema, and its migrations."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def test_a_newer_schema_is_refused(path: Path, connection: sqlite3.Connection) -
         schema.prepare(path)
     assert refused.value.detail == (
         f"the store {path} was written by a newer agui-gateway (schema 99, this one knows up to "
-        f"{len(schema.MIGRATIONS)}); upgrade this one, or give it another file with --store"
+        f"{len(schema.MIGRATIONS)}); upgrade this one, or choose another file with --store"
     )
 
 
 def test_another_programs_database_is_refused_untouched(path: Path) -> None:
-    theirs = sqlite3.connect(path)
-    theirs.execute("create table bookmarks (url text)")
-    theirs.close()
+    foreign = sqlite3.connect(path)
+    foreign.execute("create table bookmarks (url text)")
+    foreign.close()
     before = path.read_bytes()
     with pytest.raises(ConfigError, match="is the SQLite database of another program"):
         schema.prepare(path)

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import ConfigError, StoreError
 from gateway.store import SqliteStore
-from gateway.store.sqlite import pruning, schema, statements
+from gateway.store.sqlite import retention, schema, statements
 from tests.store.make import PLENTY, RUN, a_piece, a_run, a_thread, an_ended_run, events, read_all
 
 pytestmark = pytest.mark.anyio
@@ -27,13 +27,13 @@ def database(tmp_path: Path) -> Path:
 @pytest.fixture
 def patience() -> float:
     """Seconds after which the writer gives up on a locked file."""
-    return schema.BUSY_TIMEOUT
+    return schema.BUSY_TIMEOUT_SECONDS
 
 
 @pytest.fixture
 async def store(database: Path, patience: float, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SqliteStore]:
     """One that holds back no more than 10 kB."""
-    monkeypatch.setattr(schema, "BUSY_TIMEOUT", patience)
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_SECONDS", patience)
     made = SqliteStore(database, backlog=10_000)
     await made.start()
     yield made
@@ -51,7 +51,7 @@ def other(store: SqliteStore) -> Iterator[sqlite3.Connection]:
 async def fill(store: SqliteStore) -> int:
     """Append to k1 until the store holds all it may; the number of the last event."""
     taken = 0
-    while not store._writer.full:
+    while not store._writer.is_full:
         await store.append("k1", a_piece(taken + 1, 10))
         taken += 10
     return taken
@@ -84,7 +84,7 @@ async def test_pieces_that_were_queued_together_are_one_row(store: SqliteStore, 
     assert other.execute("select first, events from pieces").fetchall() == [(1, 100)]
 
 
-async def test_a_piece_is_written_without_anyone_asking(store: SqliteStore, other: sqlite3.Connection) -> None:
+async def test_a_piece_is_written_without_a_reader(store: SqliteStore, other: sqlite3.Connection) -> None:
     await store.begin(RUN)
     await store.append("k1", a_piece(1, 2))
     with anyio.fail_after(5):
@@ -106,7 +106,7 @@ async def test_append_waits_while_the_writer_is_behind(store: SqliteStore, other
 
 
 @pytest.mark.parametrize("patience", [0.1])
-async def test_a_failing_writer_wakes_whoever_waits(store: SqliteStore, other: sqlite3.Connection) -> None:
+async def test_a_failing_writer_wakes_waiting_callers(store: SqliteStore, other: sqlite3.Connection) -> None:
     await store.begin(RUN)
     other.execute("begin immediate")
     taken = await fill(store)
@@ -133,7 +133,7 @@ async def test_what_was_taken_is_written_once_the_writer_can_again(
 
 
 @pytest.mark.parametrize("patience", [0.1])
-async def test_closing_a_store_that_cannot_be_written_says_what_is_lost(
+async def test_closing_a_store_that_cannot_be_written_reports_what_is_lost(
     store: SqliteStore, other: sqlite3.Connection
 ) -> None:
     await store.begin(RUN)
@@ -182,9 +182,7 @@ async def test_one_bad_record_fails_alone(store: SqliteStore) -> None:
         await store.run("half a pair: \ud800", "ann")
 
 
-async def test_who_is_cancelled_while_waiting_leaves_the_store_whole(
-    store: SqliteStore, other: sqlite3.Connection
-) -> None:
+async def test_a_cancelled_caller_does_not_damage_the_store(store: SqliteStore, other: sqlite3.Connection) -> None:
     other.execute("begin immediate")
     with anyio.move_on_after(0.02) as waiting:
         await store.begin(RUN)
@@ -213,7 +211,7 @@ async def test_a_prune_takes_up_what_a_killed_one_left(database: Path) -> None:
     await an_ended_run(first, RUN, 100)
     await first.aclose()
     connection = schema.connect(database)
-    pruning.drop(connection, [1])
+    retention.drop_runs(connection, [1])
     store = SqliteStore(database)
     await store.start()
     await store.begin(a_run("k2"))  # must not be taken for the dropped one
@@ -229,7 +227,7 @@ async def test_a_prune_takes_up_what_a_killed_one_left(database: Path) -> None:
 async def test_a_long_log_is_swept_in_slices(
     store: SqliteStore, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "PIECES", 3)
+    monkeypatch.setattr(retention, "PIECES_PER_SLICE", 3)
     for key in ("k1", "k2", "k3"):
         await store.begin(a_run(key))
         for number in range(1, 11):
@@ -276,7 +274,7 @@ async def test_the_same_process_cannot_open_a_store_twice(store: SqliteStore) ->
         await SqliteStore(store.path).start()
 
 
-async def test_a_store_says_what_it_is(store: SqliteStore) -> None:
+async def test_the_repr_names_file_and_state(store: SqliteStore) -> None:
     await store.begin(RUN)
     assert repr(store) == f"<SqliteStore {store.path}: open, 1 live runs>"
     await store.save_thread(a_thread())

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.store import SqliteStore
 from gateway.store.sqlite import schema, statements, transaction, writer
-from gateway.store.sqlite.transaction import Answer, Item, Job, Row, transact
+from gateway.store.sqlite.transaction import Item, Job, JobResult, Row, transact
 from tests.store.make import RUN, a_run
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_what_is_queued_while_the_writer_is_busy_is_one_transaction(
 ) -> None:
     sizes: list[int] = []
 
-    def counted(connection: sqlite3.Connection, items: Sequence[Item]) -> list[Answer]:
+    def counted(connection: sqlite3.Connection, items: Sequence[Item]) -> list[JobResult]:
         sizes.append(len(items))
         return transact(connection, items)
 

@@ -27,7 +27,7 @@ def test_the_matrix_is_packed_and_is_the_same(gateway: Gateway, accept: str) -> 
     assert len(packed) * 8 < len(plain)
 
 
-def test_whoever_does_not_ask_gets_it_as_it_is(gateway: Gateway) -> None:
+def test_a_client_without_gzip_gets_it_uncompressed(gateway: Gateway) -> None:
     body, headers = raw(gateway, "/agents", **{"accept-encoding": "identity"})
     assert "content-encoding" not in headers
     assert body.startswith(b"{")

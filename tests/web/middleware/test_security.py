@@ -35,7 +35,7 @@ def test_a_request_without_a_host_is_refused(gateway: Gateway) -> None:
     problem_in(ask(gateway, b"GET /agents HTTP/1.0\r\n\r\n"), 403, "HOST_NOT_ALLOWED")
 
 
-def test_the_refusal_of_a_host_says_how_to_allow_it(gateway: Gateway) -> None:
+def test_the_refusal_of_a_host_names_the_option_that_allows_it(gateway: Gateway) -> None:
     response = gateway.client.post("/agents/echo", json=run_input(), headers={"host": "gateway.example:8123"})
     assert "--allow-host gateway.example" in problem_in(response, 403, "HOST_NOT_ALLOWED")["detail"]
 
@@ -54,7 +54,7 @@ def test_the_gateways_own_page_may_call(gateway: Gateway) -> None:
     assert "access-control-allow-origin" not in response.headers
 
 
-def test_its_own_page_may_call_whatever_letters_are_in_its_name(guarded: Guarded) -> None:
+def test_its_own_page_may_call_whatever_characters_are_in_its_name(guarded: Guarded) -> None:
     headers = {**guarded.ann, "host": NAME, "origin": f"http://{NAME}"}
     assert guarded.gateway.client.get("/agents", headers=headers).status_code == 200
 
@@ -94,9 +94,12 @@ def test_an_allowed_page_may_read_why_it_was_refused(guarded: Guarded) -> None:
     assert response.headers["access-control-allow-origin"] == PAGE
 
 
-def test_a_preflight_needs_no_token_and_allows_what_was_asked(guarded: Guarded) -> None:
-    asked = {"access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type"}
-    response = guarded.gateway.client.options("/agents/echo", headers={"origin": PAGE, **asked})
+def test_a_preflight_needs_no_token_and_allows_the_requested_headers(guarded: Guarded) -> None:
+    requested = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type",
+    }
+    response = guarded.gateway.client.options("/agents/echo", headers={"origin": PAGE, **requested})
     assert (response.status_code, response.content) == (204, b"")
     assert response.headers["access-control-allow-origin"] == PAGE
     assert response.headers["access-control-allow-headers"] == "authorization,content-type"
@@ -147,7 +150,7 @@ def test_anything_else_does_not(guarded: Guarded, given: str) -> None:
         ("GET", "/healthz/"),
     ],
 )
-def test_every_door_but_the_health_checks_asks_for_the_token(guarded: Guarded, method: str, path: str) -> None:
+def test_every_route_but_the_health_checks_needs_the_token(guarded: Guarded, method: str, path: str) -> None:
     problem_in(guarded.gateway.client.request(method, path), 401, "UNAUTHORIZED")
 
 

@@ -41,7 +41,7 @@ def test_a_head_request_is_a_get_without_a_body(gateway: Gateway, path: str) -> 
     assert head.headers["content-length"] == get.headers["content-length"]
 
 
-def test_an_unknown_agent_is_told_who_is_known(gateway: Gateway) -> None:
+def test_an_unknown_agent_is_answered_with_the_known_ones(gateway: Gateway) -> None:
     detail = problem_in(gateway.client.get("/agents/ghost"), 404, "UNKNOWN_AGENT")["detail"]
     assert "demo" in detail and "echo" in detail
 

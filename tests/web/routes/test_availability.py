@@ -1,4 +1,4 @@
-"""What was found on this machine, over HTTP: asked of all agents at once, told in snapshots, waited for by nobody."""
+"""What was found on this machine, over HTTP: probed for all agents at once, stated in snapshots, never waited for."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def test_what_was_found_is_in_the_snapshot_with_who_found_it(machine: Machine) -
     assert explained["custom.gateway.availability.status"]["value"] == "ready"
 
 
-def test_no_path_of_this_machine_is_told(machine: Machine) -> None:
+def test_no_path_of_this_machine_is_reported(machine: Machine) -> None:
     assert str(machine.bin) not in machine.client.get("/agents").text

@@ -48,7 +48,7 @@ def test_the_gateway_states_the_transports_it_really_carries(gateway: Gateway) -
     }
 
 
-def test_a_client_from_before_1_0_is_told_of_subagents_in_its_own_spelling(gateway: Gateway) -> None:
+def test_a_client_from_before_1_0_reads_of_subagents_in_its_own_spelling(gateway: Gateway) -> None:
     now, then = gateway.client.get(DEMO), gateway.client.get(DEMO, params={"protocol": "0"})
     agents = now.json()["multiAgent"]
     assert agents["subagents"] == then.json()["multiAgent"]["subAgents"]
@@ -57,13 +57,15 @@ def test_a_client_from_before_1_0_is_told_of_subagents_in_its_own_spelling(gatew
     assert now.headers["etag"] != then.headers["etag"]
 
 
-def test_nobody_may_keep_the_answer(gateway: Gateway) -> None:
+def test_no_client_may_keep_the_answer(gateway: Gateway) -> None:
     assert gateway.client.get(DEMO).headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize("params", [{}, {"protocol": "0"}, {"view": "agui"}, {"explain": "0"}])
 @pytest.mark.parametrize("known", ["{}", "W/{}", '"other", {}', '"other",{},"another"', "*"])
-def test_who_knows_the_answer_is_not_told_again(gateway: Gateway, known: str, params: dict[str, str]) -> None:
+def test_a_client_that_has_the_answer_is_answered_not_modified(
+    gateway: Gateway, known: str, params: dict[str, str]
+) -> None:
     tag = gateway.client.get(DEMO, params=params).headers["etag"]
     response = gateway.client.get(DEMO, params=params, headers={"if-none-match": known.format(tag)})
     assert (response.status_code, response.content, response.headers["etag"]) == (304, b"", tag)
@@ -76,7 +78,7 @@ def test_who_knows_another_answer_is(gateway: Gateway, known: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["1", "true", "yes"])
-def test_every_value_has_somebody_who_said_it(gateway: Gateway, query: str) -> None:
+def test_every_value_has_a_source(gateway: Gateway, query: str) -> None:
     answer = gateway.client.get(DEMO, params={"explain": query}).json()
     body = flatten(answer["capabilities"])
     assert answer["capabilities"] == gateway.client.get(DEMO).json()
@@ -176,7 +178,7 @@ def test_an_author_may_change_what_was_announced_before(tmp_path: Path) -> None:
             running.run("same")
 
 
-def test_it_is_told_who_overruled_whom(speakers: tuple[Gateway, Path]) -> None:
+def test_it_is_explained_who_overrode_whom(speakers: tuple[Gateway, Path]) -> None:
     running, folder = speakers
     (folder / "words.json").write_text('{"tools": {"supported": true}}', "utf-8")
     body = running.client.get("/agents/live/capabilities?explain=1").json()["explain"]["tools.supported"]
@@ -186,7 +188,7 @@ def test_it_is_told_who_overruled_whom(speakers: tuple[Gateway, Path]) -> None:
     ]
 
 
-def test_the_gateway_has_the_last_word_on_transports(speakers: tuple[Gateway, Path]) -> None:
+def test_the_gateway_decides_on_transports(speakers: tuple[Gateway, Path]) -> None:
     running, folder = speakers
     (folder / "words.json").write_text('{"transport": {"pushNotifications": true, "streaming": false}}', "utf-8")
     transport = running.client.get("/agents/live/capabilities").json()["transport"]

@@ -1,4 +1,4 @@
-"""The capability feed over HTTP: what a page is told, when, and what it costs the others."""
+"""The capability feed over HTTP: what a page receives, when, and what it costs the others."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def soon(change: Callable[[int], Any], wait: Callable[[int], Any], times: int = 
     assert min(took) < WITHIN * BUSY
 
 
-# -- what is told
+# -- what is sent
 
 
 def test_the_first_event_is_what_the_route_answers(stage: Stage) -> None:
@@ -119,7 +119,7 @@ def test_a_run_that_changes_it_is_seen_by_those_who_watch(stage: Stage) -> None:
 def test_a_sign_in_is_seen_soon_though_a_command_is_still_being_asked(stage: Stage) -> None:
     sign = stage.agents.parent / "signed-in"
     with watching(stage, "/agents/signing/capabilities") as feed:
-        next(feed)  # nobody waits for the command
+        next(feed)  # no client waits for the command
         soon(lambda _: sign.touch(), lambda _: seen(feed, AVAILABLE, "ready"), times=1)
         ready = seen(feed, "custom.acp.loadSession", True)  # and now it was asked itself
     assert ready.snapshot["identity"]["version"] == "1.2.3"
@@ -164,7 +164,7 @@ def test_each_view_has_its_own_feed(stage: Stage) -> None:
         assert "subAgents" in next(feed).snapshot["multiAgent"]
 
 
-def test_whoever_asks_is_told_who_said_so(stage: Stage) -> None:
+def test_a_client_that_asks_is_answered_who_said_so(stage: Stage) -> None:
     talk = Talk(stage, "full")
     talk.say("hello")
     path = f"/agents/full/capabilities?explain=1&thread={talk.id}"
@@ -218,7 +218,7 @@ def test_an_edit_of_its_file_is_seen_soon_and_its_removal_is_the_end(stage: Stag
     problem_in(stage.client.get("/agents/guest/capabilities", headers=SSE), 404, "UNKNOWN_AGENT")
 
 
-def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None:
+def test_an_agent_that_is_registered_again_is_the_same_feed(stage: Stage) -> None:
     def register(name: str) -> None:
         body = {"driver": "acp", "identity": {"name": name}, "command": {"run": ["nowhere-to-be-found"]}}
         assert stage.client.put("/agents/registered", json=body).status_code in (200, 201)
@@ -236,7 +236,7 @@ def test_an_agent_that_is_registered_anew_is_the_same_feed(stage: Stage) -> None
 # -- coming back
 
 
-def test_whoever_comes_back_is_told_what_has_changed(stage: Stage) -> None:
+def test_a_client_that_comes_back_is_answered_what_has_changed(stage: Stage) -> None:
     say(stage, "left")
     with watching(stage, "/agents/live/capabilities") as feed:
         left = seen(feed, "custom.word", "left")
@@ -246,7 +246,7 @@ def test_whoever_comes_back_is_told_what_has_changed(stage: Stage) -> None:
     assert back.follows(left) and back.snapshot["custom"]["word"] == "back"
 
 
-def test_whoever_missed_nothing_is_told_nothing_until_something_happens(stage: Stage) -> None:
+def test_a_client_that_missed_nothing_is_answered_nothing_until_something_happens(stage: Stage) -> None:
     say(stage, "calm")
     with watching(stage, "/agents/live/capabilities") as feed:
         calm = seen(feed, "custom.word", "calm")
@@ -256,7 +256,7 @@ def test_whoever_missed_nothing_is_told_nothing_until_something_happens(stage: S
 
 
 @pytest.mark.parametrize("number", ["1", "99999999999999", "-1", "one", "1" * 40])
-def test_a_number_that_nobody_knows_brings_a_snapshot(stage: Stage, number: str) -> None:
+def test_a_number_that_is_unknown_brings_a_snapshot(stage: Stage, number: str) -> None:
     with watching(stage, "/agents/echo/capabilities", **{"last-event-id": number}) as feed:
         assert next(feed).name == "snapshot"
 
@@ -274,7 +274,7 @@ def test_a_number_that_nobody_knows_brings_a_snapshot(stage: Stage, number: str)
         ("*/*", "application/json"),
     ],
 )
-def test_the_feed_is_for_whoever_names_it(stage: Stage, accept: str, kind: str) -> None:
+def test_the_feed_is_for_a_client_that_names_it(stage: Stage, accept: str, kind: str) -> None:
     with stage.client.stream("GET", "/agents/echo/capabilities", headers={"accept": accept}) as response:
         assert (response.status_code, response.headers["content-type"]) == (200, kind)
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_watched_is_refused_before_the_first_byte(
     problem_in(stage.client.get(path, headers=SSE), status, code)
 
 
-def test_whoever_only_asks_for_the_head_is_not_kept_waiting(stage: Stage) -> None:
+def test_a_client_that_only_asks_for_the_head_is_not_kept_waiting(stage: Stage) -> None:
     response = stage.client.head("/agents/echo/capabilities", headers=SSE)
     assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
 
@@ -322,7 +322,7 @@ def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
 # -- what it costs
 
 
-def test_an_agent_that_nobody_watches_any_more_is_left_alone(stage: Stage) -> None:
+def test_an_agent_that_no_client_watches_any_more_is_left_alone(stage: Stage) -> None:
     asked = stage.agents / "asked"
     with watching(stage, "/agents/live/capabilities") as feed:
         next(feed)
@@ -339,7 +339,7 @@ def test_an_agent_that_nobody_watches_any_more_is_left_alone(stage: Stage) -> No
     eventually(calm)
 
 
-def test_a_watcher_that_does_not_read_holds_up_nobody_and_then_has_the_newest(stage: Stage) -> None:
+def test_a_watcher_that_does_not_read_holds_up_no_other_and_then_has_the_newest(stage: Stage) -> None:
     request = f"GET /agents/live/capabilities HTTP/1.1\r\nhost: x\r\naccept: {SSE['accept']}\r\n\r\n"
     with Connection(stage) as lazy, watching(stage, "/agents/live/capabilities") as feed:
         lazy.send(request.replace("host: x", f"host: {stage.url.removeprefix('http://')}").encode())
@@ -348,7 +348,7 @@ def test_a_watcher_that_does_not_read_holds_up_nobody_and_then_has_the_newest(st
             seen(feed, "custom.word", f"word {number}")
 
 
-def test_many_watchers_are_all_told(stage: Stage) -> None:
+def test_many_watchers_are_all_informed(stage: Stage) -> None:
     say(stage, "to one")
     with ExitStack() as stack:
         feeds = [stack.enter_context(watching(stage, "/agents/live/capabilities")) for _ in range(50)]

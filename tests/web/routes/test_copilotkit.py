@@ -71,7 +71,7 @@ def test_info_describes_each_agent_by_what_it_can_do_in_the_older_spelling(gatew
         older = gateway.client.get(f"/agents/{name}/capabilities", params={"protocol": "0"}).json()
         assert agents[name]["capabilities"] == older
     assert agents["demo"]["capabilities"]["multiAgent"]["subAgents"]
-    assert agents["echo"]["description"].startswith("Says what you said.")
+    assert agents["echo"]["description"].startswith("Repeats your message.")
 
 
 def test_default_is_another_name_for_the_demo(gateway: Gateway) -> None:
@@ -130,7 +130,7 @@ def test_a_run_may_be_asked_to_stop_when_the_page_is_closed(gateway: Gateway) ->
     assert events[-1]["outcome"] == {"type": "cancelled"}
 
 
-def test_a_second_run_of_a_live_thread_is_refused_with_words_for_developers(gateway: Gateway) -> None:
+def test_a_second_run_of_a_live_thread_is_refused_with_a_message_for_developers(gateway: Gateway) -> None:
     thread = new_thread()
     with gateway.client.stream("POST", "/copilotkit/agent/demo/run", json=page_input(thread, "slow 600")) as response:
         next(response.iter_lines())
@@ -142,11 +142,11 @@ def test_a_second_run_of_a_live_thread_is_refused_with_words_for_developers(gate
 # -- connect
 
 
-def test_a_thread_that_nobody_knows_is_an_empty_stream(gateway: Gateway) -> None:
+def test_a_thread_that_is_unknown_is_an_empty_stream(gateway: Gateway) -> None:
     assert connect(gateway, new_thread()) == []
 
 
-def test_a_thread_of_another_agent_is_one_that_nobody_knows(gateway: Gateway) -> None:
+def test_a_thread_of_another_agent_is_one_that_is_unknown(gateway: Gateway) -> None:
     thread = new_thread()
     run(gateway, thread, "hello", "echo")
     assert connect(gateway, thread, "demo") == []
@@ -245,7 +245,7 @@ def test_a_misspelt_scope_stops_nothing(gateway: Gateway, body: bytes) -> None:
         assert stop(gateway, thread) == STOPPED
 
 
-def test_a_scope_that_is_not_json_is_told_so(gateway: Gateway) -> None:
+def test_a_scope_that_is_not_json_is_refused(gateway: Gateway) -> None:
     problem_in(gateway.client.post("/copilotkit/agent/demo/stop/t", content=b"runId=r"), 400, "NOT_JSON")
 
 
@@ -265,7 +265,7 @@ def test_a_wrong_body_is_refused(gateway: Gateway, route: str, body: bytes, stat
 
 
 @pytest.mark.parametrize("path", ["/agent/ghost/run", "/agent/ghost/connect", "/agent/ghost/stop/t"])
-def test_an_agent_that_nobody_knows_is_refused(gateway: Gateway, path: str) -> None:
+def test_an_agent_that_is_unknown_is_refused(gateway: Gateway, path: str) -> None:
     problem_in(gateway.client.post(f"/copilotkit{path}", json=page_input("t", "hello")), 404, "UNKNOWN_AGENT")
 
 

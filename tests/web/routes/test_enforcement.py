@@ -78,7 +78,7 @@ def test_a_model_may_be_set_by_any_name_that_means_it(stage: Stage) -> None:
     assert stage.asks(f"{talk.path}/model", {"model": "big"})["models"]["current"] == "large"
 
 
-def test_what_a_run_would_be_warned_of_is_told_to_whoever_sets_it(stage: Stage) -> None:
+def test_what_a_run_would_be_warned_of_is_reported_to_the_client_that_sets_it(stage: Stage) -> None:
     answer = stage.asks(f"{Talk(stage, 'full').path}/model", {"model": "small"})
     assert (answer["models"]["current"], [one["code"] for one in answer["warnings"]]) == ("small", ["MODEL_DEPRECATED"])
 

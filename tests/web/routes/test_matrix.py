@@ -28,14 +28,14 @@ def rows(gateway: Gateway, **params: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(response.text, newline="")))
 
 
-def test_it_has_every_agent_and_every_leaf_of_it(gateway: Gateway, matrix: Any) -> None:
+def test_it_has_every_agent_and_every_capability_of_it(gateway: Gateway, matrix: Any) -> None:
     assert set(matrix["agents"]) == {agent["id"] for agent in gateway.client.get("/agents").json()["agents"]}
     for name in ("demo", "echo", "gemini-cli"):
         values = flatten(gateway.client.get(f"/agents/{name}/capabilities").json())
         assert {path: cells[name] for path, cells in matrix["leaves"].items() if name in cells} == values
 
 
-def test_what_nobody_knows_is_left_out(matrix: Any) -> None:
+def test_what_is_unknown_is_left_out(matrix: Any) -> None:
     assert matrix["leaves"]["reasoning.supported"]["demo"] is True
     assert matrix["leaves"]["reasoning.supported"]["echo"] is False
     assert "echo" not in matrix["leaves"]["multiAgent.subagents"]
@@ -47,7 +47,7 @@ def test_it_says_who_said_it(gateway: Gateway) -> None:
     assert (cell["value"], cell["layer"], cell["source"]) == (False, "profile", "echo.toml")
 
 
-def test_it_is_a_table_for_whoever_wants_one(gateway: Gateway, matrix: Any) -> None:
+def test_it_is_a_table_for_a_client_that_wants_one(gateway: Gateway, matrix: Any) -> None:
     table = {row["capability"]: row for row in rows(gateway)}
     assert table.keys() == matrix["leaves"].keys()
     for path, cells in matrix["leaves"].items():
@@ -57,11 +57,11 @@ def test_it_is_a_table_for_whoever_wants_one(gateway: Gateway, matrix: Any) -> N
 
 def test_the_table_says_who_said_it_too(gateway: Gateway) -> None:
     [row] = [row for row in rows(gateway, explain="1") if row["capability"] == "reasoning.supported"]
-    assert (row["echo"], row["echo: said by"]) == ("false", "profile (echo.toml)")
+    assert (row["echo"], row["echo: stated by"]) == ("false", "profile (echo.toml)")
 
 
 @pytest.mark.parametrize("headers", [{}, CSV])
-def test_who_knows_it_is_not_told_again(gateway: Gateway, headers: dict[str, str]) -> None:
+def test_a_client_that_has_it_is_answered_not_modified(gateway: Gateway, headers: dict[str, str]) -> None:
     first = gateway.client.get(PATH, headers=headers)
     again = gateway.client.get(PATH, headers=headers | {"if-none-match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")

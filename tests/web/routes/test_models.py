@@ -1,4 +1,4 @@
-"""`/agents/{agent}/models`, and what a run's model and wishes are held against."""
+"""`/agents/{agent}/models`, and what a run's model and options are checked against."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_unknown_model_is_not_found_and_others_are_suggested(own: Gateway) ->
 # -- priced
 
 
-def test_a_cost_is_told_exactly_and_as_a_number(own: Gateway) -> None:
+def test_a_cost_is_reported_exactly_and_as_a_number(own: Gateway) -> None:
     counts = {"inputTokens": "1000", "cachedInputTokens": "400", "outputTokens": "7", "thinkingTokens": "3"}
     assert get_json(own, "/agents/mine/models/big/cost", **counts) == {
         "agent": "mine",
@@ -157,7 +157,7 @@ def test_a_name_is_judged(own: Gateway, method: str, name: str, status: str, val
     assert ("model" in body) is valid
 
 
-def test_which_name_must_be_told(own: Gateway) -> None:
+def test_which_name_must_be_named(own: Gateway) -> None:
     problem_in(own.client.get("/agents/mine/models:validate"), 422, "INVALID_INPUT")
 
 
@@ -231,7 +231,7 @@ def test_skills_for_an_agent_without_are_refused(own: Gateway) -> None:
     assert (problem["capability"], problem["source"]) == ("custom.mux.supportsSkills", "profile (mine.toml)")
 
 
-def test_text_that_does_not_stream_is_told_once_and_refused_to_who_insists(own: Gateway) -> None:
+def test_text_that_does_not_stream_is_reported_once_and_refused_to_who_insists(own: Gateway) -> None:
     events = own.run("mine")
     body = [event for event in events if event.get("name") == "stream_fallback"]
     assert [event["value"] for event in body] == [
@@ -243,7 +243,7 @@ def test_text_that_does_not_stream_is_told_once_and_refused_to_who_insists(own: 
     assert "stream_fallback" not in [event.get("name") for event in own.run("mine", **with_options(stream=False))]
 
 
-# -- asked for anew
+# -- refreshed
 
 
 def test_an_agent_that_cannot_list_its_models_says_so(own: Gateway) -> None:

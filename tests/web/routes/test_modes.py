@@ -78,7 +78,7 @@ def test_without_a_thread_it_says_which_there_are_and_not_which_it_is(gateway: G
     }
 
 
-def test_a_run_is_told_its_mode_and_may_set_it(gateway: Gateway) -> None:
+def test_a_run_gets_its_mode_and_may_set_it(gateway: Gateway) -> None:
     assert text_of(gateway.run("moody", threadId="r")) == "in calm"
     options = {"gateway": {"mode": "wild"}}
     assert text_of(gateway.run("moody", threadId="r", forwardedProps=options)) == "in wild"
@@ -97,7 +97,7 @@ def test_a_mode_that_there_is_not_is_refused_before_anything_runs(gateway: Gatew
         problem_in(gateway.client.post(f"/agents/moody/threads/x/{what}", json=options), 422, "CAPABILITY_ERROR")
 
 
-def test_the_feed_of_a_thread_tells_that_its_mode_was_switched(gateway: Gateway) -> None:
+def test_the_feed_of_a_thread_reports_that_its_mode_was_switched(gateway: Gateway) -> None:
     url, accept = "/agents/moody/capabilities?thread=watched", {"accept": "text/event-stream"}
     with gateway.client.stream("GET", url, headers=accept) as response:
         lines = response.iter_lines()
@@ -130,4 +130,4 @@ def test_modes_are_a_function_s_own_and_each_stands_once(tmp_path: Path) -> None
     with Gateway(tmp_path) as gateway:
         named = {"identity": {"name": "X"}, "driver": "acp", "command": {"run": ["x"]}, "modes": [{"id": "a"}]}
         problem = problem_in(gateway.client.put("/agents/x", json=named), 422, "INVALID_DEFINITION")
-        assert "tells its own" in problem["detail"]
+        assert "reports its own" in problem["detail"]

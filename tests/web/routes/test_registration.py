@@ -127,7 +127,7 @@ def test_idle_sessions_of_a_removed_agent_are_closed_in_order(stage: Stage) -> N
 # -- what is checked
 
 
-def test_everything_that_is_wrong_is_told_by_its_place(stage: Stage) -> None:
+def test_everything_that_is_wrong_is_reported_by_its_place(stage: Stage) -> None:
     body = {"driver": "acp", "command": {"run": [], "shell": 1}, "id": "other", "capabilities": {"tools": 3}, "x": 1}
     problem = problem_in(put(stage, "wrong", body), 422, "INVALID_DEFINITION")
     pointers = {error["pointer"] for error in problem["errors"]}
@@ -136,7 +136,7 @@ def test_everything_that_is_wrong_is_told_by_its_place(stage: Stage) -> None:
     problem_in(stage.client.get("/agents/wrong"), 404, "UNKNOWN_AGENT")
 
 
-def test_every_word_that_is_wrong_is_told_by_its_own_place(stage: Stage) -> None:
+def test_every_value_that_is_wrong_is_reported_by_its_own_place(stage: Stage) -> None:
     wrong = {"tools": {"suported": True}, "execution": {"max_iterations": -1}, "colour": "red"}
     command, remote = {"run": [""]}, {"url": "https://far.example", "headers": {"a b": "c", "d": "e\nf"}}
     body = {"driver": "acp", "identity": {"name": "Wrong"}, "options": ["model", "nosuch"], "capabilities": wrong}
@@ -164,7 +164,7 @@ def test_every_word_that_is_wrong_is_told_by_its_own_place(stage: Stage) -> None
     ],
     ids=["entry", "capabilities_entry", "source", "private"],
 )
-def test_nobody_may_send_code_for_the_gateway_itself(stage: Stage, body: dict[str, Any], pointer: str) -> None:
+def test_no_client_may_send_code_for_the_gateway_itself(stage: Stage, body: dict[str, Any], pointer: str) -> None:
     problem = problem_in(put(stage, "inside", {"identity": {"name": "x"}, **body}), 422, "INVALID_DEFINITION")
     assert pointer in {error["pointer"] for error in problem["errors"]}
 

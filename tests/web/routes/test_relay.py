@@ -1,4 +1,4 @@
-"""`?view=relay`: what Agent Relay is told of a session, and its status from one moment to the next."""
+"""`?view=relay`: what Agent Relay reads of a session, and its status from one moment to the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.behaviour.acp.harness import Stage, Talk
-from tests.capabilities.views.test_relay import CATALOG, held_against_the_interface
+from tests.capabilities.views.test_relay import CATALOG, check_interface
 from tests.runs.harness import eventually
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
@@ -42,14 +42,14 @@ def relay_view(gateway: Gateway, thread: str | None = None, agent: str = "demo")
     response = gateway.client.get(f"/agents/{agent}/capabilities", params=params)
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
-    held_against_the_interface(found)
+    check_interface(found)
     return found
 
 
 # -- what a session can do
 
 
-def test_the_demo_agent_is_told_whole(gateway: Gateway) -> None:
+def test_the_demo_agent_is_reported_whole(gateway: Gateway) -> None:
     assert relay_view(gateway) == {
         "messaging": {"receive": True, "send": False, "attachments": ["text", "image"]},
         "delivery": {"modes": ["immediate", "on-idle"], "queue": True},
@@ -95,13 +95,13 @@ def plain(gateway: Gateway, agent: str, thread: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("agent", sorted(CATALOG))
-def test_a_plain_client_reads_of_every_agent_what_the_view_tells(gateway: Gateway, agent: str) -> None:
+def test_a_plain_client_reads_of_every_agent_what_the_view_shows(gateway: Gateway, agent: str) -> None:
     assert plain(gateway, agent) == {
         key: value for key, value in relay_view(gateway, agent=agent).items() if key != "status"
     }
 
 
-def test_who_knows_the_view_is_not_told_again(gateway: Gateway, thread: str) -> None:
+def test_a_client_that_has_the_view_is_answered_not_modified(gateway: Gateway, thread: str) -> None:
     params = {"view": "relay", "thread": thread}
     gateway.run("demo", threadId=thread)
     tag = gateway.client.get(DEMO, params=params).headers["etag"]
@@ -134,7 +134,7 @@ def _message(thread: str) -> dict[str, Any]:
 # -- the status of a thread
 
 
-def test_a_thread_that_nobody_has_begun_is_offline(gateway: Gateway, thread: str) -> None:
+def test_a_thread_that_was_never_begun_is_offline(gateway: Gateway, thread: str) -> None:
     assert relay_view(gateway, thread)["status"] == "offline"
 
 
@@ -180,7 +180,7 @@ def test_a_thread_that_asked_is_blocked_beyond_a_restart(tmp_path: Path, thread:
             assert relay_view(gateway, thread)["status"] == "blocked"
 
 
-def test_a_thread_is_nobody_else_s(guarded: Guarded, thread: str) -> None:
+def test_a_thread_belongs_to_one_principal(guarded: Guarded, thread: str) -> None:
     client, body = guarded.gateway.client, _message(thread)
     assert client.post("/agents/demo", json=body, headers=guarded.ann).status_code == 200
     params = {"view": "relay", "thread": thread}
@@ -298,7 +298,7 @@ def test_a_thread_that_waits_for_the_client_s_tool_is_waiting_and_takes_the_resu
 # -- the feed
 
 
-def test_every_status_that_lasts_is_told_to_those_who_watch(gateway: Gateway, thread: str) -> None:
+def test_every_status_that_lasts_is_reported_to_those_who_watch(gateway: Gateway, thread: str) -> None:
     with watching(gateway, f"{DEMO}?view=relay&thread={thread}") as feed:
         assert next(feed).snapshot["status"] == "offline"
         with gateway.stream("demo", "slow 600", threadId=thread) as events:

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from gateway.encode.protobuf.encoder import CONTENT_TYPE as PROTOBUF
 from tests.support.gateway import Gateway, events_of, numbers_of, run_input, text_of, types_of
 from tests.web.event_order import well_ordered
@@ -48,7 +48,7 @@ def test_a_run_is_a_stream_that_every_client_accepts(gateway: Gateway, prompt: s
     assert numbers_of(response.text) == list(range(1, len(events) + 1))
 
 
-def test_a_stream_is_marked_as_one_that_nobody_may_hold_back(gateway: Gateway) -> None:
+def test_a_stream_is_marked_as_one_that_no_client_may_hold_back(gateway: Gateway) -> None:
     headers = gateway.post("echo", run_input()).headers
     assert headers["content-type"] == "text/event-stream"
     assert headers["cache-control"] == "no-cache"
@@ -69,7 +69,7 @@ def test_a_silent_stream_says_that_it_is_alive(small: Gateway) -> None:
 
 
 @pytest.mark.parametrize("accept", [None, "", "*/*", "text/event-stream", "application/json", f"{PROTOBUF};q=0"])
-def test_whoever_does_not_name_protobuf_gets_text(gateway: Gateway, accept: str | None) -> None:
+def test_a_client_that_does_not_name_protobuf_gets_text(gateway: Gateway, accept: str | None) -> None:
     headers = {} if accept is None else {"accept": accept}
     response = gateway.post("echo", run_input("hello"), **headers)
     assert response.headers["content-type"] == "text/event-stream"
@@ -77,11 +77,11 @@ def test_whoever_does_not_name_protobuf_gets_text(gateway: Gateway, accept: str 
 
 
 @pytest.mark.parametrize("accept", [PROTOBUF, f"text/event-stream, {PROTOBUF};q=0.5", PROTOBUF.upper()])
-def test_whoever_names_it_gets_the_same_events_in_protobuf(gateway: Gateway, accept: str) -> None:
+def test_a_client_that_names_it_gets_the_same_events_in_protobuf(gateway: Gateway, accept: str) -> None:
     run = new_id()
     response = gateway.post("demo", run_input("tools", runId=run), accept=accept)
     assert response.headers["content-type"] == PROTOBUF
-    events = Frames().feed(response.content)
+    events = FrameDecoder().feed(response.content)
     assert well_ordered(events)
     assert events == events_of(attach(gateway, run).text)
 
@@ -125,7 +125,7 @@ def test_a_replay_in_protobuf_is_too(gateway: Gateway) -> None:
     assert attach(gateway, run, accept=PROTOBUF).content == live.content
 
 
-def test_whoever_comes_back_gets_what_is_missing_and_no_more(gateway: Gateway) -> None:
+def test_a_client_that_comes_back_gets_what_is_missing_and_no_more(gateway: Gateway) -> None:
     run = new_id()
     live = gateway.post("demo", run_input("tools", runId=run)).content
     frames = [frame + b"\n\n" for frame in live.split(b"\n\n")[:-1]]
@@ -246,7 +246,7 @@ def test_a_run_may_be_asked_to_go_on_without_its_client(gateway: Gateway) -> Non
     assert (outcome(events), text_of(events)) == (None, "Slow and steady: stop ")
 
 
-def test_whoever_only_watches_may_leave_without_harm(gateway: Gateway) -> None:
+def test_a_client_that_only_watches_may_leave_without_harm(gateway: Gateway) -> None:
     run = new_id()
     with gateway.stream("demo", "slow 4", runId=run) as events:
         next(events)
@@ -256,7 +256,7 @@ def test_whoever_only_watches_may_leave_without_harm(gateway: Gateway) -> None:
     assert outcome(rest) is None and rest[-1]["type"] == "RUN_FINISHED"
 
 
-def test_another_word_for_it_is_refused(gateway: Gateway) -> None:
+def test_another_value_is_refused(gateway: Gateway) -> None:
     body = run_input(forwardedProps={"gateway": {"onDisconnect": "shrug"}})
     problem = problem_in(gateway.post("echo", body), 422, "INVALID_INPUT")
     assert problem["pointer"] == "/forwardedProps/gateway/onDisconnect"

@@ -62,7 +62,7 @@ def test_a_mistake_does_not_fit_and_is_named(wrong: dict[str, Any], place: str) 
     assert place in told
 
 
-def test_a_wish_may_be_a_plain_list() -> None:
+def test_an_option_may_be_a_plain_list() -> None:
     cli = {"dialect": "parrot", "flags": {"model": ["--model", "{model}"], "mode": {"env": {"MODE": "{mode}"}}}}
     assert complaints({**LEAST, "driver": "cli", "cli": cli}) == []
 

@@ -22,7 +22,7 @@ def test_a_thread_is_found_whatever_its_id(gateway: Gateway, thread: str) -> Non
     problem_in(gateway.client.get(own), 404, "UNKNOWN_THREAD")
 
 
-def test_a_thread_is_listed_with_the_first_words_that_were_said_in_it(gateway: Gateway) -> None:
+def test_a_thread_is_listed_with_the_first_message_of_it(gateway: Gateway) -> None:
     gateway.run("echo", "  What is\n the matter? ", threadId="titled")
     gateway.run("echo", "and now", threadId="titled")
     gateway.run("echo", "x" * 500, threadId="long-titled")

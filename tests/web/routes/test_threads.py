@@ -52,12 +52,12 @@ def test_only_the_newest_runs_are_named(gateway: Gateway) -> None:
     assert runs == [f"{thread}-{number}" for number in range(2, 22)]
 
 
-def test_a_thread_that_runs_is_told_from_one_that_waits_for_somebody(gateway: Gateway) -> None:
+def test_a_thread_that_runs_differs_from_one_that_waits_for_an_answer(gateway: Gateway) -> None:
     thread = named()
     with gateway.stream("demo", "slow 50", threadId=thread) as events:
         next(events)
         assert listed(gateway, thread)["status"] == "running"
-        assert shown(gateway, thread)["runs"] == []  # it is told by `runId`
+        assert shown(gateway, thread)["runs"] == []  # `runId` says which
     gateway.run("demo", "approve", threadId=(waiting := named()))
     assert listed(gateway, waiting)["status"] == "waiting"
     assert listed(gateway, waiting)["pendingRunId"] is not None

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from gateway.encode.protobuf.decoder import Frames
+from gateway.encode.protobuf.decoder import FrameDecoder
 from tests.agui.replay import accepted
 from tests.drivers.process_watch import until
 from tests.support.gateway import Gateway, run_input, text_of, types_of
@@ -48,7 +48,7 @@ def receive(socket: ClientConnection) -> Message:
         return message
     size = int.from_bytes(answer[:4], "big")
     head: Message = json.loads(answer[4 : 4 + size])
-    return {**head, "events": Frames().feed(answer[4 + size :])}
+    return {**head, "events": FrameDecoder().feed(answer[4 + size :])}
 
 
 def to_the_end(socket: ClientConnection, run_id: str, first: int = 1) -> list[Message]:
@@ -131,12 +131,12 @@ def test_a_connection_that_ends_stops_its_runs_unless_they_asked_to_go_on(gatewa
         ("[]", "INVALID_INPUT"),
         ('{"type": "dance"}', "INVALID_INPUT"),
         ('{"type": "run", "input": {}}', "INVALID_INPUT"),
-        ('{"type": "attach", "runId": "nobody"}', "UNKNOWN_RUN"),
+        ('{"type": "attach", "runId": "unknown"}', "UNKNOWN_RUN"),
         ('{"type": "attach", "runId": "r", "after": -1}', "INVALID_INPUT"),
-        ('{"type": "cancel", "runId": "nobody"}', "UNKNOWN_RUN"),
+        ('{"type": "cancel", "runId": "unknown"}', "UNKNOWN_RUN"),
     ],
 )
-def test_what_is_refused_is_told_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
+def test_what_is_refused_is_reported_and_the_connection_stays(gateway: Gateway, message: str, code: str) -> None:
     with opened(gateway) as socket:
         socket.send(message)
         answer = receive(socket)
@@ -179,7 +179,7 @@ def test_who_speaks_an_older_agui_is_sent_elsewhere(gateway: Gateway) -> None:
 
 
 def test_an_agent_that_is_not_there_is_a_404_before_anything_is_opened(gateway: Gateway) -> None:
-    with pytest.raises(InvalidStatus) as refused, opened(gateway, "nobody"):
+    with pytest.raises(InvalidStatus) as refused, opened(gateway, "unknown"):
         pass
     assert refused.value.response.status_code == 404
     assert json.loads(refused.value.response.body or b"{}")["code"] == "UNKNOWN_AGENT"

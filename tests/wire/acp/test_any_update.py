@@ -86,7 +86,7 @@ def play(updates: list[tuple[Any, str | None]], permissions: list[Any]) -> None:
     events += reader.end_turn("end_turn")
     outbound, order = Outbound("t", "r", "m"), Order()
     for event in outbound.started() + outbound.feed(events) + outbound.finished():
-        order.take(validate(event))
+        order.accept(validate(event))
 
 
 @settings(steady, max_examples=300)

@@ -175,10 +175,10 @@ def seen(scene: list[Event], events: list[Event]) -> list[str]:
             closing = outbound.failed(broke.message, broke.code)
         case ended:
             cancelled = isinstance(ended, TurnEnded) and ended.stop_reason == "cancelled"
-            closing = outbound.finished([interrupt_json(q) for q in outbound.asked], cancelled=cancelled)
+            closing = outbound.finished([interrupt_json(q) for q in outbound.open_interrupts], cancelled=cancelled)
     for event in before + stream + closing:
-        order.take(event)
-    over = outbound.ended is not None or bool(outbound.asked)
+        order.accept(event)
+    over = outbound.ended is not None or bool(outbound.open_interrupts)
     return [_named(event) for event in stream + closing[-1:] * over]
 
 

@@ -122,7 +122,7 @@ def test_what_lasts_is_offered_for_the_session_only_and_one_by_one() -> None:
         "Allow, and for this session allow Bash(ls *)",
         "Allow, and for this session let it work in /tmp/x",
         "Allow, and for this session switch to the mode acceptEdits",
-        "Refuse",
+        "Deny",
     ]
     line = can_use_tool(permission_suggestions=[RULE, FOLDER, MODE])
     assert respond(prompted(), line, {"optionId": "session-1"}) == {

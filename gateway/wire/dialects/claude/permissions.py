@@ -31,7 +31,7 @@ DENIED = "The user refused this."
 UNANSWERED = "The user gave no answer."
 DENIED_BY_POLICY = "This session refuses whatever needs permission, and no user can be asked."
 NO_USER = "No user can be asked in this session: decide yourself, and state what you assumed."
-FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "What the agent is told with a no."}
+FEEDBACK_SCHEMA = {"type": "string", "title": "Feedback", "description": "What the agent receives with a denial."}
 EDITS_SCHEMA = {
     "type": "object",
     "title": "Changed arguments",
@@ -66,7 +66,7 @@ class PermissionRequest:
 
     @property
     def approval(self) -> Approval:
-        allow, deny = ("Yes, carry it out", "No, keep planning") if self.is_plan else ("Allow once", "Refuse")
+        allow, deny = ("Yes, carry it out", "No, keep planning") if self.is_plan else ("Allow once", "Deny")
         lasting = [
             Option(f"session-{number}", f"Allow, and for this session {_describe_rule(rule)}", ALLOW_ALWAYS, [rule])
             for number, rule in enumerate(self.session_rules, 1)

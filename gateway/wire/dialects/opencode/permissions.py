@@ -205,7 +205,7 @@ def permission_approval(request: dict[str, Any]) -> Approval:
     options = [Option("once", "Allow once", ALLOW_ONCE)]
     if patterns := strings(request.get("always")):
         options.append(Option("always", f"Always allow {', '.join(patterns)}", ALLOW_ALWAYS))
-    options.append(Option("reject", "Refuse", REJECT_ONCE))
+    options.append(Option("reject", "Deny", REJECT_ONCE))
     return Approval(options, feedback=MESSAGE_SCHEMA, feedback_field="message")
 
 

@@ -1,4 +1,4 @@
-"""Scenes of what agent and frontend share beside the conversation: state, a plan, an event of one's own."""
+"""Scenes about what agent and frontend share beside the conversation: state, a plan, custom events."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import ActivityDelta, ActivitySnapshot, Custom, Event, Raw, StateDelta, StateSnapshot
-from gateway.turn import Turn
+from gateway import ActivityDelta, ActivitySnapshot, Custom, Event, Raw, StateDelta, StateSnapshot, Turn
 
-from .voice import say
+from .streams import say
 
 STEPS = ("Boil the water", "Warm the pot", "Let it draw", "Pour")
 PLAN = ("Read the question", "Look things up", "Write the answer")
 
 
 async def state(turn: Turn) -> AsyncIterator[Event]:
-    """The page's own keys stay; ours begin afresh."""
-    theirs: dict[str, Any] = turn.state if isinstance(turn.state, dict) else {}
-    yield StateSnapshot({**theirs, "steps": [], "progress": 0})
+    """The client's own keys stay; the demo's start from the beginning."""
+    client_state: dict[str, Any] = turn.state if isinstance(turn.state, dict) else {}
+    yield StateSnapshot({**client_state, "steps": [], "progress": 0})
     for number, step in enumerate(STEPS, 1):
         await checkpoint()
         progress = {"op": "replace", "path": "/progress", "value": 100 * number // len(STEPS)}
         yield StateDelta([{"op": "add", "path": "/steps/-", "value": step}, progress])
-    async for event in say("Tea is ready, and your page knew of every step: a state snapshot, then small patches."):
+    async for event in say("Tea is ready, and your page saw every step: a state snapshot, then small patches."):
         yield event
 
 
 async def plan(turn: Turn) -> AsyncIterator[Event]:
-    """Entries in the shape that coding agents use for their plans (ACP's)."""
+    """Entries have the shape of ACP's plans (https://agentclientprotocol.com/protocol/agent-plan)."""
     id_ = f"{turn.run_id}-plan"
     entries = [{"content": content, "priority": "medium", "status": "pending"} for content in PLAN]
     yield ActivitySnapshot(id_, "plan", {"entries": entries})
@@ -45,5 +44,7 @@ async def plan(turn: Turn) -> AsyncIterator[Event]:
 async def custom(turn: Turn) -> AsyncIterator[Event]:
     yield Custom("demo.confetti", {"pieces": 200, "colors": ["teal", "amber"]})
     yield Raw({"kind": "weather-balloon", "altitude": 31_000}, source="demo")
-    async for event in say("Two events for those who know them: a custom one (confetti!) and a raw one, as it came."):
+    async for event in say(
+        "Two events for frontends that know them: a custom one (confetti!) and a raw one, as it came."
+    ):
         yield event

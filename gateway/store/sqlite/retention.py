@@ -1,8 +1,8 @@
-"""What leaves the SQLite store, in slices: no transaction here holds the writer for long.
+"""Deletes from the SQLite store in slices: no transaction here blocks the writer for long.
 
-In: the writer's connection, inside a transaction. Out: how much went, or whether there is more to do. A run goes in two
-steps: its record at once, which hides it and notes it in `doomed`; then its input and pieces, a slice per transaction.
-A gateway killed in between leaves notes that the next prune takes up. Each commit cuts the freed pages off the file.
+In: the writer's connection, inside a transaction. Out: how much was deleted, or whether there is more to do. A run is
+deleted in two steps: first its record, which hides it and adds it to `doomed`; then its input and pieces, one slice per
+transaction. If the gateway is killed in between, the next prune continues. Each commit truncates the file.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-RUNS = 500  # records per slice: a few milliseconds
-PIECES = 64  # rows per slice, at most 8 MB: tens of milliseconds
+RUNS_PER_SLICE = 500  # takes a few milliseconds
+PIECES_PER_SLICE = 64  # at most 8 MB: takes tens of milliseconds
 
 
-def drop(connection: sqlite3.Connection, runs: Sequence[int]) -> None:
-    """These runs' records, and the threads left without any."""
+def drop_runs(connection: sqlite3.Connection, runs: Sequence[int]) -> None:
+    """Deletes the records of these runs, and threads that have no run left."""
     numbers = [(run,) for run in runs]
     threads = {
         connection.execute("select agent, thread_id, principal from runs where id = ?", number).fetchone()
@@ -31,31 +31,33 @@ def drop(connection: sqlite3.Connection, runs: Sequence[int]) -> None:
 
 
 def drop_old(connection: sqlite3.Connection, older_than: float, max_bytes: int) -> int:
-    """One slice of `Store.prune`: first the old, then, if there are none, the oldest while the bound is passed."""
-    old = connection.execute("select id from runs where ended < ? order by ended, id limit ?", (older_than, RUNS))
+    """One slice of `Store.prune`: the old runs, or, if there are none, the oldest above the limit."""
+    old = connection.execute(
+        "select id from runs where ended < ? order by ended, id limit ?", (older_than, RUNS_PER_SLICE)
+    )
     runs = [run for (run,) in old] or _surplus(connection, max_bytes)
-    drop(connection, runs)
+    drop_runs(connection, runs)
     return len(runs)
 
 
 def _surplus(connection: sqlite3.Connection, max_bytes: int) -> list[int]:
-    over = _bytes(connection) - max_bytes
+    excess = _total_bytes(connection) - max_bytes
     runs: list[int] = []
     oldest = connection.execute(
         """select id, bytes from runs where ended is not null and status <> 'interrupted'
         order by ended, id limit ?""",
-        (RUNS,),
+        (RUNS_PER_SLICE,),
     )
     for run, size in oldest.fetchall():
-        if over <= 0:
+        if excess <= 0:
             break
         runs.append(run)
-        over -= size
+        excess -= size
     return runs
 
 
-def _bytes(connection: sqlite3.Connection) -> int:
-    """All inputs and logs; those of live runs are counted, the others' are on record."""
+def _total_bytes(connection: sqlite3.Connection) -> int:
+    """Bytes of all inputs and logs; those of ended runs are in their records, those of live runs are counted."""
     row = connection.execute(
         """select coalesce((select sum(bytes) from runs), 0) + coalesce((select sum(length(payload) + 1) from pieces
         where run in (select id from runs where status = 'live')), 0)"""
@@ -64,7 +66,7 @@ def _bytes(connection: sqlite3.Connection) -> int:
 
 
 def drop_idle_threads(connection: sqlite3.Connection, older_than: float) -> None:
-    """Threads that never had a run (a fork that nobody used)."""
+    """Deletes threads that never had a run (a fork that was never used)."""
     connection.execute(
         """delete from threads as t where updated < ? and not exists
         (select 1 from runs r where r.agent = t.agent and r.thread_id = t.thread_id and r.principal = t.principal)""",
@@ -72,17 +74,17 @@ def drop_idle_threads(connection: sqlite3.Connection, older_than: float) -> None
     )
 
 
-def sweep(connection: sqlite3.Connection) -> bool:
-    """One slice of what `drop` left. True: there is more."""
-    left = PIECES
-    for number in connection.execute("select run from doomed limit ?", (PIECES,)).fetchall():
-        slice_of = "select rowid from pieces where run = ? limit ?"
-        gone = connection.execute(f"delete from pieces where rowid in ({slice_of})", (*number, left)).rowcount
-        if gone == left:
+def delete_doomed(connection: sqlite3.Connection) -> bool:
+    """Deletes one slice of inputs and pieces of `doomed` runs. True: there is more."""
+    remaining = PIECES_PER_SLICE
+    for number in connection.execute("select run from doomed limit ?", (PIECES_PER_SLICE,)).fetchall():
+        selected = "select rowid from pieces where run = ? limit ?"
+        deleted = connection.execute(f"delete from pieces where rowid in ({selected})", (*number, remaining)).rowcount
+        if deleted == remaining:
             return True
         connection.execute("delete from inputs where run = ?", number)
         connection.execute("delete from doomed where run = ?", number)
-        left -= max(gone, 1)
-        if left <= 0:
+        remaining -= max(deleted, 1)
+        if remaining <= 0:
             break
     return connection.execute("select 1 from doomed limit 1").fetchone() is not None

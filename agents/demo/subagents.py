@@ -1,14 +1,13 @@
-"""A scene with a helper: a subagent with words, steps and a tool call of its own."""
+"""A scene with a subagent that has messages, steps and a tool call of its own."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from gateway.events import Event, StepFinished, StepStarted, SubagentFinished, SubagentStarted, ToolCallResult
-from gateway.turn import Turn
+from gateway import Event, StepFinished, StepStarted, SubagentFinished, SubagentStarted, ToolCallResult, Turn
 
+from .streams import call, say
 from .tools import WEATHER, weather
-from .voice import call, say
 
 CITY = "Reykjavík"
 
@@ -26,7 +25,7 @@ async def subagent(turn: Turn) -> AsyncIterator[Event]:
 
 
 async def _scout(id_: str) -> AsyncIterator[Event]:
-    """What the subagent does: everything is tagged with its id."""
+    """The subagent's events, each tagged with its id."""
     yield StepStarted("explore", id_)
     async for event in say(f"Off to {CITY}!", id_):
         yield event

@@ -1,4 +1,4 @@
-"""The demo over HTTP. Every stream that it gives passes AG-UI's own models and ordering rules before a test sees it."""
+"""Runs of the demo over HTTP. Every stream is checked against AG-UI's models and ordering rules first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gateway.events import Wire
 from tests.support.gateway import Gateway
 
 UNMERGED = {"gateway": {"merge": False}}
-"""As `forwardedProps`: every delta is an event, however fast they come."""
+"""`forwardedProps` with which every delta is an event of its own."""
 
 CHANGE_BACKGROUND = {
     "name": "change_background",
@@ -23,16 +23,16 @@ CHANGE_BACKGROUND = {
 
 
 def play(gateway: Gateway, text: str | list[dict[str, Any]], **fields: Any) -> list[Wire]:
-    return followed(gateway.run("demo", text, **fields))
+    return check_order(gateway.run("demo", text, **fields))
 
 
-def followed(events: list[Wire]) -> list[Wire]:
-    """The same events, if the official client takes each of them where it stands."""
+def check_order(events: list[Wire]) -> list[Wire]:
+    """Returns the events; fails if the official client would refuse one of them at its place."""
     chunks, order = Chunks(), Order()
     for event in events:
         assert validate(event) == event
         for expanded in chunks.feed(event):
-            order.take(expanded)
+            order.accept(expanded)
     assert order.phase in ("finished", "errored")
     assert not order.open_text_messages, "an error may leave it open, but a frontend would show it as still streaming"
     return events
@@ -53,29 +53,29 @@ def cancelled(interrupt: Wire) -> dict[str, Any]:
 def interrupts(events: list[Wire]) -> list[Wire]:
     outcome = events[-1]["outcome"]
     assert outcome["type"] == "interrupt"
-    found: list[Wire] = outcome["interrupts"]
-    return found
+    open_interrupts: list[Wire] = outcome["interrupts"]
+    return open_interrupts
 
 
-def of(events: list[Wire], *kinds: str) -> list[Wire]:
+def of_type(events: list[Wire], *kinds: str) -> list[Wire]:
     return [event for event in events if event["type"] in kinds]
 
 
-def calls(events: list[Wire]) -> dict[str, tuple[str, Any]]:
+def tool_calls(events: list[Wire]) -> dict[str, tuple[str, Any]]:
     """Tool call id → name and arguments."""
     return {
-        start["toolCallId"]: (start["toolCallName"], json.loads(arguments(events, start["toolCallId"])))
-        for start in of(events, "TOOL_CALL_START")
+        start["toolCallId"]: (start["toolCallName"], json.loads(call_arguments(events, start["toolCallId"])))
+        for start in of_type(events, "TOOL_CALL_START")
     }
 
 
-def arguments(events: list[Wire], call: str) -> str:
-    return "".join(event["delta"] for event in of(events, "TOOL_CALL_ARGS") if event["toolCallId"] == call)
+def call_arguments(events: list[Wire], call: str) -> str:
+    return "".join(event["delta"] for event in of_type(events, "TOOL_CALL_ARGS") if event["toolCallId"] == call)
 
 
-def results(events: list[Wire]) -> dict[str, Any]:
+def tool_results(events: list[Wire]) -> dict[str, Any]:
     """Tool call id → content."""
-    return {event["toolCallId"]: event["content"] for event in of(events, "TOOL_CALL_RESULT")}
+    return {event["toolCallId"]: event["content"] for event in of_type(events, "TOOL_CALL_RESULT")}
 
 
 def new_thread() -> str:

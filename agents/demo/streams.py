@@ -1,7 +1,7 @@
-"""How the demo speaks: text, thoughts and a call's arguments in small pieces, as a model would.
+"""Text, reasoning and tool arguments in small pieces, as a model streams them.
 
-In: whole sentences. Out: events, with a chance for others to run between them, so that what was said is on its way
-before the next piece is made. A model would take its time; the demo does not.
+In: whole sentences. Out: events. Between two events other tasks may run, so that one is sent before the next is made.
+A model would need time for each; the demo does not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from gateway.events import (
+from gateway import (
     Event,
     ReasoningMessageContent,
     ReasoningMessageEnd,
@@ -26,8 +26,8 @@ from gateway.events import (
 
 PHRASE = re.compile(r"\s*(?:\S+\s*){1,3}")
 """Three words, with the space around them."""
-ARGUMENTS_PIECE = 6
-"""Characters: short enough that even `{"city": "Oslo"}` comes in several."""
+ARGUMENT_PIECE_CHARS = 6
+"""Short enough that even `{"city": "Oslo"}` comes in several pieces."""
 
 
 async def say(text: str, subagent: str | None = None) -> AsyncIterator[Event]:
@@ -38,8 +38,8 @@ async def say(text: str, subagent: str | None = None) -> AsyncIterator[Event]:
     yield TextMessageEnd(subagent=subagent)
 
 
-async def ponder(text: str) -> AsyncIterator[Event]:
-    """One thought, phrase by phrase."""
+async def think_aloud(text: str) -> AsyncIterator[Event]:
+    """One reasoning message, phrase by phrase."""
     for phrase in PHRASE.findall(text):
         yield ReasoningMessageContent(phrase)
         await checkpoint()
@@ -47,15 +47,15 @@ async def ponder(text: str) -> AsyncIterator[Event]:
 
 
 async def call(id_: str, name: str, arguments: dict[str, Any], subagent: str | None = None) -> AsyncIterator[Event]:
-    """One tool call, up to where the tool would run."""
+    """One tool call, up to the point where the tool would run."""
     yield ToolCallStart(id_, name, subagent=subagent)
-    for piece in pieces(arguments):
+    for piece in cut_arguments(arguments):
         yield ToolCallArgs(id_, piece)
         await checkpoint()
     yield ToolCallEnd(id_)
 
 
-def pieces(arguments: dict[str, Any]) -> list[str]:
-    """The arguments' JSON, cut small."""
+def cut_arguments(arguments: dict[str, Any]) -> list[str]:
+    """The arguments' JSON in small pieces."""
     text = json.dumps(arguments, ensure_ascii=False)
-    return [text[start : start + ARGUMENTS_PIECE] for start in range(0, len(text), ARGUMENTS_PIECE)]
+    return [text[start : start + ARGUMENT_PIECE_CHARS] for start in range(0, len(text), ARGUMENT_PIECE_CHARS)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.agui.surrogates import SurrogatePairs
+from gateway.agui.deltas import SurrogatePairs
 from gateway.events import Wire
 
 HIGH, LOW = "\ud83d", "\ude00"
@@ -19,9 +19,9 @@ END: Wire = {"type": "TEXT_MESSAGE_END", "messageId": "m"}
 def test_the_first_half_waits_for_the_second() -> None:
     pairs = SurrogatePairs()
     assert pairs.feed([text("a" + HIGH)]) == [text("a")]
-    assert pairs.holding
+    assert pairs.has_half
     assert pairs.feed([text(LOW + "b")]) == [text(FACE + "b")]
-    assert not pairs.holding
+    assert not pairs.has_half
 
 
 def test_a_delta_that_is_only_the_first_half_is_no_event_yet() -> None:
@@ -30,10 +30,10 @@ def test_a_delta_that_is_only_the_first_half_is_no_event_yet() -> None:
     assert pairs.feed([text(LOW)]) == [text(FACE)]
 
 
-def test_what_else_such_a_delta_says_is_not_kept_waiting() -> None:
+def test_the_other_fields_of_such_a_delta_do_not_wait() -> None:
     pairs = SurrogatePairs()
-    said = {"metadata": {"k": 1}, "timestamp": 5, "rawEvent": [1], "subagentRunId": "s"}
-    assert pairs.feed([text(HIGH) | said]) == [text("") | said]
+    deltas = {"metadata": {"k": 1}, "timestamp": 5, "rawEvent": [1], "subagentRunId": "s"}
+    assert pairs.feed([text(HIGH) | deltas]) == [text("") | deltas]
     assert pairs.feed([text(LOW, subagentRunId="s")]) == [text(FACE, subagentRunId="s")]
 
 

@@ -1,4 +1,4 @@
-"""The demo's scenes that wait for somebody: a person's answer, or the page's own tool."""
+"""The demo's scenes that wait for the client: for an answer, or for the result of a client tool."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from agents.demo.asking import APPROVAL, BOOKING
-from agents.demo.frontend import arguments_for
+from agents.demo.approvals import APPROVAL, BOOKING
+from agents.demo.client_tools import arguments_for
 from gateway.events import Wire
-from tests.agents.play import (
+from tests.agents.demo_runs import (
     CHANGE_BACKGROUND,
-    arguments,
-    calls,
+    call_arguments,
     cancelled,
     interrupts,
     new_thread,
-    of,
+    of_type,
     play,
     resolved,
-    results,
     resume,
+    tool_calls,
+    tool_results,
 )
 from tests.support.gateway import Gateway, text_of, types_of
 
@@ -29,13 +29,13 @@ REFUSED = "notes.txt stays: you refused."
 
 def test_an_approval_asks_about_a_call_that_has_no_result_yet(gateway: Gateway) -> None:
     events = play(gateway, "approve")
-    ((call, made),) = calls(events).items()
+    ((call, name_and_arguments),) = tool_calls(events).items()
     (interrupt,) = interrupts(events)
-    assert made == ("delete_file", {"path": "notes.txt"})
+    assert name_and_arguments == ("delete_file", {"path": "notes.txt"})
     assert (interrupt["reason"], interrupt["toolCallId"]) == ("tool_call", call)
     assert interrupt["message"] == "May I delete notes.txt? You may also name another file."
     assert interrupt["responseSchema"] == APPROVAL
-    assert not results(events)
+    assert not tool_results(events)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_the_answer_to_an_approval_decides_the_calls_result(
     thread = new_thread()
     (interrupt,) = interrupts(play(gateway, "delete it", threadId=thread))
     events = resume(gateway, thread, resolved(interrupt, **payload))
-    assert results(events) == {interrupt["toolCallId"]: outcome}
+    assert tool_results(events) == {interrupt["toolCallId"]: outcome}
     assert outcome in text_of(events)
-    assert not of(events, "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"), "the call was told of before"
+    assert not of_type(events, "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"), "the call was sent before"
     assert "outcome" not in events[-1]
 
 
-def test_an_approval_that_is_cancelled_has_a_result_that_says_so(gateway: Gateway) -> None:
+def test_an_approval_that_is_cancelled_has_a_result_that_reports_it(gateway: Gateway) -> None:
     thread = new_thread()
     (interrupt,) = interrupts(play(gateway, "approve", threadId=thread))
     events = resume(gateway, thread, cancelled(interrupt))
-    assert results(events) == {interrupt["toolCallId"]: "notes.txt stays: the question was cancelled."}
+    assert tool_results(events) == {interrupt["toolCallId"]: "notes.txt stays: the question was cancelled."}
     assert types_of(events)[-1] == "RUN_FINISHED"
 
 
@@ -72,14 +72,14 @@ def test_two_approvals_wait_together_and_are_decided_each_on_its_own(gateway: Ga
     thread = new_thread()
     events = play(gateway, "two approvals", threadId=thread)
     first, second = interrupts(events)
-    assert list(calls(events).values()) == [
+    assert list(tool_calls(events).values()) == [
         ("delete_file", {"path": "notes.txt"}),
         ("delete_file", {"path": "draft.txt"}),
     ]
-    assert [first["toolCallId"], second["toolCallId"]] == list(calls(events))
+    assert [first["toolCallId"], second["toolCallId"]] == list(tool_calls(events))
     # Answered in the other order: it is the id that counts.
     events = resume(gateway, thread, resolved(second, approved=True), resolved(first, approved=False))
-    assert results(events) == {
+    assert tool_results(events) == {
         first["toolCallId"]: REFUSED,
         second["toolCallId"]: "draft.txt is deleted (not really: this is a demo).",
     }
@@ -88,9 +88,9 @@ def test_two_approvals_wait_together_and_are_decided_each_on_its_own(gateway: Ga
 def test_one_of_two_approvals_may_be_cancelled(gateway: Gateway) -> None:
     thread = new_thread()
     first, second = interrupts(play(gateway, "two approvals", threadId=thread))
-    said = text_of(resume(gateway, thread, cancelled(first), resolved(second, approved=False)))
-    assert "notes.txt stays: the question was cancelled." in said
-    assert "draft.txt stays: you refused." in said
+    answer = text_of(resume(gateway, thread, cancelled(first), resolved(second, approved=False)))
+    assert "notes.txt stays: the question was cancelled." in answer
+    assert "draft.txt stays: you refused." in answer
 
 
 def test_half_an_answer_fails_and_the_whole_one_is_still_taken(gateway: Gateway) -> None:
@@ -98,7 +98,7 @@ def test_half_an_answer_fails_and_the_whole_one_is_still_taken(gateway: Gateway)
     first, second = interrupts(play(gateway, "two approvals", threadId=thread))
     assert resume(gateway, thread, resolved(first, approved=True))[-1]["code"] == "RESUME_INCOMPLETE"
     events = resume(gateway, thread, resolved(first, approved=True), resolved(second, approved=True))
-    assert set(results(events)) == {first["toolCallId"], second["toolCallId"]}
+    assert set(tool_results(events)) == {first["toolCallId"], second["toolCallId"]}
 
 
 def test_a_thread_can_ask_the_same_thing_twice(gateway: Gateway) -> None:
@@ -107,11 +107,11 @@ def test_a_thread_can_ask_the_same_thing_twice(gateway: Gateway) -> None:
     resume(gateway, thread, resolved(first, approved=False))
     (second,) = interrupts(play(gateway, "approve", threadId=thread))
     assert first["id"] != second["id"]
-    assert results(resume(gateway, thread, resolved(second, approved=False))) == {second["toolCallId"]: REFUSED}
+    assert tool_results(resume(gateway, thread, resolved(second, approved=False))) == {second["toolCallId"]: REFUSED}
 
 
 @pytest.mark.parametrize(
-    ("guest", "said"),
+    ("guest", "answer"),
     [
         ({"name": "Ada", "seats": 2}, "A table for 2 in the name of Ada."),
         ({"name": "Ada", "seats": 2.0, "email": ""}, "A table for 2 in the name of Ada."),
@@ -122,11 +122,11 @@ def test_a_thread_can_ask_the_same_thing_twice(gateway: Gateway) -> None:
     ],
     ids=str,
 )
-def test_a_form_repeats_what_was_filled_in(gateway: Gateway, guest: dict[str, Any], said: str) -> None:
+def test_a_form_repeats_what_was_filled_in(gateway: Gateway, guest: dict[str, Any], answer: str) -> None:
     thread = new_thread()
     (interrupt,) = interrupts(play(gateway, "form", threadId=thread))
     assert (interrupt["reason"], interrupt["responseSchema"]) == ("input_required", BOOKING)
-    assert text_of(resume(gateway, thread, resolved(interrupt, **guest))) == said
+    assert text_of(resume(gateway, thread, resolved(interrupt, **guest))) == answer
 
 
 def test_a_form_filled_in_wrongly_fails_and_may_be_sent_again(gateway: Gateway) -> None:
@@ -142,41 +142,41 @@ def test_a_form_may_be_cancelled(gateway: Gateway) -> None:
     assert "cancelled" in text_of(resume(gateway, thread, cancelled(interrupt)))
 
 
-# -- the page's own tools
+# -- client tools
 
 
-def test_a_tool_of_the_page_is_called_and_left_to_it(gateway: Gateway) -> None:
+def test_a_client_tool_is_called_and_stays_pending(gateway: Gateway) -> None:
     other = {"name": "play_sound", "description": "", "parameters": {"type": "object"}}
     events = play(gateway, "frontend", tools=[other, CHANGE_BACKGROUND])
-    ((call, made),) = calls(events).items()
-    assert made == ("change_background", {"color": "teal"})
+    ((call, name_and_arguments),) = tool_calls(events).items()
+    assert name_and_arguments == ("change_background", {"color": "teal"})
     assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": [call]}
-    assert not results(events)
+    assert not tool_results(events)
 
 
-def test_what_the_pages_tool_answered_is_told_in_the_next_run(gateway: Gateway) -> None:
+def test_the_result_of_a_client_tool_is_repeated_in_the_next_run(gateway: Gateway) -> None:
     thread = new_thread()
     events = play(gateway, "color", threadId=thread, tools=[CHANGE_BACKGROUND])
-    (call,) = calls(events)
-    made = {"name": "change_background", "arguments": arguments(events, call)}
+    (call,) = tool_calls(events)
+    function = {"name": "change_background", "arguments": call_arguments(events, call)}
     messages: list[Wire] = [
         {"id": "1", "role": "user", "content": "color"},
-        {"id": "2", "role": "assistant", "toolCalls": [{"id": call, "type": "function", "function": made}]},
+        {"id": "2", "role": "assistant", "toolCalls": [{"id": call, "type": "function", "function": function}]},
         {"id": "3", "role": "tool", "toolCallId": call, "content": "It is teal now."},
     ]
     events = play(gateway, "", threadId=thread, tools=[CHANGE_BACKGROUND], messages=messages)
     assert text_of(events) == "`change_background` answered: It is teal now."
-    assert not calls(events)
+    assert not tool_calls(events)
 
 
-def test_a_page_without_tools_is_told_so(gateway: Gateway) -> None:
+def test_a_page_without_tools_gets_an_explanation(gateway: Gateway) -> None:
     events = play(gateway, "frontend")
     assert "no tools" in text_of(events)
-    assert not calls(events)
+    assert not tool_calls(events)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "made"),
+    ("parameters", "arguments"),
     [
         (None, {}),
         (True, {}),
@@ -204,9 +204,9 @@ def test_a_page_without_tools_is_told_so(gateway: Gateway) -> None:
     ],
     ids=str,
 )
-def test_arguments_are_the_least_that_a_tools_schema_asks_for(parameters: Any, made: Any) -> None:
-    arguments = arguments_for({"name": "any", "description": "", "parameters": parameters})
-    assert arguments == made if isinstance(made, dict) else list(arguments.values()) == [made]
+def test_arguments_are_the_smallest_that_a_tools_schema_accepts(parameters: Any, arguments: Any) -> None:
+    chosen = arguments_for({"name": "any", "description": "", "parameters": parameters})
+    assert chosen == arguments if isinstance(arguments, dict) else list(chosen.values()) == [arguments]
 
 
 @pytest.mark.parametrize("parameters", [{}, {"type": "object", "properties": {"color": {"type": "string"}}}])

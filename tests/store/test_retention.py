@@ -66,9 +66,9 @@ async def test_what_a_live_run_holds_counts_too(store: Store) -> None:
     await runs_that_ended_at(store, 10.0, 20.0)
     await store.begin(a_run("live", input=b""))
     await store.append("live", a_piece(1, 9))
-    held = 11 * (len(event(1)) + 1)
-    assert await store.prune(0.0, held) == 0
-    assert await store.prune(0.0, held - 1) == 1
+    stored = 11 * (len(event(1)) + 1)
+    assert await store.prune(0.0, stored) == 0
+    assert await store.prune(0.0, stored - 1) == 1
     assert await keys(store) == ["k2", "live"]
 
 

@@ -1,4 +1,4 @@
-"""Scenes of a coding agent at work: words set as Markdown, an edit with its diff, a command that prints as it runs."""
+"""Scenes of a coding agent: Markdown, an edit with its diff, a command that prints while it runs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import AsyncIterator
 
 import anyio
 
-from gateway.events import ActivityDelta, ActivitySnapshot, Event, ToolCallResult
-from gateway.turn import Turn
+from gateway import ActivityDelta, ActivitySnapshot, Event, ToolCallResult, Turn
 
-from .voice import call, say
+from .streams import call, say
 
-PAUSE = 0.15
-"""Seconds between two lines of the command: one should see that it is alive."""
+LINE_PAUSE_SECONDS = 0.15
+"""Between two lines of the command, so that the user sees them appear."""
 
 MARKDOWN = """\
-## What a frontend may be given
+## What a frontend may receive
 
-An answer is *Markdown*: **strong words**, `code`, ~~mistakes~~ and [links](https://docs.ag-ui.com).
+An answer is *Markdown*: **bold text**, `code`, ~~mistakes~~ and [links](https://docs.ag-ui.com).
 
 1. Lists that count,
 2. and lists that do not:
@@ -29,11 +28,11 @@ An answer is *Markdown*: **strong words**, `code`, ~~mistakes~~ and [links](http
 | text | 12 |
 | tools | 3 |
 
-> What others said.
+> A quotation.
 
 ```python
 def greet(name: str) -> str:
-    return f"Hello, {name}"  # in colours, if the frontend likes
+    return f"Hello, {name}"  # in colours, if the frontend supports it
 ```
 
 HTML is only text: <img src=x onerror=alert(1)> must never be more than that.
@@ -56,7 +55,7 @@ async def markdown(turn: Turn) -> AsyncIterator[Event]:
 
 
 async def edit(turn: Turn) -> AsyncIterator[Event]:
-    """Both calls in the shape in which the gateway tells those of real coding agents."""
+    """Both calls have the shape that the gateway gives to those of real coding agents."""
     change, test = f"{turn.run_id}-edit", f"{turn.run_id}-test"
     async for event in say("The greeting could be kinder."):
         yield event
@@ -68,10 +67,10 @@ async def edit(turn: Turn) -> AsyncIterator[Event]:
         yield event
     yield ActivitySnapshot(f"{test}-terminal", "terminal", {"toolCallId": test, "command": "pytest", "output": []})
     for line in LINES:
-        await anyio.sleep(PAUSE)
+        await anyio.sleep(LINE_PAUSE_SECONDS)
         yield ActivityDelta(f"{test}-terminal", "terminal", [{"op": "add", "path": "/output/-", "value": line}])
-    over = [{"op": "add", "path": "/exitCode", "value": 0}]
-    yield ActivityDelta(f"{test}-terminal", "terminal", over)
+    exit_code = [{"op": "add", "path": "/exitCode", "value": 0}]
+    yield ActivityDelta(f"{test}-terminal", "terminal", exit_code)
     yield ToolCallResult(test, "3 passed", metadata={"acp": {"status": "completed", "exitCode": 0}})
     async for event in say("Changed, tested, done. No file was touched, though: this is a demo."):
         yield event
