@@ -24,7 +24,7 @@ PIXEL = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x0
 def test_text_streams_in_as_markdown(page: Page, gateway: Gateway, shot: Shot) -> None:
     chat(page, gateway)
     ask(page, "markdown")
-    expect(log(page).get_by_role("heading", name="What a frontend may be given")).to_be_visible()
+    expect(log(page).get_by_role("heading", name="What a frontend may receive")).to_be_visible()
     expect(log(page).locator("strong", has_text="strong words")).to_be_visible()
     expect(log(page).locator("table td", has_text="tools")).to_be_visible()
     expect(log(page).locator("pre", has_text="def greet")).to_be_visible()

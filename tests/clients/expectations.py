@@ -114,7 +114,7 @@ def shows_a_plan(step: Step, older: bool) -> None:
 
 
 def sets_markdown(step: Step, older: bool) -> None:
-    assert step.said.startswith("## What a frontend may be given")
+    assert step.said.startswith("## What a frontend may receive")
     assert "```python" in step.said
 
 

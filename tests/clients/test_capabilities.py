@@ -9,7 +9,7 @@ import pytest
 from tests.clients.conftest import Stage
 from tests.clients.node import play
 
-SCOUT = [{"name": "scout", "description": "Travels to a city and tells of its weather."}]
+SCOUT = [{"name": "scout", "description": "Travels to a city and reports its weather."}]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ def test_the_gateway_is_discovered_as_a_runtime(stage: Stage) -> None:
     info = stage.talk(COPILOTKIT, "help")[0].seen["info"]
     assert (info["status"], info["transport"]) == ("connected", "rest")
     assert {"demo", "echo", "default"} <= set(info["agents"])
-    assert info["agents"]["demo"]["description"].startswith("Shows everything a frontend can meet")
+    assert info["agents"]["demo"]["description"].startswith("Shows everything that a frontend can receive")
 
 
 def test_discovery_brings_the_capabilities_that_the_agent_has(stage: Stage, gateway: Gateway) -> None:
