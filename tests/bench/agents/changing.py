@@ -15,5 +15,5 @@ async def changing(turn: Turn) -> AsyncIterator[str]:
     yield "changed"
 
 
-def handshake_layer() -> dict[str, Any]:
+def capabilities() -> dict[str, Any]:
     return _known
