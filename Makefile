@@ -16,7 +16,7 @@ PURE    := tests/agui tests/capabilities tests/catalog tests/encode tests/wire t
 QUIET   := if [ -t 1 ]; then q=; else q=-q; fi;
 PYTEST  := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help serve test quick test-agents test-large test-openclaw fuzz coverage lint types format bench docs proto wheel clean
+.PHONY: help serve test quick test-agents test-large test-bench test-openclaw fuzz coverage lint types format bench docs proto wheel clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -27,7 +27,7 @@ serve: $(VENV)/.serve ## Install, start, print the URL
 test: lint types ## Everything but real agents; ARGS=tests/agui for a part
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.browser.install
-	@$(PYTEST) --ignore=tests/live $(ARGS)
+	@$(PYTEST) --ignore=tests/live --ignore=tests/bench $(ARGS)
 
 quick: $(VENV)/.test ## The tests of pure code, under a minute
 	@$(PYTEST) $(PURE) $(ARGS)
@@ -41,6 +41,11 @@ test-large: $(VENV)/.test ## The same with the largest agent and the thorough te
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE) $(LARGE)
 	@AGUI_TEST_THOROUGH=1 $(BIN)/pytest tests/live $(ARGS)
+
+test-bench: $(VENV)/.test ## Whether the benchmark measures, with small sizes
+	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.browser.install
+	@$(BIN)/pytest tests/bench $(ARGS)
 
 # By itself: it takes 650 MB of disk, and more than a gigabyte of memory while it works.
 test-openclaw: $(VENV)/.test ## The agent openclaw alone

@@ -27,7 +27,7 @@ DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 SHELL = "rm -rf victim && echo gone"
 """What every agent that asks at all asks about."""
 LATE = 1.5
-SAY = Path(__file__).with_name("say.py")
+MCP_SERVER = Path(__file__).with_name("mcp_server.py")
 
 Cell = Callable[["Visit"], str]
 
@@ -37,7 +37,7 @@ class Visit:
 
     def __init__(self, agent: StdioAgent, workspace: Path, shout: str) -> None:
         self._agent, self._workspace = agent, workspace
-        say = {"name": "one", "command": sys.executable, "args": [str(SAY)], "env": []}
+        say = {"name": "one", "command": sys.executable, "args": [str(MCP_SERVER)], "env": []}
         self._say: Json = say
         self._shout: Json = {"type": "http", "name": "two", "url": shout, "headers": []}
         self._http = False
@@ -142,7 +142,7 @@ CELLS: dict[str, Cell] = {
 @contextmanager
 def shouting() -> Iterator[str]:
     """The URL of an MCP server."""
-    with subprocess.Popen([sys.executable, str(SAY), "--http"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, str(MCP_SERVER), "--http"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.terminate()

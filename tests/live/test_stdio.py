@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live.probe import SAY, shouting
+from tests.live.probe import MCP_SERVER, shouting
 from tests.live.recipes import Ready
 from tests.live.stdio import NoAnswer, StdioAgent, at_home
 
@@ -70,7 +70,7 @@ CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 
 def test_the_mcp_server_says_over_stdio() -> None:
     line = json.dumps(CALL | {"params": {"name": "say", "arguments": {"text": "hi"}}})
-    command = [sys.executable, str(SAY)]
+    command = [sys.executable, str(MCP_SERVER)]
     done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=30, check=True)
     assert json.loads(done.stdout)["result"]["content"] == [{"type": "text", "text": "say: hi"}]
 

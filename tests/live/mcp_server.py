@@ -1,7 +1,7 @@
 """The smallest MCP server: one tool that gives back what it is given. Standard library only.
 
-`python say.py` speaks over stdio, and its tool is `say`; `python say.py --http` on a free port of loopback, prints its
-URL, and its tool is `shout`.
+`python mcp_server.py` speaks over stdio, and its tool is `say`; `python mcp_server.py --http` on a free port of
+loopback, prints its URL, and its tool is `shout`.
 """
 
 from __future__ import annotations
