@@ -69,3 +69,39 @@ def test_every_module_says_what_it_is_for() -> None:
     texts = {str(path): (ROOT / path).read_text("utf-8") for path in MODULES}
     silent = [path for path, text in texts.items() if text.strip() and not ast.get_docstring(ast.parse(text))]
     assert silent == []
+
+
+MAX_CLASS_LINES = 250
+ONE_IDEA = {"Outbound": "the order of one run's events: cutting it would spread one table of states over files"}
+"""Classes that may be longer, and why."""
+MAX_DIALECT_DEPTH = 2
+
+
+def classes() -> dict[str, tuple[ast.ClassDef, Path]]:
+    return {
+        node.name: (node, path)
+        for path in MODULES
+        for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def test_no_class_is_too_long() -> None:
+    lengths = {name: (node.end_lineno or 0) - node.lineno + 1 for name, (node, _) in classes().items()}
+    assert {name for name, length in lengths.items() if length > MAX_CLASS_LINES} == set(ONE_IDEA)
+
+
+def test_no_dialect_is_a_long_chain_of_classes() -> None:
+    bases = {name: [ast.unparse(base) for base in node.bases] for name, (node, _) in classes().items()}
+
+    def depth_below(name: str, seam: str) -> int:
+        """0: the class is not below the seam."""
+        found = [
+            1 if base == seam else 1 + below
+            for base in bases.get(name, ())
+            if base == seam or (below := depth_below(base, seam))
+        ]
+        return max(found, default=0)
+
+    depths = {name: depth_below(name, "Dialect") for name in bases}
+    assert max(depths.values()) <= MAX_DIALECT_DEPTH, depths
