@@ -7,7 +7,16 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.events import Custom, Event, Raw, TextMessageContent, TurnEnded, TurnFailed
+from gateway.events import (
+    Custom,
+    Event,
+    Raw,
+    TextMessageContent,
+    ToolCallArgs,
+    ToolCallStart,
+    TurnEnded,
+    TurnFailed,
+)
 from gateway.wire.dialects import Prompt, SessionStart
 from gateway.wire.dialects.copilot import CopilotPrintDialect
 from tests.wire.dialects.copilot_server import SESSION
@@ -114,3 +123,12 @@ def test_a_line_that_is_no_event_becomes_raw() -> None:
 def test_without_streaming_the_message_comes_in_one_piece() -> None:
     [delta, _] = emit(prompted_dialect(), "assistant.message", messageId="a", content="hello", toolRequests=[])
     assert isinstance(delta, TextMessageContent) and delta.text == "hello"
+
+
+def test_half_a_surrogate_pair_in_a_custom_tool_s_input_is_passed_on() -> None:
+    line = (
+        rb'{"type":"assistant.tool_call_delta","data":{"toolCallId":"c","toolName":"apply_patch","toolType":"custom",'
+    )
+    [start, arguments] = prompted_dialect().read([line + rb'"inputDelta":"\ud800"}}'])
+    assert isinstance(start, ToolCallStart) and isinstance(arguments, ToolCallArgs)
+    assert arguments.delta == '{"input":"\\ud800'

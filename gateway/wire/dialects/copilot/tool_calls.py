@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from gateway.events import Custom, Event
 from gateway.wire.acp.content import to_part
-from gateway.wire.fields import integer, items, non_empty, obj, present, text, value_at
+from gateway.wire.fields import integer, items, json_text, non_empty, obj, present, text, value_at
 from gateway.wire.tool_calls import Content, Metadata, ToolCall, ToolCalls
 
 MAX_DETAIL_CHARS = 20_000
@@ -131,7 +129,7 @@ def _end(call: CopilotToolCall, data: dict[str, Any]) -> list[Event]:
 
 
 def _escape(content: str) -> str:
-    return orjson.dumps(content)[1:-1].decode()
+    return json_text(content)[1:-1]
 
 
 def _call_metadata(data: dict[str, Any]) -> dict[str, Any]:
