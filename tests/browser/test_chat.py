@@ -25,7 +25,7 @@ def test_text_streams_in_as_markdown(page: Page, gateway: Gateway, shot: Shot) -
     chat(page, gateway)
     ask(page, "markdown")
     expect(log(page).get_by_role("heading", name="What a frontend may receive")).to_be_visible()
-    expect(log(page).locator("strong", has_text="strong words")).to_be_visible()
+    expect(log(page).locator("strong", has_text="bold text")).to_be_visible()
     expect(log(page).locator("table td", has_text="tools")).to_be_visible()
     expect(log(page).locator("pre", has_text="def greet")).to_be_visible()
     link = log(page).get_by_role("link", name="links")
