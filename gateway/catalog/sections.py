@@ -219,8 +219,7 @@ class Cli(Section):
     drain_seconds: float = Field(default=0.0, ge=0, le=10)
     """How long messages that arrive after the end of a turn still count as part of it."""
     error_text_patterns: tuple[str, ...] = ()
-    """Regular expressions. An answer in which one of them is found counts as a failed turn, for agents that report the
-    failure of their model as text."""
+    """Regular expressions, passed to the dialect as a parameter. No bundled dialect uses them yet."""
     params: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the dialect; its module documents them."""
 

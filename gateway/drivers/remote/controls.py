@@ -40,7 +40,7 @@ class RemoteControls:
 
     async def refresh(self) -> None:
         """Fetch the session layer."""
-        response = await self._send_request(f"/capabilities?thread={quote(self._thread_id, safe='')}")
+        response = await self._send_request(f"/capabilities?thread={quote(self._thread_id, safe='', errors='replace')}")
         snapshot = _read_body(response)
         agent = flatten(self._agent_layer())
         thread = flatten(agent_capabilities(snapshot)) if isinstance(snapshot, dict) else {}

@@ -70,8 +70,9 @@ def _resume_entry(answer: Answer) -> dict[str, Any]:
 
 
 def escape_segment(name: str) -> str:
-    """One segment of a path. Dots are escaped too: a segment `..` must not lead to another resource."""
-    return quote(name, safe="").replace(".", "%2E")
+    """One segment of a path. Dots are escaped too: a segment `..` must not lead to another resource.
+    Half a surrogate pair, which no URL can carry, becomes a question mark."""
+    return quote(name, safe="", errors="replace").replace(".", "%2E")
 
 
 def agent_capabilities(snapshot: Mapping[str, Any]) -> dict[str, Any]:
