@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.probe import Availability
 from gateway.events import Event, Layer
 from gateway.turn import Answer, Options, Turn
@@ -40,6 +41,8 @@ class Opening:
     """The options of the run that the session is opened for."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client tools that the run offers, as AG-UI writes them."""
+    confinement: Confinement = UNTRUSTED
+    """How the session's process is confined."""
 
 
 class LiveTurn(Protocol):

@@ -23,6 +23,7 @@ from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
 from gateway.runs.interrupts import Interrupts
+from gateway.runs.isolation import Isolation
 from gateway.runs.log import Reader, Replay
 from gateway.runs.outcomes import LastOutcomes
 from gateway.runs.parked_turns import ParkedTurn, ParkedTurns
@@ -41,7 +42,13 @@ from gateway.turn import Turn, title_of
 
 class Engine:
     def __init__(
-        self, settings: Settings, store: Store, tasks: Tasks, pool: SessionPool, facts: FactsCache | None = None
+        self,
+        settings: Settings,
+        store: Store,
+        tasks: Tasks,
+        pool: SessionPool,
+        facts: FactsCache | None = None,
+        isolation: Isolation | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
         self._settings = settings
@@ -53,7 +60,9 @@ class Engine:
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
-        self.sessions = ThreadSessions(settings, store, pool, self._states, outcomes, self.activities)
+        self.sessions = ThreadSessions(
+            settings, store, pool, self._states, outcomes, self.activities, isolation or Isolation(settings)
+        )
         self._services = RunServices(
             settings=settings,
             store=store,

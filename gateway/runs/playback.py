@@ -155,7 +155,8 @@ class Playback:
         # Events of a remote agent pass unchanged: it announces changes of its capabilities itself, if it can.
         changes = await read_before_turn(self._snapshot_reader() if self._driver.is_local else None)
         sessions = self._services.sessions
-        session = await sessions.acquire(self._thread, self._run.turn, self._driver, self._interrupts)
+        definition = self._agent.definition
+        session = await sessions.acquire(self._thread, self._run.turn, definition, self._driver, self._interrupts)
         try:
             if self._run.before_prompt is not None:
                 await self._run.before_prompt()

@@ -50,6 +50,7 @@ class PooledSession:
         current = self.opening
         return (
             (options.cwd is None or opening.cwd == current.cwd)
+            and opening.confinement == current.confinement
             and (
                 options.additional_directories is None
                 or opening.additional_directories == current.additional_directories
@@ -75,6 +76,11 @@ class SessionPool:
     def get(self, thread: ThreadKey) -> Session | None:
         pooled = self._pooled.get(thread)
         return pooled.session if pooled is not None and pooled.session.is_alive else None
+
+    def opening(self, thread: ThreadKey) -> Opening | None:
+        """The parameters of the thread's open session."""
+        pooled = self._pooled.get(thread)
+        return pooled.opening if pooled is not None and pooled.session.is_alive else None
 
     def was_resumed(self, thread: ThreadKey) -> bool:
         """The agent resumed the session that was requested, rather than beginning a new one."""

@@ -1,6 +1,6 @@
 """The one way to start a run: its turn is checked against the agent's snapshot, then given to the engine.
 
-In: an agent, a turn as the client sent it, the principal. Out: a live run, or a refusal before anything begins, with
+In: an agent, a turn as the client sent it, the caller. Out: a live run, or a refusal before anything begins, with
 the party that made the statement and what to do. The snapshot is taken once; the run gets it with its turn.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.check import check_turn
 from gateway.capabilities.model_choice import choose_model
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.readiness import Precondition
@@ -35,23 +35,23 @@ class CheckedRuns:
         self._snapshots = snapshots
         self._gateway_id = gateway_id
 
-    async def start(self, agent: Agent, turn: Turn, principal: str, precondition: Precondition | None = None) -> Run:
+    async def start(self, agent: Agent, turn: Turn, caller: Caller, precondition: Precondition | None = None) -> Run:
         """Raises `NotCapable`, `Refused`, `Busy` or `Conflict`."""
         if not turn.hops:
             turn = replace(turn, hops=(self._gateway_id,))
         with agent.in_use():  # it may be replaced meanwhile
-            checked = await self.check(agent, turn, principal)
+            checked = await self.check(agent, turn, caller)
             return await self._engine.start(
-                agent, checked.turn, principal, precondition=precondition, checked=checked.current
+                agent, checked.turn, caller.principal, precondition=precondition, checked=checked.current
             )
 
-    async def check(self, agent: Agent, turn: Turn, principal: str) -> CheckedTurn:
+    async def check(self, agent: Agent, turn: Turn, caller: Caller) -> CheckedTurn:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
         checked here. Raises `NotCapable` or `Refused`."""
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement
         turn, model = choose_model(turn, agent.definition, agent.models)
-        thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
+        thread = ThreadKey(agent.definition.id, turn.thread_id, caller.principal)
         current = await self._snapshots.take(agent, thread, model)
         return CheckedTurn(check_turn(turn, current.snapshot, agent.definition, current.model), current)

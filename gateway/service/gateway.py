@@ -25,6 +25,7 @@ from gateway.registry.registrations import Registrations, load_registered
 from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
+from gateway.runs.isolation import Isolation
 from gateway.runs.session_pool import SessionPool
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
@@ -129,7 +130,7 @@ async def open_gateway(
             snapshots = Snapshots(facts, pool, store)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts)
+            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
             checked_runs = CheckedRuns(engine, snapshots, gateway_id)
 
             # Threads between and beside their runs.

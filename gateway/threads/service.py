@@ -145,7 +145,7 @@ class ThreadService:
 
     async def _open_controls(self, agent: Agent, thread: ThreadKey) -> Controls:
         with agent.in_use():
-            session = await self._engine.sessions.open_between_runs(thread, agent.usable_driver)
+            session = await self._engine.sessions.open_between_runs(thread, agent.definition, agent.usable_driver)
         if session.controls is None:
             detail = f"{thread.agent!r} has no sessions of its own: there is nothing to set, fork or delete"
             raise NotCapable(detail, capability="custom.session", source=f"driver ({agent.definition.driver})")

@@ -12,12 +12,10 @@ from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 
-from gateway.errors import ConfigError, Forbidden, Unauthorized
-from gateway.identity import LOCAL
+from gateway.errors import ConfigError, Unauthorized
+from gateway.identity import LOCAL, SCOPES, Caller
 
 MIN_TOKEN_CHARS = 16
-SCOPES = frozenset(("read", "run", "admin"))
-"""`read`: GET requests. `run`: start and stop runs, set up and delete threads. `admin`: everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +28,17 @@ class Tokens:
     def __bool__(self) -> bool:
         return bool(self.hashes)
 
-    def principal(self, authorization: str | None) -> str:
+    def authenticate(self, authorization: str | None) -> Caller:
         """Raises `Unauthorized`. Every hash is compared, so that the time taken reveals nothing."""
         if not self.hashes:
-            return LOCAL
+            return Caller()
         scheme, _, token = (authorization or "").partition(" ")
         digest = sha256(token.strip().encode()).digest()
         matches = [name for name, known in self.hashes if compare_digest(known, digest)]
         if scheme.lower() != "bearer" or not matches:
             reason = "no token was sent" if not authorization else "the token is not known"
             raise Unauthorized(f"{reason}: send `Authorization: Bearer TOKEN` with one from the gateway's token file")
-        return matches[0]
-
-    def require(self, principal: str, scope: str) -> None:
-        """Raises `Forbidden` when the principal's token does not have the scope."""
-        scopes = self.limited.get(principal, SCOPES)
-        if scope not in scopes:
-            names = ", ".join(sorted(scopes)) or "none"
-            detail = f"this needs the scope {scope!r}; the token {principal!r} has {names}"
-            raise Forbidden(detail, code="SCOPE_MISSING")
+        return Caller(matches[0], self.limited.get(matches[0], SCOPES))
 
 
 def load_tokens(path: Path | None) -> Tokens:

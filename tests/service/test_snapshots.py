@@ -9,7 +9,7 @@ import pytest
 
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.drivers.probe import Availability
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.service.snapshots import Snapshots
 from gateway.turn import Turn
@@ -61,13 +61,13 @@ async def test_a_run_takes_its_snapshot_once(on: Scene, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Snapshots, "take", counting)
     on.driver.by_itself = True
-    run = await on.gateway.checked_runs.start(played(on), Turn("t", "run-1"), ME)
+    run = await on.gateway.checked_runs.start(played(on), Turn("t", "run-1"), Caller(ME))
     await run.over.wait()
     assert len(taken) == 1
 
 
 async def test_a_run_that_the_gateway_starts_itself_carries_its_id(on: Scene) -> None:
     on.driver.by_itself = True
-    run = await on.gateway.checked_runs.start(played(on), Turn("t", "run-1"), ME)
+    run = await on.gateway.checked_runs.start(played(on), Turn("t", "run-1"), Caller(ME))
     await run.over.wait()
     assert run.turn.hops == (on.gateway.id,)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import anyio
 
 from gateway.background import Tasks
+from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault
 from gateway.wire.acp.errors import REQUEST_CANCELLED, agent_fault
@@ -81,7 +82,8 @@ class Refusal(Exception):
 
 
 class Connection:
-    def __init__(self, process: Process, tasks: Tasks) -> None:
+    def __init__(self, process: Process, tasks: Tasks, confinement: Confinement = UNTRUSTED) -> None:
+        self.confinement = confinement
         self._process = process
         self._tasks = tasks
         self._rpc = JsonRpc()

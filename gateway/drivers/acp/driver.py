@@ -19,9 +19,9 @@ from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.confinement import UNTRUSTED, Confinement, Launch, start_confined
 from gateway.drivers.environment import agent_environment
 from gateway.drivers.probe import Availability, probe
-from gateway.drivers.process import spawn
 from gateway.errors import AgentFault
 from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
 from gateway.wire.acp.session_state import SessionState, session_layer
@@ -80,7 +80,7 @@ class AcpDriver:
 
     async def open(self, opening: Opening) -> AcpSession:
         """The thread's own session if the agent can resume it, else a new one."""
-        connection = await self._reserve_connection()
+        connection = await self._reserve_connection(opening.confinement)
         session = AcpSession(connection, self._definition, opening, self._socket_directory, self, self._tasks)
         try:
             await session.establish()
@@ -95,7 +95,7 @@ class AcpDriver:
     async def probe(self) -> None:
         """Starts the agent for its handshake, if it never was. The process is kept a while for the first session."""
         if self._handshake is None:
-            connection = await self._reserve_connection()
+            connection = await self._reserve_connection(UNTRUSTED)
             connection.release()
             self.session_ended(connection)
 
@@ -107,9 +107,9 @@ class AcpDriver:
 
     # -- as its sessions see it
 
-    async def reserve_new_connection(self) -> Connection:
+    async def reserve_new_connection(self, confinement: Confinement) -> Connection:
         async with self._start_lock:
-            connection = await self._start_connection()
+            connection = await self._start_connection(confinement)
             connection.reserve()
             return connection
 
@@ -137,22 +137,24 @@ class AcpDriver:
 
     # -- processes
 
-    async def _reserve_connection(self) -> Connection:
+    async def _reserve_connection(self, confinement: Confinement) -> Connection:
         """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped."""
         async with self._start_lock:
             self._connections = [connection for connection in self._connections if connection.is_alive]
-            connection = next(filter(self._takes_session, self._connections), None)
+            connection = next((each for each in self._connections if self._takes_session(each, confinement)), None)
             if connection is None:
-                connection = await self._start_connection()
+                connection = await self._start_connection(confinement)
             connection.reserve()
             return connection
 
-    def _takes_session(self, connection: Connection) -> bool:
-        return not connection.is_full and (self._definition.acp.sessions_per_process == "many" or connection.is_unused)
+    def _takes_session(self, connection: Connection, confinement: Confinement) -> bool:
+        if connection.is_full or connection.confinement != confinement:
+            return False
+        return self._definition.acp.sessions_per_process == "many" or connection.is_unused
 
-    async def _start_connection(self) -> Connection:
+    async def _start_connection(self, confinement: Confinement) -> Connection:
         try:
-            connection = await self._spawn()
+            connection = await self._spawn(confinement)
         except AgentFault as exc:
             self._failure = exc.detail
             raise
@@ -160,12 +162,13 @@ class AcpDriver:
         self._connections.append(connection)
         return connection
 
-    async def _spawn(self) -> Connection:
+    async def _spawn(self, confinement: Confinement) -> Connection:
         command, acp = self._command, self._definition.acp
         env = agent_environment(command.inherit_env, command.env, os.environ)
         await to_thread.run_sync(self._socket_directory.remove_stale)
-        process = await spawn(command.run, cwd=Path.cwd(), env=env, tasks=self._tasks)
-        connection = Connection(process, self._tasks)
+        launch = Launch(command.run, env, Path.cwd())
+        process = await start_confined(launch, self._definition, confinement, self._tasks)
+        connection = Connection(process, self._tasks, confinement)
         connection.start()
         capabilities = ClientCapabilities(fs_read=acp.fs, fs_write=acp.fs, terminal=acp.terminal)
         try:

@@ -22,6 +22,7 @@ from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
 from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.confinement import Confinement
 from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.drivers.turn_base import TurnSlot
 from gateway.errors import AgentFault
@@ -47,7 +48,7 @@ class SessionOwner(Protocol):
     async def authenticate(self, connection: Connection, error: AgentFault) -> None:
         """Raises `AgentFault` where the user has to sign in."""
 
-    async def reserve_new_connection(self) -> Connection:
+    async def reserve_new_connection(self, confinement: Confinement) -> Connection:
         """A process of its own, reserved until `Connection.release`."""
 
     def cancel_reservation(self, connection: Connection) -> None:
@@ -185,7 +186,8 @@ class AcpSession:
         if self._handshake.close:
             return await self._open(opening, turn.tools)
         # A session that cannot be closed stays open in its process: it is resumed in another process.
-        previous, self._connection = self._connection, await self._owner.reserve_new_connection()
+        previous = self._connection
+        self._connection = await self._owner.reserve_new_connection(self._opening.confinement)
         self._owner.session_ended(previous)
         try:
             await self._open(opening, turn.tools)

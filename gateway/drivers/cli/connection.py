@@ -15,6 +15,7 @@ import anyio
 
 from gateway.background import Tasks
 from gateway.drivers.cli.transports import Transport
+from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
 from gateway.errors import AgentFault
 from gateway.wire.dialects import Dialect
@@ -45,9 +46,17 @@ class Listener(Protocol):
 
 
 class Connection:
-    def __init__(self, transport: Transport, dialect: type[Dialect], tasks: Tasks, params: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        dialect: type[Dialect],
+        tasks: Tasks,
+        params: Mapping[str, Any],
+        confinement: Confinement = UNTRUSTED,
+    ) -> None:
         """`params`: values of this process for the dialect: its port, its token, variables of its environment."""
         self.params = params
+        self.confinement = confinement
         self._transport = transport
         self._dialect = dialect
         self._tasks = tasks

@@ -19,6 +19,7 @@ from gateway.drivers.cli.command import LaunchArguments
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
+from gateway.drivers.confinement import Confinement
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 
@@ -108,19 +109,19 @@ class CliDriver:
 
     # -- processes, as its sessions see them
 
-    async def acquire(self, cwd: Path, arguments: LaunchArguments) -> Connection:
+    async def acquire(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection:
         """A process of the session's own, or the one that serves all sessions."""
         if self._launcher.cli.process != "agent":
-            return await self._launch(cwd, arguments)
+            return await self._launch(cwd, arguments, confinement)
         async with self._start_lock:
             self._connections = [connection for connection in self._connections if connection.is_alive]
             for connection in self._connections:
-                if not connection.is_full:
+                if not connection.is_full and connection.confinement == confinement:
                     return connection
-            return await self._launch(Path.cwd(), LaunchArguments())
+            return await self._launch(Path.cwd(), LaunchArguments(), confinement)
 
-    async def _launch(self, cwd: Path, arguments: LaunchArguments) -> Connection:
-        connection = await self._launcher.launch(cwd, arguments)
+    async def _launch(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection:
+        connection = await self._launcher.launch(cwd, arguments, confinement)
         self._connections.append(connection)
         return connection
 

@@ -14,8 +14,8 @@ from gateway.catalog.sections import Cli, Command
 from gateway.drivers.cli.command import LaunchArguments, fill_template
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.transports import TRANSPORTS, Endpoint
+from gateway.drivers.confinement import Confinement, Launch, start_confined
 from gateway.drivers.environment import agent_environment, select_variables
-from gateway.drivers.process import spawn
 from gateway.wire.dialects import DIALECTS
 
 TOKEN_BYTES = 24
@@ -30,13 +30,13 @@ class Launcher:
         self.dialect = DIALECTS[self.cli.dialect]
         self._tasks = tasks
 
-    async def launch(self, cwd: Path, arguments: LaunchArguments) -> Connection:
+    async def launch(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection:
         """Raises `AgentFault` when the agent cannot be started, or cannot be reached by its transport."""
         values = self._placeholder_values(cwd)
         run = [fill_template(part, values) for part in (*self.command.run, *arguments.args)]
         variables = {name: fill_template(part, values) for name, part in {**self.command.env, **arguments.env}.items()}
         env = agent_environment(self.command.inherit_env, variables, os.environ)
-        process = await spawn(run, cwd=cwd, env=env, tasks=self._tasks)
+        process = await start_confined(Launch(run, env, cwd), self.definition, confinement, self._tasks)
         try:
             endpoint = Endpoint(process, self.cli, values, self.definition.source.name, self._tasks)
             transport = await TRANSPORTS[self.cli.transport](endpoint)
@@ -46,7 +46,7 @@ class Launcher:
         params: dict[str, Any] = {name: values[name] for name in ("port", "token") if name in values}
         if names := self.cli.params.get("env"):
             params["env"] = select_variables(names, env)
-        connection = Connection(transport, self.dialect, self._tasks, params)
+        connection = Connection(transport, self.dialect, self._tasks, params, confinement)
         connection.start()
         return connection
 

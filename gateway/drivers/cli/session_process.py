@@ -26,6 +26,7 @@ from gateway.drivers.cli.command import (
 )
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
+from gateway.drivers.confinement import Confinement
 from gateway.errors import AgentFault
 from gateway.events import Event
 from gateway.wire.dialects import Dialect, SessionStart
@@ -40,7 +41,7 @@ Tools = tuple[Mapping[str, Any], ...]
 class ConnectionPool(Protocol):
     """Where a session gets its process from, and returns it to."""
 
-    async def acquire(self, cwd: Path, arguments: LaunchArguments) -> Connection: ...
+    async def acquire(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection: ...
 
     def release(self, connection: Connection) -> None: ...
 
@@ -147,7 +148,7 @@ class SessionProcess:
         session = session_arguments(self._cli, session_id, new_id, fork=is_fork)
         args = (*arguments.args, *session.args, *media.args)
         launch = LaunchArguments(args, {**arguments.env, **session.env})
-        self._connection = connection = await self._pool.acquire(opening.cwd, launch)
+        self._connection = connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
         if new_id in session.args:
             self.dialect.session_id = new_id
         await connection.subscribe(str(opening.cwd))

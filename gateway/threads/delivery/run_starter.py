@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 
 from gateway.agui.message_input import to_turn
 from gateway.errors import Busy, Conflict, GatewayError, NotFound, StoreError
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.history import read_history
 from gateway.runs.readiness import Precondition
@@ -38,7 +38,7 @@ class StartRun(Protocol):
     """Checks a turn against the agent's capabilities and starts its run."""
 
     async def __call__(
-        self, agent: Agent, turn: Turn, principal: str, precondition: Precondition | None = None
+        self, agent: Agent, turn: Turn, caller: Caller, precondition: Precondition | None = None
     ) -> Run: ...
 
 
@@ -94,7 +94,7 @@ class RunStarter:
             may_abandon_turn=may_abandon_turn,
             before_prompt=partial(self._receipts.mark_handed_over, delivery),
         )
-        return await self._start_run(agent, turn, thread.principal, precondition)
+        return await self._start_run(agent, turn, Caller(thread.principal), precondition)
 
     async def _report_start(self, delivery: QueuedDelivery, run: Run) -> None:
         """Waits until the agent has the message, or the run is over without it."""

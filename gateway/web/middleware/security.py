@@ -1,7 +1,7 @@
 """Who may call the gateway: `Host` and `Origin` are always checked, a token if the operator set any; CORS headers are
 added for the pages that the operator allows.
 
-In: every HTTP and WebSocket request. Out: the request with its principal in `scope["state"]`, or a problem. A web page
+In: every HTTP and WebSocket request. Out: the request with its `Caller` in `scope["state"]`, or a problem. A web page
 can make its visitor's browser call a server on the visitor's own machine. Two checks stop this: a page of another
 origin is refused by its `Origin`, and a host name that was pointed at 127.0.0.1 (DNS rebinding) is refused by `Host`.
 """
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.errors import Forbidden, GatewayError
-from gateway.identity import LOCAL
+from gateway.identity import Caller
 from gateway.settings import Settings
 from gateway.web.problems import problem_response
 from gateway.web.tokens import Tokens
@@ -58,17 +58,18 @@ class SecurityMiddleware:
             if scope["type"] == "http" and _is_preflight(scope, headers):
                 return await _preflight(headers)(scope, receive, send)
         try:
-            scope.setdefault("state", {})["principal"] = self._principal(scope, headers)
+            caller = self._authenticate(scope, headers)
         except GatewayError as exc:
             return await problem_response(exc)(scope, receive, send)
+        scope.setdefault("state", {}).update(caller=caller, principal=caller.principal)
         return await self._app(scope, receive, send)
 
-    def _principal(self, scope: Scope, headers: Headers) -> str:
+    def _authenticate(self, scope: Scope, headers: Headers) -> Caller:
         if not self._tokens or scope["path"] in OPEN_PATHS or _is_console(scope, headers):
-            return LOCAL
-        principal = self._tokens.principal(headers.get("authorization") or _subprotocol_token(scope))
-        self._tokens.require(principal, _required_scope(scope))
-        return principal
+            return Caller()
+        caller = self._tokens.authenticate(headers.get("authorization") or _subprotocol_token(scope))
+        caller.require(_required_scope(scope))
+        return caller
 
     def _check_host(self, host: str) -> None:
         if self._any_host or host_name(host) in self._hosts:

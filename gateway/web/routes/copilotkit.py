@@ -64,7 +64,7 @@ async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
     turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
-    started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.principal)
+    started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.caller)
     return stream_run(gateway, started, request, on_disconnect=turn.options.on_disconnect or "continue")
 
 

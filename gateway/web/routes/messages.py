@@ -16,7 +16,7 @@ from gateway.capabilities.merge import Snapshot
 from gateway.capability_paths import STEERING
 from gateway.encode import sse
 from gateway.errors import NotCapable
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.web.event_stream import EventStream
@@ -29,7 +29,7 @@ async def post(request: Request) -> Response:
     """202: the message will be delivered, or the thread's feed reports why not."""
     gateway, agent, thread = read_target(request)
     message = read_message_input(await read_json_body(request, gateway.settings))
-    await _check_message(gateway, agent, thread, message)
+    await _check_message(gateway, agent, thread, request.state.caller, message)
     record = await gateway.dispatcher.accept(thread, message)
     receipt = {
         "deliveryId": record.delivery_id,
@@ -42,12 +42,14 @@ async def post(request: Request) -> Response:
     return JSONResponse({key: value for key, value in receipt.items() if value is not None}, 202)
 
 
-async def _check_message(gateway: Gateway, agent: Agent, thread: ThreadKey, message: MessageInput) -> None:
+async def _check_message(
+    gateway: Gateway, agent: Agent, thread: ThreadKey, caller: Caller, message: MessageInput
+) -> None:
     """Checks the message against the snapshot, as a run is checked. But where a run goes on without the content that
     the agent does not take, a message is refused as a whole. Raises `NotCapable`."""
     _ = agent.usable_driver
     turn = to_turn(message.message, message.forwarded_props, thread.thread_id, "posted")
-    checked = await gateway.checked_runs.check(agent, turn, thread.principal)
+    checked = await gateway.checked_runs.check(agent, turn, caller)
     for notice in checked.turn.warnings:
         if notice.code == CONTENT_DROPPED:
             pointer = notice.pointer.replace("/messages/0", "/message", 1)

@@ -30,7 +30,7 @@ async def start(request: Request) -> ASGIApp:
     agent = gateway.agents[request.path_params["agent"]]
     turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
     turn = replace(turn, hops=read_hops(gateway, request))
-    run = await gateway.checked_runs.start(agent, turn, request.state.principal)
+    run = await gateway.checked_runs.start(agent, turn, request.state.caller)
     return stream_run(gateway, run, request, on_disconnect=turn.options.on_disconnect or "cancel")
 
 

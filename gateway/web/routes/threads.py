@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from gateway.capabilities.option_checks import check_ability
 from gateway.errors import BadInput, NotCapable
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
@@ -85,14 +85,14 @@ async def set_config(request: Request) -> Response:
 async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
     body = _parse_object(await read_json_body(request, gateway.settings))
-    body, warnings = await _check_setting(gateway, agent, thread, setting, body)
+    body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
     values = await gateway.threads.set(agent, thread, setting, body)
     gateway.changes.touch(agent.definition.id)
     return JSONResponse({**values, "warnings": warnings} if warnings else values)
 
 
 async def _check_setting(
-    gateway: Gateway, agent: Agent, thread: ThreadKey, setting: str, body: dict[str, Any]
+    gateway: Gateway, agent: Agent, thread: ThreadKey, caller: Caller, setting: str, body: dict[str, Any]
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """What a run could not request cannot be set either: the same check, with the same message. Returns the body to
     use, and warnings."""
@@ -101,7 +101,7 @@ async def _check_setting(
         return body, []  # the session checks its own options; a body of another shape is refused when it is read
     turn = Turn(thread.thread_id, "", options=RUN_OPTIONS[setting](value))
     try:
-        turn = (await gateway.checked_runs.check(agent, turn, thread.principal)).turn
+        turn = (await gateway.checked_runs.check(agent, turn, caller)).turn
     except NotCapable as exc:
         exc.extra["pointer"] = f"/{setting}"
         raise

@@ -20,6 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from gateway.agui import inbound
 from gateway.encode.websocket import SUBPROTOCOLS, Subprotocol
 from gateway.errors import BadInput, Busy, Conflict, GatewayError
+from gateway.identity import Caller
 from gateway.jsonio import dumps, loads
 from gateway.runs.log import Chunk, Reader
 from gateway.runs.run import Run
@@ -58,7 +59,7 @@ class SocketConnection:
         self._subprotocol = subprotocol
         self._encoding = f"socket/{subprotocol.name}"
         """Under this name a chunk keeps the bytes of this format."""
-        self._principal: str = websocket.state.principal
+        self._caller: Caller = websocket.state.caller
         self._send_lock = anyio.Lock()
         self._own_runs: dict[str, Run] = {}
         """Runs that end with the connection."""
@@ -107,10 +108,10 @@ class SocketConnection:
                 if not isinstance(after, int) or after < 0:
                     raise BadInput("after is the number of the last event you have", pointer="/after")
                 self._check_followed(run_id)
-                _, reader = await self._gateway.engine.follow(run_id, self._principal, after)
+                _, reader = await self._gateway.engine.follow(run_id, self._caller.principal, after)
                 self._follow(run_id, reader, tasks)
             case {"type": "cancel", "runId": str(run_id)}:
-                await self._gateway.engine.cancel(run_id, self._principal)
+                await self._gateway.engine.cancel(run_id, self._caller.principal)
             case _:
                 detail = f"a message is an object with the type {MESSAGE_TYPES}, and the fields of that type"
                 raise BadInput(detail, pointer="")
@@ -122,7 +123,7 @@ class SocketConnection:
         self._check_followed(turn.run_id)
         turn = replace(turn, hops=read_hops(self._gateway, self._socket))
         agent = self._gateway.agents[self._agent]
-        run = await self._gateway.checked_runs.start(agent, turn, self._principal)
+        run = await self._gateway.checked_runs.start(agent, turn, self._caller)
         if (turn.options.on_disconnect or "cancel") == "cancel":
             self._own_runs[turn.run_id] = run
         self._follow(turn.run_id, run.log.follow(), tasks)
