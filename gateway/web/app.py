@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 
 from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
+from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
@@ -33,7 +34,11 @@ def create_app(settings: Settings | None = None) -> Starlette:
 
     return Starlette(
         routes=ROUTES,
-        middleware=[Middleware(SecurityMiddleware, settings=settings, tokens=tokens), Middleware(GzipMiddleware)],
+        middleware=[
+            Middleware(ContentTypeMiddleware),
+            Middleware(SecurityMiddleware, settings=settings, tokens=tokens),
+            Middleware(GzipMiddleware),
+        ],
         exception_handlers=HANDLERS,
         lifespan=lifespan,
     )
