@@ -1,7 +1,7 @@
 """The options `--agents`, `--acp` and `--config`, and the settings and the catalog behind them.
 
 In: what the user has written, and the environment. Out: the settings that all commands share. A `gateway.toml` in the
-current directory that nobody named is not read; the user is told so in one line."""
+current directory is read only if the user names it; one line on stderr says so."""
 
 from __future__ import annotations
 

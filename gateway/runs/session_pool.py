@@ -12,14 +12,12 @@ from functools import partial
 
 import anyio
 
-from gateway.agui.option_secrets import SecretMask
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
-from gateway.drivers.mcp_launch import without_inherited_secrets
 from gateway.errors import GatewayError
 from gateway.identity import ThreadKey
-from gateway.runs.masked_turn import masked_errors
+from gateway.runs.session_secrets import SessionSecrets
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
@@ -111,10 +109,10 @@ class SessionPool:
                 old.session.leave_servers()
                 if old.session.is_alive:
                     await self._close_session(old)
-            mask = SecretMask(opening.mcp_servers)
-            with masked_errors(mask):
-                session = await driver.open(without_inherited_secrets(opening))
-            observed = ObservedSession(session, self._use_servers(thread, opening), mask)
+            secrets = SessionSecrets(opening.mcp_servers)
+            with secrets.removed_on_error():
+                session = await driver.open(await secrets.hide(opening))
+            observed = ObservedSession(session, self._use_servers(thread, opening), secrets)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 

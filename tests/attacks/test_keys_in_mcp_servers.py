@@ -45,14 +45,18 @@ def test_neither_the_agent_nor_the_gateway_passes_on_the_operators_keys(tmp_path
 
 @pytest.mark.parametrize("name", [*KEYS, "openai_api_key", "GOOGLE_APPLICATION_CREDENTIALS", "PATH", "HOME", "LANG"])
 def test_the_launcher_and_the_gateway_agree_on_what_looks_like_a_secret(name: str) -> None:
-    assert launcher.is_secret(name) == looks_secret(name)
+    assert launcher.is_secret(name.encode()) == looks_secret(name)
 
 
-def test_the_launcher_becomes_the_command_and_keeps_what_it_is_told(tmp_path: Path) -> None:
-    line = [sys.executable, "-I", "-S", launcher.__file__, "OWN_TOKEN,A_KEY", "/usr/bin/env"]
-    env = {**KEYS, "OWN_TOKEN": "a", "A_KEY": "b", "PLAIN": "c", "PATH": os.environ["PATH"]}
+def test_the_launcher_becomes_the_command_and_has_the_variables_of_its_file(tmp_path: Path) -> None:
+    variables = tmp_path / "variables"
+    variables.write_bytes(b"OWN_TOKEN=a=b\0A_KEY=\0PLAIN=theirs\0")
+    line = [sys.executable, "-I", "-S", launcher.__file__, str(variables), "/usr/bin/env"]
+    env = {**KEYS, "PLAIN": "ours", "OTHER": "c", "PATH": os.environ["PATH"]}
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=30)
-    kept = {name for name in (each.partition("=")[0] for each in done.stdout.splitlines()) if name in env}
-    assert kept == {"OWN_TOKEN", "A_KEY", "PLAIN", "PATH"}
-    missing = subprocess.run([*line[:5], "no-such-program"], env=env, capture_output=True, text=True, timeout=30)
-    assert missing.returncode == 127 and "no-such-program" in missing.stderr
+    given = dict(each.split("=", 1) for each in done.stdout.splitlines())
+    wanted = {"OWN_TOKEN": "a=b", "A_KEY": "", "PLAIN": "theirs", "OTHER": "c", "PATH": os.environ["PATH"]}
+    assert {name: value for name, value in given.items() if name in {**env, **wanted}} == wanted
+    for command in ([*line[:5], "no-such-program"], [*line[:4], "/no/such/file", "/usr/bin/env"]):
+        missing = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
+        assert (missing.returncode, missing.stdout) == (127, "") and "cannot be run" in missing.stderr

@@ -59,6 +59,17 @@ def test_claudes_servers_are_in_a_private_file_while_the_session_lasts(gateway: 
     until(lambda: not file.exists())
 
 
+def test_the_file_of_a_gateway_that_was_killed_is_removed_by_the_next(gateway: Gateway) -> None:
+    props = {"gateway": {"mcpServers": [REMOTE]}}
+    gateway.run("claude", "hello", threadId="t1", forwardedProps=props)
+    [path] = set(re.findall(r"--mcp-config (\S+)", command_lines()))
+    gateway.kill()
+    assert Path(path).exists()
+    gateway.start()
+    gateway.run("claude", "hello", threadId="t2", forwardedProps={"gateway": {"mcpServers": [{**REMOTE, "name": "b"}]}})
+    assert not Path(path).parent.exists()
+
+
 def test_no_bundled_agent_gets_a_secret_as_an_argument() -> None:
     """`{json}` of `mcpServers` has headers and variables; `{token}` opens the agent's own server."""
     found = [
