@@ -49,7 +49,7 @@ TABLE: dict[str, Row] = {
     "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
     "web": row(
         f"{VOCABULARY} __init__ agui capabilities catalog encode registry runs service threads",
-        "anyio httptools orjson sse_starlette starlette uvicorn",
+        "anyio httptools httpx2 jwt orjson sse_starlette starlette uvicorn",
     ),
     # The last package: it shows agents without a server (`catalog`, `drivers`), serves, and is a client of the gateway.
     "cli": row(

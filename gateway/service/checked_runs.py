@@ -16,7 +16,9 @@ from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
+from gateway.service.run_permissions import RunPermissions
 from gateway.service.snapshots import Snapshots
+from gateway.settings import Settings
 from gateway.turn import Turn
 
 
@@ -30,13 +32,14 @@ class CheckedTurn:
 
 
 class CheckedRuns:
-    def __init__(self, engine: Engine, snapshots: Snapshots, gateway_id: str) -> None:
+    def __init__(self, engine: Engine, snapshots: Snapshots, gateway_id: str, settings: Settings) -> None:
+        self._permissions = RunPermissions(settings)
         self._engine = engine
         self._snapshots = snapshots
         self._gateway_id = gateway_id
 
     async def start(self, agent: Agent, turn: Turn, caller: Caller, precondition: Precondition | None = None) -> Run:
-        """Raises `NotCapable`, `Refused`, `Busy` or `Conflict`."""
+        """Raises `Forbidden`, `NotCapable`, `Refused`, `Busy` or `Conflict`."""
         if not turn.hops:
             turn = replace(turn, hops=(self._gateway_id,))
         with agent.in_use():  # it may be replaced meanwhile
@@ -47,7 +50,8 @@ class CheckedRuns:
 
     async def check(self, agent: Agent, turn: Turn, caller: Caller) -> CheckedTurn:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
-        checked here. Raises `NotCapable` or `Refused`."""
+        checked here. Raises `Forbidden`, `NotCapable` or `Refused`."""
+        self._permissions.check(agent.definition, turn.options, caller)
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement

@@ -18,6 +18,7 @@ import anyio
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
+from gateway.identity import Caller
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.overlays import Overlay, Overlays
@@ -34,6 +35,7 @@ from gateway.settings import Settings
 from gateway.store import open_store
 from gateway.store.base import Store
 from gateway.threads.delivery.dispatcher import Dispatcher
+from gateway.threads.delivery.run_starter import FindCaller
 from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
@@ -109,10 +111,15 @@ def read_files(settings: Settings) -> GatewayFiles:
 
 @asynccontextmanager
 async def open_gateway(
-    settings: Settings, store: Store, overlays: Sequence[Overlay], transports: Mapping[str, Any]
+    settings: Settings,
+    store: Store,
+    overlays: Sequence[Overlay],
+    transports: Mapping[str, Any],
+    find_caller: FindCaller = Caller,
 ) -> AsyncIterator[Gateway]:
     """Until the end of the context. Then live runs get their last event, and all tasks stop. `transports`: what the
-    gateway carries, by dotted paths of the snapshot."""
+    gateway carries, by dotted paths of the snapshot. `find_caller`: a principal as it is now, None if it does not exist
+    any more; default: all exist, and may do everything."""
     await store.start()
     try:
         async with anyio.create_task_group() as group:
@@ -131,12 +138,12 @@ async def open_gateway(
 
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
-            checked_runs = CheckedRuns(engine, snapshots, gateway_id)
+            checked_runs = CheckedRuns(engine, snapshots, gateway_id, settings)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
             events = ThreadEvents(settings, store, engine.activities)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start)
+            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, find_caller)
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
             threads = ThreadService(engine, store, events, follower, dispatcher)
 

@@ -103,7 +103,7 @@ def open_client(names: Sequence[str], flags: dict[str, Any]) -> Iterator[httpx.C
     catalog = catalog_for(settings, lean=True)
     for name in names:
         find_agent(catalog, name)  # an unknown agent is reported before anything is started
-    with embedded_gateway(settings.model_copy(update={"token_file": None})) as client:
+    with embedded_gateway(settings) as client:
         yield client
 
 
