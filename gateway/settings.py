@@ -1,6 +1,8 @@
 """One frozen `Settings`: defaults < `gateway.toml` < environment (`AGUI_GATEWAY_*`) < flags.
 
 In: a file, the environment, flags. Out: `Settings`, or a `ConfigError` that names the flag, the variable or the key.
+Never: a file that only happens to lie in the current directory. The current directory is the agents' workspace, and a
+cloned repository could bring a `gateway.toml` of its own, which names Python modules for the gateway to import.
 Every limit of the gateway is a setting, and an error that a limit causes names it. The docstrings of the fields are
 the reference documentation.
 """
@@ -53,9 +55,24 @@ RENAMED = {
 """Old name → new name. Used only for error messages: an old name is never accepted."""
 
 
+FILE_NAME = "gateway.toml"
+
+
 def data_dir() -> Path:
     """The directory of the user's data (XDG Base Directory)."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "agui-gateway"
+    return _user_directory(os.environ, "XDG_DATA_HOME", ".local/share")
+
+
+def config_dir(environ: Mapping[str, str]) -> Path:
+    """The directory of the user's configuration (XDG Base Directory)."""
+    return _user_directory(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def _user_directory(environ: Mapping[str, str], variable: str, default: str) -> Path:
+    """A relative path counts as none, as the convention has it: it would mean the current directory
+    (https://specifications.freedesktop.org/basedir-spec/latest/)."""
+    base = environ.get(variable, "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / default) / "agui-gateway"
 
 
 def default_store() -> str:
@@ -71,6 +88,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
+    config: Path | None = None
+    """The settings file, as a flag or a variable names it. Default: `agui-gateway/gateway.toml` in the user's
+    configuration directory (`$XDG_CONFIG_HOME` or `~/.config`), if it exists. A `gateway.toml` in the current directory
+    is read only if it is named."""
     host: str = "127.0.0.1"
     """The address to listen on. At any address but a loopback one every request needs a token."""
     port: int = Field(default=8123, ge=0, le=65535)
@@ -227,14 +248,21 @@ class Settings(BaseModel):
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """`flags`: only those that the user has set. Without `file`: `gateway.toml` of the current directory, if any."""
-    path = file or Path("gateway.toml")
-    from_file = _read_file(path) if file or path.is_file() else {}
+    """`flags`: only those that the user has set. `file`: the settings file; without it `AGUI_GATEWAY_CONFIG` names one,
+    or there is one in the user's configuration directory, or none."""
     from_env = _read_environment(environ)
+    named = from_env.pop("config", None)
+    path = file or (Path(named) if named else _users_file(environ))
+    from_file = _read_file(path) if path is not None else {}
     try:
-        return Settings(**{**from_file, **from_env, **flags})
+        return Settings(**{**from_file, **from_env, **flags, "config": path})
     except ValidationError as exc:
         raise ConfigError(_explain(exc, path, from_env, flags)) from exc
+
+
+def _users_file(environ: Mapping[str, str]) -> Path | None:
+    path = config_dir(environ) / FILE_NAME
+    return path if path.is_file() else None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -244,6 +272,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
+    if "config" in table:
+        raise ConfigError(f"{path}: config: a settings file cannot name another one")
     # A path in a file is relative to the file.
     base = path.resolve().parent
     for key in ("agents", "workspace"):
@@ -268,7 +298,7 @@ def _split(key: str, value: str) -> list[str]:
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 
-def _explain(exc: ValidationError, path: Path, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
+def _explain(exc: ValidationError, path: Path | None, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
     error = exc.errors(include_url=False)[0]
     key = str(error["loc"][0]) if error["loc"] else "settings"
     if key in flags:

@@ -41,6 +41,8 @@ class Opening:
     """The options of the run that the session is opened for."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client tools that the run offers, as AG-UI writes them."""
+    withheld: tuple[Path, ...] = ()
+    """Paths of the gateway's own, which the session must neither read nor write."""
     confinement: Confinement = UNTRUSTED
     """How the session's process is confined."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.check import check_turn
 from gateway.capabilities.model_choice import choose_model
+from gateway.drivers.mcp_addresses import check_mcp_addresses
 from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
@@ -34,6 +35,7 @@ class CheckedTurn:
 class CheckedRuns:
     def __init__(self, engine: Engine, snapshots: Snapshots, gateway_id: str, settings: Settings) -> None:
         self._permissions = RunPermissions(settings)
+        self._settings = settings
         self._engine = engine
         self._snapshots = snapshots
         self._gateway_id = gateway_id
@@ -55,6 +57,8 @@ class CheckedRuns:
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement
+        if turn.options.mcp_servers and agent.driver is not None and agent.driver.is_local:
+            await check_mcp_addresses(turn.options.mcp_servers, private=self._settings.allow_private_addresses)
         turn, model = choose_model(turn, agent.definition, agent.models)
         thread = ThreadKey(agent.definition.id, turn.thread_id, caller.principal)
         current = await self._snapshots.take(agent, thread, model)

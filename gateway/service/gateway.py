@@ -18,6 +18,7 @@ import anyio
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
+from gateway.gateway_files import check_workspace, is_inside
 from gateway.identity import Caller
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
@@ -104,9 +105,25 @@ class GatewayFiles:
 
 
 def read_files(settings: Settings) -> GatewayFiles:
-    """Raises `ConfigError` for the first mistake in the settings or in an agent's file."""
+    """Raises `ConfigError` for the first mistake in the settings or in an agent's file. Where the gateway's own files
+    are is checked before any of them is read."""
+    check_workspace(settings)
     overlays = read_overlays(settings)
     return GatewayFiles(open_store(settings.store), overlays)
+
+
+def watched_folders(overlays: Sequence[Overlay], settings: Settings) -> list[AgentFolder]:
+    """The folders whose changes are applied at once. Not those in a workspace, where agents write: only the bundled
+    agents can be there, when the gateway was installed inside the project that its agents work on."""
+    folders = [overlay for overlay in overlays if isinstance(overlay, AgentFolder)]
+    inside = [folder for folder in folders if any(is_inside(folder.path, root) for root in settings.workspace)]
+    if inside:
+        log.warning(
+            "the gateway's own program (%s) is inside the workspace: an agent that changes it changes the next start. "
+            "Install the gateway elsewhere, or name another folder with --workspace",
+            inside[0].path,
+        )
+    return [folder for folder in folders if folder not in inside]
 
 
 @asynccontextmanager
@@ -132,7 +149,7 @@ async def open_gateway(
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
-            watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
+            watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
             facts = FactsCache(transports)
             snapshots = Snapshots(facts, pool, store)
 

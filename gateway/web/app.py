@@ -13,6 +13,7 @@ from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
 from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
+from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
@@ -46,6 +47,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     return Starlette(
         routes=ROUTES,
         middleware=[
+            Middleware(ContentTypeMiddleware),
             Middleware(
                 SecurityMiddleware,
                 settings=settings,

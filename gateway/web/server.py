@@ -16,6 +16,7 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.errors import ConfigError, GatewayError
@@ -63,6 +64,12 @@ class DrainingServer(uvicorn.Server):
 
 class DrainingWebSocket(WebSocketsSansIOProtocol):
     """uvicorn closes WebSockets as soon as it shuts down. Here the route closes them, after their runs have ended."""
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """A refusal by an HTTP response completes the handshake. Otherwise uvicorn would log it as an error."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
     def shutdown(self) -> None:
         if self.close_sent or not self.handshake_complete:

@@ -140,7 +140,7 @@ def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> 
         cwd = working_directory(flags["cwd"])
         if not cwd.is_dir():
             raise ConfigError(f"--cwd {cwd}: there is no such directory")
-        settings = settings_for(flags["agents"], flags["acp"], workspace=(cwd,), store=flags["store"])
+        settings = settings_for(flags["agents"], flags["acp"], flags["config"], workspace=(cwd,), store=flags["store"])
         find_agent(catalog_for(settings, lean=True), agent)  # an unknown agent is reported before anything is started
         with ExitStack() as stack:
             yield start_gateway(stack, settings, needs_store=bool(flags["store"] or flags["thread"]))

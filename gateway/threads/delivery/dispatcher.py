@@ -160,7 +160,7 @@ class Dispatcher:
         stored = await self._receipts.accept(record)
         if stored is not record:
             return stored
-        delivery = QueuedDelivery(record, next(self._numbers))
+        delivery = QueuedDelivery(record, next(self._numbers), posted.forwarded_props)
         self._put(thread, delivery)
         return delivery
 
