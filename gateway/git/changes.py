@@ -112,11 +112,13 @@ def _refuse_filtered(view: View, checkout: Checkout) -> None:
         return
     listed = "\0".join(names).encode("utf-8", "surrogateescape")
     fields = view.git(checkout, "check-attr", "-z", "--stdin", "filter", stdin=listed).names
-    filtered = [path for path, _, value in zip(*[iter(fields)] * 3, strict=True) if value not in ("unspecified", "unset")]
+    filtered = [
+        path for path, _, value in zip(*[iter(fields)] * 3, strict=True) if value not in ("unspecified", "unset")
+    ]
     if filtered:
         raise Conflict(
-            f"{', '.join(filtered[:5])}: .gitattributes demands a filter (git-lfs, for example), and the gateway runs no "
-            f"program that a repository names. Commit these files yourself in {checkout.folder}.",
+            f"{', '.join(filtered[:5])}: .gitattributes demands a filter (git-lfs, for example), and the gateway runs "
+            f"no program that a repository names. Commit these files yourself in {checkout.folder}.",
             code="WORKTREE_FILTERED",
             files=filtered[:MAX_LISTED_FILES],
         )

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gateway.errors import Conflict, Refused
@@ -130,7 +131,5 @@ def run_git(
 
 def _kill(process: subprocess.Popen[bytes], late: threading.Event) -> None:
     late.set()
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

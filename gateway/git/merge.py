@@ -44,7 +44,9 @@ def merge_branch(view: View, repository: Repository, branch: str, base_branch: s
 
 
 def _merge_commit(view: View, base: Checkout, tip: str, head: str, message: str) -> str:
-    output = view.git(base, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", tip, head, accept=(0, 1))
+    output = view.git(
+        base, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", tip, head, accept=(0, 1)
+    )
     tree, *files = output.names
     if output.code:
         raise Conflict(

@@ -41,9 +41,7 @@ DEFAULTS = {
 class View:
     folder: Path
 
-    def git(
-        self, checkout: Checkout, *arguments: str, index: Path | None = None, **options: Any
-    ) -> Output:
+    def git(self, checkout: Checkout, *arguments: str, index: Path | None = None, **options: Any) -> Output:
         """Runs git in a checkout. `index`: instead of the checkout's own. `options`: as `run_git` has them."""
         variables = {
             "GIT_DIR": str(checkout.git_dir),

@@ -16,6 +16,7 @@ from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
 from gateway.errors import GatewayError
+from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
@@ -96,9 +97,12 @@ class SessionPool:
             return False
         return pooled.users > 0 or (pooled.driver is driver and pooled.fits(opening))
 
-    async def acquire(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
+    async def acquire(
+        self, thread: ThreadKey, driver: Driver, opening: Opening, stated: Layer | None = None
+    ) -> Session:
         """The thread's session: the open one, or one that is opened now. A session with another folder, or with other
-        MCP servers, than this run wants is closed, and its conversation resumed in a new one."""
+        MCP servers, than this run wants is closed, and its conversation resumed in a new one. `stated`: what the
+        gateway itself states of the session."""
         async with self._alone(thread):
             if self.has_fitting(thread, driver, opening):
                 pooled = self._pooled[thread]
@@ -109,7 +113,7 @@ class SessionPool:
                 if old.session.is_alive:
                     await self._close_session(old)
             session = await driver.open(opening)
-            observed = ObservedSession(session, self._use_servers(thread, opening))
+            observed = ObservedSession(session, self._use_servers(thread, opening), stated)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 

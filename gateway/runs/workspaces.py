@@ -13,6 +13,11 @@ class Workspaces:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
 
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """With links resolved, the first one first."""
+        return self._roots
+
     def resolve(self, path: str | None) -> Path:
         """The folder; a relative path is resolved against the first root. Raises `Refused`."""
         if path is None:

@@ -4,7 +4,8 @@ What must outlive the gateway's process: run logs, threads, registered agents (`
 events (`Deliveries`), where threads have their worktrees (`Worktrees`). To add a backend:
 
 1. Write a class with all methods of `Store`; its attribute `deliveries` has all methods of `Deliveries`
-   (`gateway/store/deliveries.py`), its attribute `worktrees` those of `Worktrees` (`gateway/store/worktrees.py`). Both may share a connection: `delete_thread` deletes the thread's deliveries too.
+   (`gateway/store/deliveries.py`), its attribute `worktrees` those of `Worktrees` (`gateway/store/worktrees.py`). All
+   may share a connection: `delete_thread` deletes the thread's deliveries too.
 2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
    Nothing else decides: error messages and tests use that registry.
 3. Run `tests/store`: the contract suite runs for every entry of `STORES`.

@@ -18,7 +18,7 @@ class MemoryWorktrees:
 
     async def find(self, thread: ThreadName) -> WorktreeRecord | None:
         self._check_open()
-        return self._worktrees.get(tuple(thread))
+        return self._worktrees.get(thread)
 
     async def save(self, worktree: WorktreeRecord) -> None:
         self._check_open()
@@ -26,7 +26,7 @@ class MemoryWorktrees:
 
     async def delete(self, thread: ThreadName) -> bool:
         self._check_open()
-        return self._worktrees.pop(tuple(thread), None) is not None
+        return self._worktrees.pop(thread, None) is not None
 
     async def all(self) -> list[WorktreeRecord]:
         self._check_open()

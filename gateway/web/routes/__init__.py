@@ -24,6 +24,7 @@ from gateway.web.routes import (
     schemas,
     threads,
     websocket,
+    worktrees,
 )
 from gateway.web.transports import REPLAY_ROUTE
 
@@ -40,6 +41,11 @@ class AgentEndpoint(HTTPEndpoint):
 class ThreadEndpoint(HTTPEndpoint):
     get = head = staticmethod(threads.show)
     delete = staticmethod(threads.delete)
+
+
+class WorktreeEndpoint(HTTPEndpoint):
+    get = head = staticmethod(worktrees.show)
+    delete = staticmethod(worktrees.discard)
 
 
 AGENT = "/agents/{agent}"
@@ -66,6 +72,10 @@ ROUTES: list[BaseRoute] = [
     Route(f"{AGENT}/threads", threads.list_threads),
     # Before the thread itself, whose id may contain slashes.
     Route(f"{THREAD}/events", messages.events),
+    Route(f"{THREAD}/worktree", WorktreeEndpoint, methods=["GET", "DELETE"]),
+    Route(f"{THREAD}/worktree/diff", worktrees.show_diff),
+    Route(f"{THREAD}/worktree/commit", worktrees.commit, methods=["POST"]),
+    Route(f"{THREAD}/worktree/merge", worktrees.merge, methods=["POST"]),
     Route(THREAD, ThreadEndpoint, methods=["GET", "DELETE"]),
     Route(f"{THREAD}/messages", messages.post, methods=["POST"]),
     Route(f"{THREAD}/close", threads.close, methods=["POST"]),
