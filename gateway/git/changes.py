@@ -53,10 +53,10 @@ def read_dirty_files(view: View, checkout: Checkout) -> list[FileStatus]:
     return [FileStatus(entry[3:], _status_name(entry[:2])) for entry in entries]
 
 
-def _status_name(letters: str) -> str:
-    if "U" in letters or letters in ("AA", "DD"):
+def _status_name(code: str) -> str:
+    if "U" in code or code in ("AA", "DD"):
         return "conflicted"
-    return STATUS_NAMES.get(letters.strip()[:1], "modified")
+    return STATUS_NAMES.get(code.strip()[:1], "modified")
 
 
 def count_commits(view: View, checkout: Checkout, base: str, commit: str) -> tuple[int, int]:
@@ -107,14 +107,13 @@ def snapshot_changes(view: View, checkout: Checkout, message: str) -> str:
 
 def _refuse_filtered(view: View, checkout: Checkout) -> None:
     """Filters are not run here (`view`). Without its filter, a file of git-lfs would be committed whole."""
-    names = [each.path for each in read_dirty_files(view, checkout)]
+    names = [each.path for each in read_dirty_files(view, checkout)] if view.filters else []
     if not names:
         return
     listed = "\0".join(names).encode("utf-8", "surrogateescape")
     fields = view.git(checkout, "check-attr", "-z", "--stdin", "filter", stdin=listed).names
-    filtered = [
-        path for path, _, value in zip(*[iter(fields)] * 3, strict=True) if value not in ("unspecified", "unset")
-    ]
+    attributes = zip(*[iter(fields)] * 3, strict=True)
+    filtered = [path for path, _, value in attributes if value in view.filters]
     if filtered:
         raise Conflict(
             f"{', '.join(filtered[:5])}: .gitattributes demands a filter (git-lfs, for example), and the gateway runs "

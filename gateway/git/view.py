@@ -40,6 +40,8 @@ DEFAULTS = {
 @dataclass(frozen=True, slots=True)
 class View:
     folder: Path
+    filters: frozenset[str] = frozenset()
+    """Names of the filters that the user's own git runs here, and this one does not."""
 
     def git(self, checkout: Checkout, *arguments: str, index: Path | None = None, **options: Any) -> Output:
         """Runs git in a checkout. `index`: instead of the checkout's own. `options`: as `run_git` has them."""
@@ -69,7 +71,11 @@ class View:
 @contextmanager
 def open_view(common_dir: Path) -> Iterator[View]:
     """Until the end of the context. Raises `Refused` where the repository is bare or reaches out of its folder."""
-    settings = DEFAULTS | _read_global() | _read_local(common_dir)
+    local, own = _read_local(common_dir), _read_global()
+    filters = frozenset(key.split(".", 1)[1].rpartition(".")[0] for key in (*local, *own) if key.startswith("filter."))
+    settings = DEFAULTS | _select(own, GLOBAL_KEYS) | _select(local, LOCAL_KEYS)
+    if "core.excludesfile" in settings:
+        settings["core.excludesfile"] = os.path.expanduser(settings["core.excludesfile"])
     with tempfile.TemporaryDirectory(prefix="agui-git-") as name:
         folder = Path(name)
         for entry in LINKED_NAMES:
@@ -80,18 +86,20 @@ def open_view(common_dir: Path) -> Iterator[View]:
             if target.exists() or entry == "packed-refs":
                 (folder / entry).symlink_to(target)
         (folder / "config").write_text(_format(settings), "utf-8", "surrogateescape")
-        yield View(folder)
+        yield View(folder, filters)
 
 
 def is_bare(common_dir: Path) -> bool:
-    values = _read_list(["config", "--file", str(common_dir / "config"), "--no-includes"])
-    return values.get("core.bare", "false").lower() in ("true", "yes", "on", "1", "")
+    return _read_local(common_dir).get("core.bare", "false").lower() in ("true", "yes", "on", "1", "")
+
+
+def _select(values: Mapping[str, str], keys: frozenset[str]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if key in keys}
 
 
 def _read_local(common_dir: Path) -> dict[str, str]:
     """Only the repository's own file: what it includes may be anywhere."""
-    values = _read_list(["config", "--file", str(common_dir / "config"), "--no-includes"])
-    return {key: value for key, value in values.items() if key in LOCAL_KEYS}
+    return _read_list(["config", "--file", str(common_dir / "config"), "--no-includes"])
 
 
 def _read_global() -> dict[str, str]:
@@ -101,10 +109,7 @@ def _read_global() -> dict[str, str]:
     for file in files:
         if file.is_file():
             values |= _read_list(["config", "--file", str(file), "--includes"])
-    found = {key: value for key, value in values.items() if key in GLOBAL_KEYS}
-    if "core.excludesfile" in found:
-        found["core.excludesfile"] = os.path.expanduser(found["core.excludesfile"])
-    return found
+    return values
 
 
 def _read_list(command: Sequence[str]) -> dict[str, str]:
