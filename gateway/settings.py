@@ -171,6 +171,12 @@ class Settings(BaseModel):
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
     them. Default: the current directory."""
+    worktree: bool = False
+    """Each new thread works in a git worktree and on a branch of its own, so that threads do not change each other's
+    files. An agent's file or a run's option `worktree` may say otherwise. A folder that is in no git repository is used
+    as it is, with a warning."""
+    worktrees: Path = Field(default_factory=lambda: data_dir() / "worktrees")
+    """The directory of the threads' worktrees. Default: `worktrees` in the user's data directory."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)

@@ -41,11 +41,12 @@ TABLE: dict[str, Row] = {
         "anyio httpx2 mcp mcp_types orjson pydantic websockets",
     ),
     "store": row(VOCABULARY, "anyio"),
+    "git": row(VOCABULARY),
     "registry": row(f"{VOCABULARY} catalog drivers store", "anyio orjson watchfiles"),
     "runs": row(
-        f"{VOCABULARY} agui capabilities catalog drivers registry store", "anyio jsonschema orjson referencing"
+        f"{VOCABULARY} agui capabilities catalog drivers git registry store", "anyio jsonschema orjson referencing"
     ),
-    "threads": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store", "anyio orjson"),
+    "threads": row(f"{VOCABULARY} agui capabilities catalog drivers git registry runs store", "anyio orjson"),
     "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
     "web": row(
         f"{VOCABULARY} __init__ agui capabilities catalog encode registry runs service threads",

@@ -96,6 +96,9 @@ class AgentDefinition(Section):
     """How many milliseconds a delta waits for others to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
     """Seconds without an event after which a run fails. Default: the gateway's setting `stall_timeout`."""
+    worktree: bool | None = None
+    """Drivers `acp` and `cli`: each thread works in a git worktree and on a branch of its own, so that threads do not
+    change each other's files. Default: the gateway's setting `worktree`."""
     verified: date | None = None
     """The day on which this file was last compared with the real agent. Default: never."""
     sources: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
 from gateway.turn import Turn, title_of
@@ -50,6 +51,7 @@ class Engine:
         pool: SessionPool,
         facts: FactsCache | None = None,
         isolation: Isolation | None = None,
+        worktrees: ThreadWorktrees | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
         self._settings = settings
@@ -62,7 +64,14 @@ class Engine:
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
         self.sessions = ThreadSessions(
-            settings, store, pool, self._states, outcomes, self.activities, isolation or Isolation(settings)
+            settings,
+            store,
+            pool,
+            self._states,
+            outcomes,
+            self.activities,
+            isolation or Isolation(settings),
+            worktrees or ThreadWorktrees(settings, store),
         )
         self._services = RunServices(
             settings=settings,

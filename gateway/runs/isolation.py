@@ -19,5 +19,9 @@ class Isolation:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def confine(self, definition: AgentDefinition, thread: ThreadKey, cwd: Path, options: Options) -> Confinement:
+    def confine(
+        self, definition: AgentDefinition, thread: ThreadKey, cwd: Path, options: Options, original: Path | None = None
+    ) -> Confinement:
+        """`original`: the folder in the workspace whose worktree `cwd` is in; None: `cwd` itself. A worktree is trusted
+        as its repository's own folder is."""
         return Confinement(is_trusted=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import anyio
 from anyio import CancelScope
 
+from gateway.agui.translate import notice_event
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.drivers import Driver, LiveTurn
 from gateway.errors import GatewayError
@@ -35,6 +36,7 @@ from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
 from gateway.settings import Settings
 from gateway.store.base import Status, Store
+from gateway.turn import Notice
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +158,9 @@ class Playback:
         changes = await read_before_turn(self._snapshot_reader() if self._driver.is_local else None)
         sessions = self._services.sessions
         definition = self._agent.definition
-        session = await sessions.acquire(self._thread, self._run.turn, definition, self._driver, self._interrupts)
+        session = await sessions.acquire(
+            self._thread, self._run.turn, definition, self._driver, self._interrupts, self._write_notices
+        )
         try:
             if self._run.before_prompt is not None:
                 await self._run.before_prompt()
@@ -165,6 +169,9 @@ class Playback:
             with CancelScope(shield=True):
                 await sessions.release(self._thread)
             raise
+
+    async def _write_notices(self, notices: Sequence[Notice]) -> None:
+        await self._run.log.append([notice_event(notice) for notice in notices])
 
     def _snapshot_reader(self) -> ThreadSnapshotReader | None:
         facts = self._services.facts

@@ -18,6 +18,7 @@ from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
 from gateway.drivers.mcp_launch import without_inherited_secrets
 from gateway.errors import GatewayError
+from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.runs.masked_turn import masked_errors
 from gateway.runs.tool_observer import ObservedSession
@@ -99,9 +100,12 @@ class SessionPool:
             return False
         return pooled.users > 0 or (pooled.driver is driver and pooled.fits(opening))
 
-    async def acquire(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
+    async def acquire(
+        self, thread: ThreadKey, driver: Driver, opening: Opening, stated: Layer | None = None
+    ) -> Session:
         """The thread's session: the open one, or one that is opened now. A session with another folder, or with other
-        MCP servers, than this run wants is closed, and its conversation resumed in a new one."""
+        MCP servers, than this run wants is closed, and its conversation resumed in a new one. `stated`: what the
+        gateway itself states of the session."""
         async with self._alone(thread):
             if self.has_fitting(thread, driver, opening):
                 pooled = self._pooled[thread]
@@ -114,7 +118,7 @@ class SessionPool:
             mask = SecretMask(opening.mcp_servers)
             with masked_errors(mask):
                 session = await driver.open(without_inherited_secrets(opening))
-            observed = ObservedSession(session, self._use_servers(thread, opening), mask)
+            observed = ObservedSession(session, self._use_servers(thread, opening), mask, stated)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 

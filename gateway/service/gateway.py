@@ -29,6 +29,7 @@ from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
 from gateway.service.snapshots import Snapshots
@@ -41,6 +42,7 @@ from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
 from gateway.threads.status import ThreadStatuses
+from gateway.threads.worktrees import WorktreeService
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,7 @@ class Gateway:
     snapshots: Snapshots
     checked_runs: CheckedRuns
     threads: ThreadService
+    worktrees: WorktreeService
     thread_events: ThreadEvents
     dispatcher: Dispatcher
     run_follower: RunFollower
@@ -151,10 +154,12 @@ async def open_gateway(
             registrations = Registrations(layers, store, settings)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
             facts = FactsCache(transports)
-            snapshots = Snapshots(facts, pool, store)
+            worktrees = ThreadWorktrees(settings, store)
+            await worktrees.load()
+            snapshots = Snapshots(facts, pool, store, worktrees)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
+            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), worktrees)
             checked_runs = CheckedRuns(engine, snapshots, gateway_id, settings)
 
             # Threads between and beside their runs.
@@ -162,7 +167,8 @@ async def open_gateway(
             events = ThreadEvents(settings, store, engine.activities)
             dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, find_caller)
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
-            threads = ThreadService(engine, store, events, follower, dispatcher)
+            thread_worktrees = WorktreeService(engine, worktrees, store)
+            threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)
@@ -179,6 +185,7 @@ async def open_gateway(
                 snapshots=snapshots,
                 checked_runs=checked_runs,
                 threads=threads,
+                worktrees=thread_worktrees,
                 thread_events=events,
                 dispatcher=dispatcher,
                 run_follower=follower,
@@ -190,6 +197,7 @@ async def open_gateway(
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", lost)
             tasks.start_soon(engine.prune_for_ever)
             tasks.start_soon(pool.close_idle_for_ever)
+            tasks.start_soon(thread_worktrees.remove_orphans_for_ever, settings.prune_interval)
             tasks.start_soon(follower.follow_for_ever)
             tasks.start_soon(dispatcher.watch_threads)
             if settings.watch:

@@ -17,6 +17,7 @@ from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, fingerprint_of
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.store.base import Store
 
 MAX_RECENT_SNAPSHOTS = 128
@@ -27,8 +28,9 @@ RecentKey = tuple[str, str | None, bytes | str]
 
 
 class Snapshots:
-    def __init__(self, facts: FactsCache, sessions: SessionPool, store: Store) -> None:
+    def __init__(self, facts: FactsCache, sessions: SessionPool, store: Store, worktrees: ThreadWorktrees) -> None:
         self._facts = facts
+        self._worktrees = worktrees
         self._sessions = sessions
         self._store = store
         self._of_agents: dict[str, tuple[AgentFacts, SnapshotEntry]] = {}
@@ -49,12 +51,12 @@ class Snapshots:
         return None if session is None else dict(session.session_layer)
 
     async def _read_session_layer(self, agent: Agent, thread: ThreadKey) -> Layer | None:
-        """Of a session that is not open, what it would be set to, where that is known: the mode of an in-process
-        agent. Which modes there are, the agent's definition states."""
+        """Of a session that is not open, what it would be set to, where that is known: its worktree, the mode of an
+        in-process agent. Which modes there are, the agent's definition states."""
         if (layer := self.session_layer(thread)) is not None:
             return layer
         if not agent.definition.modes:
-            return None
+            return self._worktrees.layer(thread) or None
         record = await self._store.thread(*thread)
         controls = ModeControls(agent.definition.modes, None if record is None else record.session)
         return {path: value for path, value in controls.session_layer.items() if path != MODES}

@@ -17,6 +17,7 @@ from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Statu
 from gateway.store.deliveries import Deliveries, DeliveryRecord, DeliveryStatus, EventBatch
 from gateway.store.memory import MemoryStore
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.worktrees import WorktreeRecord, Worktrees
 
 __all__ = [
     "STORES",
@@ -34,5 +35,7 @@ __all__ = [
     "Store",
     "EventBatch",
     "ThreadRecord",
+    "WorktreeRecord",
+    "Worktrees",
     "open_store",
 ]

@@ -67,6 +67,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             primary key (feed, number)) without rowid""",
         "create index notes_by_age on notes (at)",
     ),
+    (
+        """create table worktrees (
+            agent text not null, thread_id text not null, principal text not null, folder text not null,
+            git_dir text not null, base_folder text not null, common_dir text not null, subfolder text not null,
+            branch text not null, base_branch text, base_commit text not null, created real not null,
+            is_discarded integer not null, primary key (agent, thread_id, principal)) without rowid""",
+    ),
 )
 
 

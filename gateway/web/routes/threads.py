@@ -47,8 +47,8 @@ async def show(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
-    await gateway.threads.delete(agent, thread)
-    return Response(status_code=204)
+    kept = await gateway.threads.delete(agent, thread)
+    return Response(status_code=204) if kept is None else JSONResponse({"kept": kept.to_json()})
 
 
 async def close(request: Request) -> Response:
