@@ -18,6 +18,7 @@ from gateway.background import Tasks
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.errors import Conflict, NotFound, StoreError
 from gateway.identity import ThreadKey
+from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.facts_cache import FactsCache
@@ -49,13 +50,14 @@ class Engine:
         pool: SessionPool,
         facts: FactsCache | None = None,
         isolation: Isolation | None = None,
+        limits: PrincipalLimits | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
         self._settings = settings
         self._store = store
         self._tasks = tasks
         self._pool = pool
-        self._admission = Admission(settings, store)
+        self._admission = Admission(settings, store, limits or PrincipalLimits(settings))
         outcomes = LastOutcomes()
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
@@ -99,6 +101,7 @@ class Engine:
         driver = agent.usable_driver
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._admission.wait_for_ending_run(thread)
+        self._pool.check_room(thread)
         before_prompt = None if precondition is None else precondition.before_prompt
         run = self._admission.claim(thread, turn, agent, before_prompt)
         parked: ParkedTurn | None = None

@@ -18,6 +18,7 @@ import anyio
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
+from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.overlays import Overlay, Overlays
@@ -66,6 +67,7 @@ class Gateway:
     run_follower: RunFollower
     capability_source: CapabilitySource
     capability_feed: Feed
+    limits: PrincipalLimits
     stopping: anyio.Event
     """Set when the gateway drains."""
 
@@ -121,7 +123,8 @@ async def open_gateway(
 
             # Agents, their sessions, what is known of them.
             changes = ChangeSignal()
-            pool = SessionPool(settings, tasks, changes.touch)
+            limits = PrincipalLimits(settings)
+            pool = SessionPool(settings, tasks, changes.touch, limits)
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
@@ -130,19 +133,19 @@ async def open_gateway(
             snapshots = Snapshots(facts, pool, store)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
+            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), limits)
             checked_runs = CheckedRuns(engine, snapshots, gateway_id)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
-            events = ThreadEvents(settings, store, engine.activities)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start)
+            events = ThreadEvents(settings, store, engine.activities, limits)
+            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, limits)
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
             threads = ThreadService(engine, store, events, follower, dispatcher)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)
-            feed = Feed(source, changes, tasks, settings.max_watchers)
+            feed = Feed(source, changes, tasks, settings.max_watchers, limits)
 
             gateway = Gateway(
                 id=gateway_id,
@@ -160,6 +163,7 @@ async def open_gateway(
                 run_follower=follower,
                 capability_source=source,
                 capability_feed=feed,
+                limits=limits,
                 stopping=anyio.Event(),
             )
             if lost := await engine.recover():
