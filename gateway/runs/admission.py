@@ -127,6 +127,7 @@ class Admission:
             merging=definition.merge if options.merge is None else options.merge,
             client_tools=[tool["name"] for tool in turn.tools],
             max_event_bytes=settings.max_event_bytes,
+            max_interrupts=settings.max_interrupts,
         )
         window_ms = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
         stall = definition.stall_timeout or settings.stall_timeout

@@ -21,6 +21,7 @@ from gateway.identity import ThreadKey
 from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
+from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
 from gateway.runs.interrupts import Interrupts
@@ -57,6 +58,7 @@ class Engine:
         self._store = store
         self._tasks = tasks
         self._pool = pool
+        self._budget = DailyBudget(settings, store)
         self._admission = Admission(settings, store, limits or PrincipalLimits(settings))
         outcomes = LastOutcomes()
         parked = ParkedTurns()
@@ -74,6 +76,7 @@ class Engine:
             sessions=self.sessions,
             outcomes=outcomes,
             activities=self.activities,
+            budget=self._budget,
             facts=facts,
         )
 
@@ -102,6 +105,7 @@ class Engine:
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._admission.wait_for_ending_run(thread)
         self._pool.check_room(thread)
+        await self._budget.check(principal)
         before_prompt = None if precondition is None else precondition.before_prompt
         run = self._admission.claim(thread, turn, agent, before_prompt)
         parked: ParkedTurn | None = None

@@ -1,10 +1,11 @@
 """The contract of a store: `Store`, and `Deliveries` beside it.
 
 What must outlive the gateway's process: run logs, threads, registered agents (`Store`), queued messages and thread
-events (`Deliveries`). To add a backend:
+events (`Deliveries`), what principals used (`UsageRecords`). To add a backend:
 
 1. Write a class with all methods of `Store`; its attribute `deliveries` has all methods of `Deliveries`
-   (`gateway/store/deliveries.py`). Both may share a connection: `delete_thread` deletes the thread's deliveries too.
+   (`gateway/store/deliveries.py`), its attribute `usage` those of `UsageRecords` (`gateway/store/usage.py`). All may
+   share a connection: `delete_thread` deletes the thread's deliveries too.
 2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
    Nothing else decides: error messages and tests use that registry.
 3. Run `tests/store`: the contract suite runs for every entry of `STORES`.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gateway.store.deliveries import Deliveries
+from gateway.store.usage import UsageRecords
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: the run was live when its gateway died. All but `live` are final."""
@@ -99,6 +101,10 @@ class Store(Protocol):
     @property
     def deliveries(self) -> Deliveries:
         """The other half of the store: queued messages and thread events."""
+
+    @property
+    def usage(self) -> UsageRecords:
+        """What the runs of each principal have used on each day."""
 
     async def start(self) -> None:
         """Opens and migrates the store, and takes the lock that keeps a second gateway out."""

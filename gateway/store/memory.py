@@ -16,6 +16,7 @@ from typing import TypeVar
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.deliveries import WAITING, DeliveryRecord, EventBatch, ThreadName
+from gateway.store.memory_usage import MemoryUsage
 from gateway.store.pieces import join_lines, select_pieces, stored_size
 
 Name = TypeVar("Name")
@@ -51,6 +52,7 @@ class MemoryStore:
         self._agents: dict[str, AgentRecord] = {}
         self._audit: list[AuditRecord] = []
         self.deliveries = MemoryDeliveries(self._check_open)
+        self.usage = MemoryUsage(self._check_open)
         self._open = False
 
     def __repr__(self) -> str:

@@ -67,6 +67,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             primary key (feed, number)) without rowid""",
         "create index notes_by_age on notes (at)",
     ),
+    (
+        """create table usage (
+            principal text not null, day text not null, tokens integer not null, nano_usd integer not null,
+            primary key (principal, day)) without rowid""",
+    ),
 )
 
 
