@@ -88,13 +88,16 @@ class Bucket:
     def take(self, now: float, amount: float) -> float:
         """0.0, and the tokens are taken; or the seconds until there are enough. An amount above `burst` waits for a
         full bucket, and leaves a debt."""
-        self.tokens = min(self.burst, self.tokens + (now - self.at) * self.rate)
-        self.at = now
-        missing = min(amount, self.burst) - self.tokens
-        if missing > 0:
-            return missing / self.rate
+        if seconds := self.wait(now, amount):
+            return seconds
         self.tokens -= amount
         return 0.0
+
+    def wait(self, now: float, amount: float) -> float:
+        """The seconds until there are enough; 0.0: there are."""
+        self.tokens = min(self.burst, self.tokens + (now - self.at) * self.rate)
+        self.at = now
+        return max(0.0, min(amount, self.burst) - self.tokens) / self.rate
 
     def is_full(self, now: float) -> bool:
         return self.tokens + (now - self.at) * self.rate >= self.burst
@@ -199,9 +202,10 @@ RUNS = Limit(
 )
 SESSIONS = Limit(
     "max_sessions_per_principal",
-    "max_runs",
+    "max_sessions",
     "sessions of agents in use",
-    "Wait until a run has ended, answer an open interrupt, or close a thread (POST …/close).",
+    "Wait until a run has ended, or answer an open interrupt.",
+    is_total_checked_here=True,
 )
 SOCKETS = Limit(
     "max_sockets_per_principal",

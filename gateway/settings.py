@@ -107,6 +107,9 @@ class Settings(BaseModel):
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
     """How many runs may be live at once; one more is refused with 503."""
+    max_sessions: int = Field(default=512, gt=0)
+    """How many sessions with agents may be open at once, most of them with a process of their own. For one more an idle
+    session of the same principal is closed; if it has none it is refused with 503."""
     max_watchers: int = Field(default=10_000, gt=0)
     """How many clients may watch capabilities at once; one more is refused with 503."""
     max_thread_feeds: int = Field(default=4000, gt=0)
@@ -137,8 +140,8 @@ class Settings(BaseModel):
     `max_runs`; where no token is required, `max_runs`."""
     max_sessions_per_principal: int | None = Field(default=None, gt=0)
     """How many sessions with agents one principal may have open at once. For one more its oldest idle session is
-    closed; if all are in use it is refused with 429. Default: a quarter of `max_runs`; where no token is required,
-    none."""
+    closed; if all are in use it is refused with 429. Default: a quarter of `max_sessions`; where no token is required,
+    `max_sessions`."""
     max_sockets_per_principal: int | None = Field(default=None, gt=0)
     """How many WebSockets of one principal may be open at once; one more is refused with 429. Default: a quarter of
     `max_sockets`; where no token is required, `max_sockets`."""
@@ -171,8 +174,8 @@ class Settings(BaseModel):
     prices; the next run is refused with 429. Tokens of a model without a known price cost nothing here: limit them by
     `max_tokens_per_day`. Default: any amount."""
     max_failed_logins: int = Field(default=20, gt=0)
-    """How many requests with a missing or wrong token one address may send in a minute; more are refused with 429
-    before their token is compared."""
+    """How many wrong tokens one address may send in a minute; after that it is refused with 429, even with a right
+    token, unless that token's principal was there before."""
 
     log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory. Clients that are further behind read from the store."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.agui.attribution import tag_event
 from gateway.agui.deltas import SurrogatePairs, merge, split
-from gateway.agui.interrupts import check_client_calls, check_interrupts
+from gateway.agui.interrupts import check_client_calls, check_interrupts, count_native_interrupts
 from gateway.agui.limits import MAX_DELTA_CHARS, check_size
 from gateway.agui.ordering import Order
 from gateway.agui.passthrough import Passthrough, decode_lines
@@ -261,6 +261,7 @@ class Outbound:
         self._needs_packing = True
         match event:
             case AguiEvent():
+                self._check_count(count_native_interrupts(event.event))
                 for wire in self._passthrough.read(event.event):
                     self._emit_native(wire, out)
             case EncodedText() if event.message_id in self._passthrough.unchecked_messages(ended=False):

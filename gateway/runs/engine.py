@@ -104,12 +104,12 @@ class Engine:
         driver = agent.usable_driver
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._admission.wait_for_ending_run(thread)
-        self._pool.check_room(thread)
         await self._budget.check(principal)
         before_prompt = None if precondition is None else precondition.before_prompt
         run = self._admission.claim(thread, turn, agent, before_prompt)
         parked: ParkedTurn | None = None
         try:
+            self._pool.check_room(thread)
             if precondition is not None:
                 await self._check_latest_run(thread, precondition.latest_run)
             interrupts = await self._states.load(thread)

@@ -15,7 +15,7 @@ import anyio
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
-from gateway.errors import GatewayError, LimitReached
+from gateway.errors import Busy, GatewayError, LimitReached
 from gateway.identity import ThreadKey
 from gateway.limits import SESSIONS, Hold, PrincipalLimits
 from gateway.runs.tool_observer import ObservedSession
@@ -134,22 +134,23 @@ class SessionPool:
             return observed
 
     def check_room(self, thread: ThreadKey) -> None:
-        """Raises `LimitReached` if the thread needs a session, and all that its principal may have are in use."""
+        """Raises `LimitReached` or `Busy` if the thread needs a session, and all that its principal may have are in
+        use."""
         if thread in self._pooled:
             return
         try:
             self._limits.check(SESSIONS, thread.principal)
-        except LimitReached:
+        except (LimitReached, Busy):
             if self._oldest_idle(thread.principal) is None:
                 raise
 
     async def _take_place(self, thread: ThreadKey) -> Hold:
         """A place among the sessions of the thread's principal, whose oldest idle session is closed for it. Raises
-        `LimitReached`."""
+        `LimitReached` or `Busy`."""
         while True:
             try:
                 return self._limits.acquire(SESSIONS, thread.principal)
-            except LimitReached:
+            except (LimitReached, Busy):
                 idle = self._oldest_idle(thread.principal)
                 if idle is None:
                     raise

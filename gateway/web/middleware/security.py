@@ -14,9 +14,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.errors import Forbidden, GatewayError
+from gateway.errors import Forbidden, GatewayError, Unauthorized
 from gateway.identity import Caller
 from gateway.settings import Settings
+from gateway.web.login_attempts import LoginAttempts
 from gateway.web.problems import problem_response
 from gateway.web.tokens import Tokens
 
@@ -36,6 +37,7 @@ class SecurityMiddleware:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
         self._app = app
         self._tokens = tokens
+        self._attempts = LoginAttempts(settings)
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         self._hosts = LOOPBACK | {own.lower()} | {host.lower() for host in settings.allow_host}
         # On a public address the gateway cannot know its host names; there every caller needs a token, and a page that
@@ -67,7 +69,15 @@ class SecurityMiddleware:
     def _authenticate(self, scope: Scope, headers: Headers) -> Caller:
         if not self._tokens or scope["path"] in OPEN_PATHS or _is_console(scope, headers):
             return Caller()
-        caller = self._tokens.authenticate(headers.get("authorization") or _subprotocol_token(scope))
+        authorization = headers.get("authorization") or _subprotocol_token(scope)
+        address = scope["client"][0] if scope.get("client") else ""
+        try:
+            caller = self._tokens.authenticate(authorization)
+        except Unauthorized:
+            if authorization is not None:
+                self._attempts.reject(address)
+            raise
+        self._attempts.accept(address, caller.principal)
         caller.require(_required_scope(scope))
         return caller
 
