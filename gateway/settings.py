@@ -155,8 +155,11 @@ class Settings(BaseModel):
     default_agent: str | None = None
     """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
-    body_limit: int = Field(default=32 * 1024 * 1024, gt=0)
-    """The largest request body; a larger one is refused with 413."""
+    body_limit: int = Field(default=8 * 1024 * 1024, gt=0)
+    """The largest request body, and the largest message of a WebSocket; a larger body is refused with 413."""
+    max_body_items: int = Field(default=100_000, gt=0)
+    """How many values (members of arrays and objects) a request's JSON may have; more are refused with 413 before they
+    are parsed."""
     body_timeout: float = Field(default=30.0, gt=0)
     """Seconds within which a request's body must be complete; otherwise it is refused with 408."""
     header_limit: int = Field(default=64 * 1024, gt=0)
@@ -181,8 +184,19 @@ class Settings(BaseModel):
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
     """How many runs may be live at once; one more is refused with 503."""
+    max_sessions: int = Field(default=512, gt=0)
+    """How many sessions with agents may be open at once, most of them with a process of their own. For one more an idle
+    session of the same principal is closed; if it has none it is refused with 503."""
     max_watchers: int = Field(default=10_000, gt=0)
     """How many clients may watch capabilities at once; one more is refused with 503."""
+    max_thread_feeds: int = Field(default=4000, gt=0)
+    """How many clients may read the events of threads at once; one more is refused with 503."""
+    max_sockets: int = Field(default=256, gt=0)
+    """How many WebSockets may be open at once; one more is refused with 503."""
+    max_body_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
+    """How many bytes of request bodies may be in memory at once, until they are parsed; more are refused with 503."""
+    max_mcp_servers: int = Field(default=64, gt=0)
+    """To how many MCP servers that clients name the gateway connects at once, to list their tools."""
     stall_timeout: float = Field(default=900.0, gt=0)
     """Seconds without an event after which a run fails with `AGENT_STALLED`. An agent's file may set its own."""
     cancel_grace: float = Field(default=3.0, ge=0)
@@ -195,6 +209,50 @@ class Settings(BaseModel):
     """How many messages may be queued for one thread; one more is refused with 503 `QUEUE_FULL`."""
     max_queued: int = Field(default=10_000, gt=0)
     """How many messages may be queued for all threads together; one more is refused with 503 `QUEUE_FULL`."""
+    max_interrupts: int = Field(default=100, gt=0)
+    """How many interrupts an agent may request at once; a run with more fails with `TOO_MANY_INTERRUPTS`."""
+
+    max_runs_per_principal: int | None = Field(default=None, gt=0)
+    """How many runs of one principal may be live at once; one more is refused with 429. Default: a quarter of
+    `max_runs`; where no token is required, `max_runs`."""
+    max_sessions_per_principal: int | None = Field(default=None, gt=0)
+    """How many sessions with agents one principal may have open at once. For one more its oldest idle session is
+    closed; if all are in use it is refused with 429. Default: a quarter of `max_sessions`; where no token is required,
+    `max_sessions`."""
+    max_sockets_per_principal: int | None = Field(default=None, gt=0)
+    """How many WebSockets of one principal may be open at once; one more is refused with 429. Default: a quarter of
+    `max_sockets`; where no token is required, `max_sockets`."""
+    max_thread_feeds_per_principal: int | None = Field(default=None, gt=0)
+    """How many feeds of thread events one principal may read at once; one more is refused with 429. Default: a quarter
+    of `max_thread_feeds`; where no token is required, `max_thread_feeds`."""
+    max_watchers_per_principal: int | None = Field(default=None, gt=0)
+    """How many capability feeds one principal may watch at once; one more is refused with 429. Default: a quarter of
+    `max_watchers`; where no token is required, `max_watchers`."""
+    max_mcp_servers_per_principal: int | None = Field(default=None, gt=0)
+    """To how many MCP servers of one principal the gateway connects at once. The tools of one more are not listed, and
+    its status names this limit; the agent has it all the same. Default: a quarter of `max_mcp_servers`; where no token
+    is required, `max_mcp_servers`."""
+    max_queued_per_principal: int | None = Field(default=None, gt=0)
+    """How many messages of one principal may be queued for its threads together; one more is refused with 429.
+    Default: a quarter of `max_queued`; where no token is required, `max_queued`."""
+    max_body_bytes_per_principal: int | None = Field(default=None, gt=0)
+    """How many bytes of one principal's request bodies may be in memory at once, until they are parsed; more are
+    refused with 429. Default: a quarter of `max_body_bytes`; where no token is required, `max_body_bytes`."""
+    max_requests_per_second: float | None = Field(default=None, gt=0)
+    """How many requests one principal may send in a second, messages of WebSockets included; more are refused with 429.
+    A body counts as one request more for each 64 KiB. Default: 200; where no token is required, any number."""
+    max_request_burst: int = Field(default=1000, gt=0)
+    """How many requests a principal that was quiet may send at once before `max_requests_per_second` holds."""
+    max_tokens_per_day: int | None = Field(default=None, gt=0)
+    """How many tokens the runs of one principal may use in a day (UTC), by what agents report; the next run is refused
+    with 429 until the day is over. A run that is live is not cut. Default: any number."""
+    max_cost_per_day: float | None = Field(default=None, gt=0)
+    """How many US dollars the runs of one principal may cost in a day (UTC), by what agents report and their models'
+    prices; the next run is refused with 429. Tokens of a model without a known price cost nothing here: limit them by
+    `max_tokens_per_day`. Default: any amount."""
+    max_failed_logins: int = Field(default=20, gt=0)
+    """How many wrong tokens one address may send in a minute; after that it is refused with 429, even with a right
+    token, unless that token's principal was there before."""
 
     log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory. Clients that are further behind read from the store."""

@@ -19,8 +19,10 @@ from gateway.background import Tasks
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.errors import Conflict, NotFound, StoreError
 from gateway.identity import ThreadKey
+from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
+from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
 from gateway.runs.interrupts import Interrupts
@@ -52,13 +54,15 @@ class Engine:
         facts: FactsCache | None = None,
         isolation: Isolation | None = None,
         worktrees: ThreadWorktrees | None = None,
+        limits: PrincipalLimits | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
         self._settings = settings
         self._store = store
         self._tasks = tasks
         self._pool = pool
-        self._admission = Admission(settings, store)
+        self._budget = DailyBudget(settings, store)
+        self._admission = Admission(settings, store, limits or PrincipalLimits(settings))
         outcomes = LastOutcomes()
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
@@ -82,6 +86,7 @@ class Engine:
             sessions=self.sessions,
             outcomes=outcomes,
             activities=self.activities,
+            budget=self._budget,
             facts=facts,
         )
 
@@ -109,10 +114,12 @@ class Engine:
         driver = agent.usable_driver
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._admission.wait_for_ending_run(thread)
+        await self._budget.check(principal)
         before_prompt = None if precondition is None else precondition.before_prompt
         run = self._admission.claim(thread, turn, agent, before_prompt)
         parked: ParkedTurn | None = None
         try:
+            self._pool.check_room(thread)
             if precondition is not None:
                 await self._check_latest_run(thread, precondition.latest_run)
             interrupts = await self._states.load(thread)

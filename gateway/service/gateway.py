@@ -20,6 +20,7 @@ from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.errors import GatewayError
 from gateway.gateway_files import check_workspace, is_inside
 from gateway.identity import Caller
+from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.overlays import Overlay, Overlays
@@ -72,6 +73,7 @@ class Gateway:
     run_follower: RunFollower
     capability_source: CapabilitySource
     capability_feed: Feed
+    limits: PrincipalLimits
     stopping: anyio.Event
     """Set when the gateway drains."""
 
@@ -148,7 +150,8 @@ async def open_gateway(
 
             # Agents, their sessions, what is known of them.
             changes = ChangeSignal()
-            pool = SessionPool(settings, tasks, changes.touch)
+            limits = PrincipalLimits(settings)
+            pool = SessionPool(settings, tasks, changes.touch, limits)
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
@@ -159,20 +162,22 @@ async def open_gateway(
             snapshots = Snapshots(facts, pool, store, worktrees)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), worktrees)
+            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), worktrees, limits)
             checked_runs = CheckedRuns(engine, snapshots, gateway_id, settings)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
-            events = ThreadEvents(settings, store, engine.activities)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, find_caller)
+            events = ThreadEvents(settings, store, engine.activities, limits)
+            dispatcher = Dispatcher(
+                settings, store, tasks, engine, agents, events, checked_runs.start, limits, find_caller
+            )
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
             thread_worktrees = WorktreeService(engine, worktrees, store)
             threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)
-            feed = Feed(source, changes, tasks, settings.max_watchers)
+            feed = Feed(source, changes, tasks, settings.max_watchers, limits)
 
             gateway = Gateway(
                 id=gateway_id,
@@ -191,6 +196,7 @@ async def open_gateway(
                 run_follower=follower,
                 capability_source=source,
                 capability_feed=feed,
+                limits=limits,
                 stopping=anyio.Event(),
             )
             if lost := await engine.recover():

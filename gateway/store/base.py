@@ -1,11 +1,12 @@
 """The contract of a store: `Store`, and `Deliveries` and `Worktrees` beside it.
 
 What must outlive the gateway's process: run logs, threads, registered agents (`Store`), queued messages and thread
-events (`Deliveries`), where threads have their worktrees (`Worktrees`). To add a backend:
+events (`Deliveries`), where threads have their worktrees (`Worktrees`), what principals used (`UsageRecords`). To add
+a backend:
 
-1. Write a class with all methods of `Store`; its attribute `deliveries` has all methods of `Deliveries`
-   (`gateway/store/deliveries.py`), its attribute `worktrees` those of `Worktrees` (`gateway/store/worktrees.py`). All
-   may share a connection: `delete_thread` deletes the thread's deliveries too.
+1. Write a class with all methods of `Store`; its attributes `deliveries`, `worktrees` and `usage` have all methods of
+   `Deliveries`, `Worktrees` and `UsageRecords` (`gateway/store/{deliveries,worktrees,usage}.py`). All may share a
+   connection: `delete_thread` deletes the thread's deliveries too.
 2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
    Nothing else decides: error messages and tests use that registry.
 3. Run `tests/store`: the contract suite runs for every entry of `STORES`.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gateway.store.deliveries import Deliveries
+from gateway.store.usage import UsageRecords
 from gateway.store.worktrees import Worktrees
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
@@ -105,6 +107,10 @@ class Store(Protocol):
     @property
     def worktrees(self) -> Worktrees:
         """The git worktrees of threads."""
+
+    @property
+    def usage(self) -> UsageRecords:
+        """What the runs of each principal have used on each day."""
 
     async def start(self) -> None:
         """Opens and migrates the store, and takes the lock that keeps a second gateway out."""

@@ -16,6 +16,7 @@ from typing import TypeVar
 from gateway.errors import StoreError
 from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.deliveries import WAITING, DeliveryRecord, EventBatch, ThreadName
+from gateway.store.memory_usage import MemoryUsage
 from gateway.store.memory_worktrees import MemoryWorktrees
 from gateway.store.pieces import join_lines, select_pieces, stored_size
 
@@ -53,6 +54,7 @@ class MemoryStore:
         self._audit: list[AuditRecord] = []
         self.deliveries = MemoryDeliveries(self._check_open)
         self.worktrees = MemoryWorktrees(self._check_open)
+        self.usage = MemoryUsage(self._check_open)
         self._open = False
 
     def __repr__(self) -> str:

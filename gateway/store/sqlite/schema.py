@@ -74,6 +74,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             branch text not null, base_branch text, base_commit text not null, created real not null,
             is_discarded integer not null, primary key (agent, thread_id, principal)) without rowid""",
     ),
+    (
+        """create table usage (
+            principal text not null, day text not null, tokens integer not null, nano_usd integer not null,
+            primary key (principal, day)) without rowid""",
+    ),
 )
 
 

@@ -26,6 +26,7 @@ from gateway.store.sqlite import lock, retention, schema, statements
 from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.transaction import Row
+from gateway.store.sqlite.usage import SqliteUsage
 from gateway.store.sqlite.worktrees import SqliteWorktrees
 from gateway.store.sqlite.writer import Writer
 
@@ -57,6 +58,7 @@ class SqliteStore:
         self._last_number = 0
         self.deliveries = SqliteDeliveries(lambda work: self._writer.do(work), self._query)
         self.worktrees = SqliteWorktrees(lambda work: self._writer.do(work), self._query)
+        self.usage = SqliteUsage(lambda work: self._writer.do(work), self._query)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"
