@@ -136,6 +136,9 @@ class Settings(BaseModel):
     retain_all_thread_events: int = Field(default=500_000, gt=0)
     """How many events of all threads together are kept. `retain_seconds` applies to them too."""
 
+    audit_retain_seconds: float = Field(default=365 * 86400.0, gt=0)
+    """How long entries of the audit log are kept, independent of the other limits."""
+
     @field_validator("allow_origin")
     @classmethod
     def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:

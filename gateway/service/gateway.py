@@ -7,6 +7,7 @@ part gets what it needs from its constructor.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from uuid import uuid4
 
 import anyio
 
+from gateway.audit import AuditLog
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
+from gateway.drivers.environment import secret_values
 from gateway.errors import GatewayError
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
@@ -53,6 +56,8 @@ class Gateway:
     """Of this process, among gateways that are mounted in each other."""
     settings: Settings
     store: Store
+    audit: AuditLog
+    """Who did what: `gateway.audit.record(action, principal, …)`."""
     changes: ChangeSignal
     """Signals that an agent may have changed: `gateway.changes.touch(agent_id)`."""
     agents: Agents
@@ -119,6 +124,10 @@ async def open_gateway(
             tasks = ContainedTasks(group)
             gateway_id = uuid4().hex
 
+            secrets = secret_values(os.environ)
+            audit = AuditLog(store, lambda: secrets)
+            tasks.start_soon(audit.write_for_ever)
+
             # Agents, their sessions, what is known of them.
             changes = ChangeSignal()
             pool = SessionPool(settings, tasks, changes.touch)
@@ -148,6 +157,7 @@ async def open_gateway(
                 id=gateway_id,
                 settings=settings,
                 store=store,
+                audit=audit,
                 changes=changes,
                 agents=agents,
                 registrations=registrations,
@@ -177,6 +187,7 @@ async def open_gateway(
                 with anyio.CancelScope(shield=True):
                     await gateway.drain()
                     await agents.aclose()
+                    await audit.aclose()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
