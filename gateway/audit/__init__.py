@@ -7,5 +7,6 @@ them. `AuditLog.record` writes soon, `AuditLog.record_durably` before the action
 from gateway.audit.actions import ACTIONS, Action
 from gateway.audit.log import AuditLog
 from gateway.audit.reader import AuditReader
+from gateway.audit.run_options import describe_options
 
-__all__ = ["ACTIONS", "Action", "AuditLog", "AuditReader"]
+__all__ = ["ACTIONS", "Action", "AuditLog", "AuditReader", "describe_options"]

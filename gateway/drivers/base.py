@@ -7,7 +7,8 @@ outlives its run: it is parked, and goes on in the run that resumes it.
 
 A new kind of agent is a new package here with these four classes, and a line in `drivers.DRIVERS`. An ability that an
 agent may lack is an object or None (`Session.controls`, `Driver.remote_proxy`), so an ability and the capability that
-announces it cannot disagree. What fails because of the agent is an `AgentFault`; no other exception leaves a driver.
+announces it cannot disagree. What fails because of the agent is an `AgentFault`; a session that is open
+already is a `Conflict`; no other exception leaves a driver.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Opening:
     """The options of the run that the session is opened for."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client tools that the run offers, as AG-UI writes them."""
+    is_exclusive: bool = False
+    """The agent keeps the session: it must not be open in two threads at once."""
     confinement: Confinement = UNTRUSTED
     """How the session's process is confined."""
 

@@ -29,6 +29,7 @@ from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
+from gateway.runs.session_access import SessionAccess
 from gateway.runs.session_pool import SessionPool
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
@@ -140,14 +141,15 @@ async def open_gateway(
 
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
-            checked_runs = CheckedRuns(engine, snapshots, gateway_id)
+            access = SessionAccess(store, pool)
+            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
             events = ThreadEvents(settings, store, engine.activities)
             dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start)
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
-            threads = ThreadService(engine, store, events, follower, dispatcher)
+            threads = ThreadService(engine, store, events, follower, dispatcher, access, audit)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)

@@ -23,8 +23,6 @@ from gateway.web.tokens import Tokens
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 OPEN_PATHS = frozenset(("/healthz", "/readyz"))
 """A container's health check has no token."""
-ADMIN_PATHS = ("/acp",)
-"""Ends of paths that pass requests through to the agent itself."""
 AGENT_PATH = re.compile(r"/agents/[^/]+/?")
 """Where agents are registered and removed. That needs a scope of its own: a definition starts programs."""
 EXPOSED_HEADERS = "etag, last-event-id"
@@ -113,7 +111,7 @@ def _required_scope(scope: Scope) -> str:
         return "read"
     if scope["type"] == "http" and scope["method"] in ("PUT", "DELETE") and AGENT_PATH.fullmatch(scope["path"]):
         return "admin"
-    return "admin" if scope["path"].endswith(ADMIN_PATHS) else "run"
+    return "run"
 
 
 def host_name(host: str) -> str:

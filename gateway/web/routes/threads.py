@@ -46,7 +46,7 @@ async def show(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
-    await gateway.threads.delete(agent, thread)
+    await gateway.threads.delete(agent, thread, request.state.caller)
     return Response(status_code=204)
 
 
@@ -66,7 +66,7 @@ async def fork(request: Request) -> Response:
     if not isinstance(new_id, str) or not new_id:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
     check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
-    session_id = await gateway.threads.fork(agent, thread, new_id)
+    session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
     return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
@@ -86,7 +86,7 @@ async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
     body = _parse_object(await read_json_body(request, gateway.settings))
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
-    values = await gateway.threads.set(agent, thread, setting, body)
+    values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
     return JSONResponse({**values, "warnings": warnings} if warnings else values)
 
@@ -118,7 +118,7 @@ async def call(request: Request) -> Response:
     params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
-    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params)})
+    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:
