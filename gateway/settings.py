@@ -11,14 +11,14 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gateway.errors import ConfigError
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LIST_SETTINGS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
+LIST_SETTINGS = ("agents", "acp", "workspace", "allow_origin", "allow_host", "shared_env")
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
 RENAMED = {
@@ -39,6 +39,10 @@ RENAMED = {
 def data_dir() -> Path:
     """The directory of the user's data (XDG Base Directory)."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "agui-gateway"
+
+
+def default_homes() -> Path:
+    return data_dir() / "homes"
 
 
 def default_store() -> str:
@@ -81,6 +85,18 @@ class Settings(BaseModel):
     """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
     """Host names, besides loopback names and `host`, that a request may use: `gateway.example.org`."""
+    credentials: Literal["shared", "principal"] = "shared"
+    """Whose account agents use, unless their file says otherwise. `shared`: all principals use the sign-in and the keys
+    of the gateway's own user. `principal`: each principal's agents run in a home directory of its own, with its own
+    sign-in, keys and session files (`agui-gateway login`): providers forbid to serve others through one account."""
+    homes: Path = Field(default_factory=default_homes)
+    """The directory of the principals' home directories. Default: `homes` in the user's data directory."""
+    credentials_dir: Path | None = None
+    """A directory with one directory for each principal, which has one file for each environment variable, such as a
+    mounted volume of secrets: `CREDENTIALS_DIR/ann/ANTHROPIC_API_KEY`. Used with `credentials = "principal"`."""
+    shared_env: tuple[str, ...] = ()
+    """Variables of the gateway's environment that agents get even with `credentials = "principal"`:
+    `["ANTHROPIC_BASE_URL"]`; `"CORP_*"` for all with that prefix. Default: none."""
     default_agent: str | None = None
     """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
@@ -172,8 +188,9 @@ def _read_file(path: Path) -> dict[str, Any]:
     for key in ("agents", "workspace"):
         if isinstance(table.get(key), list):
             table[key] = [base / str(folder) for folder in table[key]]
-    if isinstance(table.get("token_file"), str):
-        table["token_file"] = base / table["token_file"]
+    for key in ("token_file", "homes", "credentials_dir"):
+        if isinstance(table.get(key), str):
+            table[key] = base / table[key]
     return table
 
 

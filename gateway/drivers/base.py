@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gateway.drivers.confinement import UNTRUSTED, Confinement
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.events import Event, Layer
 from gateway.turn import Answer, Options, Turn
@@ -158,8 +159,8 @@ class Driver(Protocol):
         """Make the agent state its capabilities, where it has not yet. Raises `AgentFault` when it cannot be
         started."""
 
-    async def availability(self) -> Availability:
-        """Whether the agent can run: installed, signed in, reachable."""
+    async def availability(self, home: Home | None = None) -> Availability:
+        """Whether the agent can run: installed, signed in, reachable. `home`: for the principal that has it."""
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         """The models that the agent lists now, each with at least its `id`. None: it cannot list any."""

@@ -20,6 +20,7 @@ from gateway.audit import AuditLog
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.drivers.environment import secret_values
+from gateway.drivers.homes import PrincipalHomes
 from gateway.errors import GatewayError
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
@@ -137,7 +138,7 @@ async def open_gateway(
             registrations = Registrations(layers, store, settings)
             watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
             facts = FactsCache(transports)
-            snapshots = Snapshots(facts, pool, store)
+            snapshots = Snapshots(facts, pool, store, PrincipalHomes(settings))
 
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
