@@ -26,7 +26,7 @@ def row(packages: str = "", libraries: str = "") -> Row:
     return Row(frozenset(packages.split()), frozenset(libraries.split()))
 
 
-VOCABULARY = "background capability_paths errors events identity json_patch jsonio settings turn"
+VOCABULARY = "background capability_paths errors events gateway_files identity json_patch jsonio settings turn"
 """Modules that every package may import; they import no package."""
 
 TABLE: dict[str, Row] = {
@@ -51,7 +51,7 @@ TABLE: dict[str, Row] = {
     "service": row(f"{VOCABULARY} agui audit capabilities catalog drivers registry runs store threads", "anyio orjson"),
     "web": row(
         f"{VOCABULARY} __init__ agui audit capabilities catalog encode registry runs service threads",
-        "anyio httptools orjson sse_starlette starlette uvicorn",
+        "anyio httptools httpx2 jwt orjson sse_starlette starlette uvicorn",
     ),
     # The last package: it shows agents without a server (`catalog`, `drivers`), serves, and is a client of the gateway.
     "cli": row(

@@ -18,6 +18,22 @@ from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
 from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
 
+AUTO_APPROVE_MODES = (
+    "acceptEdits",
+    "accept-edits",
+    "accept_edits",
+    "auto",
+    "auto-approve",
+    "autoEdit",
+    "auto-edit",
+    "auto_edit",
+    "autopilot",
+    "bypassPermissions",
+    "full-access",
+    "yolo",
+)
+AUTO_APPROVE_CONFIG = ("allow_all", "auto_approve")
+
 REQUIRED_KEYS = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 """Driver → the keys that it needs."""
 
@@ -73,6 +89,11 @@ class AgentDefinition(Section):
     """The models that the agent is known to offer."""
     options: OptionNames = ()
     """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused."""
+    auto_approve_modes: tuple[str, ...] = AUTO_APPROVE_MODES
+    """Ids of the agent's modes in which it does not ask about all tool calls: a caller needs the scope `approve` to
+    choose one. Default: the ids that such modes have with most agents."""
+    auto_approve_config: tuple[str, ...] = AUTO_APPROVE_CONFIG
+    """Ids of the agent's session settings that turn questions about tool calls off."""
     mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
     """How the agent names a tool of an MCP server: `"mcp__{server}__{tool}"`. Default: unknown."""
     merge: bool = True

@@ -45,6 +45,8 @@ class Opening:
     """The client tools that the run offers, as AG-UI writes them."""
     is_exclusive: bool = False
     """The agent keeps the session: it must not be open in two threads at once."""
+    withheld: tuple[Path, ...] = ()
+    """Paths of the gateway's own, which the session must neither read nor write."""
     confinement: Confinement = UNTRUSTED
     """How the session's process is confined."""
 

@@ -7,6 +7,7 @@ A thread has one live run at most (`runs.admission`). `runs.playback` plays it. 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -168,6 +169,18 @@ class Engine:
             return False
         self.activities.publish(thread)
         return True
+
+    def cancel_runs_of(self, is_gone: Callable[[str], bool]) -> None:
+        """Cancels the live runs of principals that do not exist any more."""
+        for run in self._admission:
+            if is_gone(run.record.principal):
+                self._tasks.start_soon(run.stop, Stop())
+
+    async def find_agent(self, run_id: str, principal: str) -> str:
+        """The id of the run's agent. Raises `NotFound`."""
+        if (run := self._admission.find(run_id, principal)) is not None:
+            return run.record.agent
+        return (await self._find_record(run_id, principal)).agent
 
     async def stop(self, run: Run) -> None:
         """For a caller that has the run itself: another run may have its id by now."""

@@ -1,7 +1,7 @@
 """Decides how the process of a thread's session is confined.
 
 In: the agent's definition, the thread, the folder that the session works in, the options of its run. Out: a
-`Confinement`. Every session of every thread gets its confinement here, by whatever route it is opened.
+`Confinement`. Every session of every thread gets its confinement here.
 """
 
 from __future__ import annotations

@@ -12,11 +12,14 @@ from functools import partial
 
 import anyio
 
+from gateway.agui.option_secrets import SecretMask
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
+from gateway.drivers.mcp_launch import without_inherited_secrets
 from gateway.errors import Conflict, GatewayError
 from gateway.identity import ThreadKey
+from gateway.runs.masked_turn import masked_errors
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
@@ -129,9 +132,10 @@ class SessionPool:
                 old.session.leave_servers()
                 if old.session.is_alive:
                     await self._close_session(old)
-            with self._claim_session(thread, opening):
-                session = await driver.open(opening)
-            observed = ObservedSession(session, self._use_servers(thread, opening))
+            mask = SecretMask(opening.mcp_servers)
+            with self._claim_session(thread, opening), masked_errors(mask):
+                session = await driver.open(without_inherited_secrets(opening))
+            observed = ObservedSession(session, self._use_servers(thread, opening), mask)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 

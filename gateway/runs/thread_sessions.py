@@ -13,6 +13,7 @@ from anyio import CancelScope
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver, Opening, Session
+from gateway.gateway_files import withheld_paths
 from gateway.identity import ThreadKey
 from gateway.runs.history import read_history
 from gateway.runs.interrupts import Interrupts
@@ -45,7 +46,8 @@ class ThreadSessions:
         self._outcomes = outcomes
         self._activities = activities
         self._isolation = isolation
-        self._workspaces = Workspaces(settings.workspace)
+        self._withheld = withheld_paths(settings)
+        self._workspaces = Workspaces(settings.workspace, self._withheld)
 
     def get(self, thread: ThreadKey) -> Session | None:
         return self._pool.get(thread)
@@ -115,6 +117,7 @@ class ThreadSessions:
             options=options,
             tools=tuple(turn.tools),
             is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
+            withheld=self._withheld,
             confinement=self._isolation.confine(definition, thread, cwd, options),
         )
 

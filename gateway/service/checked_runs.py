@@ -12,13 +12,16 @@ from gateway.audit import AuditLog, describe_options
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.check import check_turn
 from gateway.capabilities.model_choice import choose_model
+from gateway.drivers.mcp_addresses import check_mcp_addresses
 from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
 from gateway.runs.session_access import SessionAccess
+from gateway.service.run_permissions import RunPermissions
 from gateway.service.snapshots import Snapshots
+from gateway.settings import Settings
 from gateway.turn import Turn
 
 
@@ -35,8 +38,16 @@ class CheckedTurn:
 
 class CheckedRuns:
     def __init__(
-        self, engine: Engine, snapshots: Snapshots, access: SessionAccess, audit: AuditLog, gateway_id: str
+        self,
+        engine: Engine,
+        snapshots: Snapshots,
+        access: SessionAccess,
+        audit: AuditLog,
+        gateway_id: str,
+        settings: Settings,
     ) -> None:
+        self._permissions = RunPermissions(settings)
+        self._settings = settings
         self._engine = engine
         self._snapshots = snapshots
         self._access = access
@@ -44,7 +55,7 @@ class CheckedRuns:
         self._gateway_id = gateway_id
 
     async def start(self, agent: Agent, turn: Turn, caller: Caller, precondition: Precondition | None = None) -> Run:
-        """Raises `NotCapable`, `Refused`, `Forbidden`, `Busy` or `Conflict`."""
+        """Raises `Forbidden`, `NotCapable`, `Refused`, `Busy` or `Conflict`."""
         if not turn.hops:
             turn = replace(turn, hops=(self._gateway_id,))
         with agent.in_use():  # it may be replaced meanwhile
@@ -65,10 +76,13 @@ class CheckedRuns:
 
     async def check(self, agent: Agent, turn: Turn, caller: Caller) -> CheckedTurn:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
-        checked here. Raises `NotCapable`, `Refused`, `Forbidden` or `Conflict`."""
+        checked here. Raises `Forbidden`, `NotCapable`, `Refused` or `Conflict`."""
+        self._permissions.check(agent.definition, turn.options, caller)
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement
+        if turn.options.mcp_servers and agent.driver is not None and agent.driver.is_local:
+            await check_mcp_addresses(turn.options.mcp_servers, private=self._settings.allow_private_addresses)
         turn, model = choose_model(turn, agent.definition, agent.models)
         thread = ThreadKey(agent.definition.id, turn.thread_id, caller.principal)
         current = await self._snapshots.take(agent, thread, model)

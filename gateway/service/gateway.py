@@ -22,6 +22,8 @@ from gateway.capabilities.feed import ChangeSignal, Feed
 from gateway.drivers.environment import secret_values
 from gateway.drivers.homes import PrincipalHomes
 from gateway.errors import GatewayError
+from gateway.gateway_files import check_workspace, is_inside
+from gateway.identity import Caller
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
 from gateway.registry.overlays import Overlay, Overlays
@@ -39,6 +41,7 @@ from gateway.settings import Settings
 from gateway.store import open_store
 from gateway.store.base import Store
 from gateway.threads.delivery.dispatcher import Dispatcher
+from gateway.threads.delivery.run_starter import FindCaller
 from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
@@ -109,17 +112,38 @@ class GatewayFiles:
 
 
 def read_files(settings: Settings) -> GatewayFiles:
-    """Raises `ConfigError` for the first mistake in the settings or in an agent's file."""
+    """Raises `ConfigError` for the first mistake in the settings or in an agent's file. Where the gateway's own files
+    are is checked before any of them is read."""
+    check_workspace(settings)
     overlays = read_overlays(settings)
     return GatewayFiles(open_store(settings.store), overlays)
 
 
+def watched_folders(overlays: Sequence[Overlay], settings: Settings) -> list[AgentFolder]:
+    """The folders whose changes are applied at once. Not those in a workspace, where agents write: only the bundled
+    agents can be there, when the gateway was installed inside the project that its agents work on."""
+    folders = [overlay for overlay in overlays if isinstance(overlay, AgentFolder)]
+    inside = [folder for folder in folders if any(is_inside(folder.path, root) for root in settings.workspace)]
+    if inside:
+        log.warning(
+            "the gateway's own program (%s) is inside the workspace: an agent that changes it changes the next start. "
+            "Install the gateway elsewhere, or name another folder with --workspace",
+            inside[0].path,
+        )
+    return [folder for folder in folders if folder not in inside]
+
+
 @asynccontextmanager
 async def open_gateway(
-    settings: Settings, store: Store, overlays: Sequence[Overlay], transports: Mapping[str, Any]
+    settings: Settings,
+    store: Store,
+    overlays: Sequence[Overlay],
+    transports: Mapping[str, Any],
+    find_caller: FindCaller = Caller,
 ) -> AsyncIterator[Gateway]:
     """Until the end of the context. Then live runs get their last event, and all tasks stop. `transports`: what the
-    gateway carries, by dotted paths of the snapshot."""
+    gateway carries, by dotted paths of the snapshot. `find_caller`: a principal as it is now, None if it does not exist
+    any more; default: all exist, and may do everything."""
     await store.start()
     try:
         async with anyio.create_task_group() as group:
@@ -136,19 +160,19 @@ async def open_gateway(
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
-            watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
+            watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
             facts = FactsCache(transports)
             snapshots = Snapshots(facts, pool, store, PrincipalHomes(settings))
 
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
             access = SessionAccess(store, pool)
-            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id)
+            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
             events = ThreadEvents(settings, store, engine.activities)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start)
+            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, find_caller)
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
             threads = ThreadService(engine, store, events, follower, dispatcher, access, audit)
 

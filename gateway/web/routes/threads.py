@@ -15,6 +15,7 @@ from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
+from gateway.service.run_permissions import check_call, check_config
 from gateway.turn import Options, Turn
 from gateway.web.request_body import read_body, read_json_body
 
@@ -97,6 +98,8 @@ async def _check_setting(
     """What a run could not request cannot be set either: the same check, with the same message. Returns the body to
     use, and warnings."""
     value = body.get(setting)
+    if setting == "config":
+        check_config(agent.definition, body.get("id"), body.get("value"), caller)
     if setting not in RUN_OPTIONS or not isinstance(value, str):
         return body, []  # the session checks its own options; a body of another shape is refused when it is read
     turn = Turn(thread.thread_id, "", options=RUN_OPTIONS[setting](value))
@@ -118,6 +121,7 @@ async def call(request: Request) -> Response:
     params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
+    check_call(agent.definition, params, request.state.caller)
     return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 

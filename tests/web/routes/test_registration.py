@@ -197,6 +197,7 @@ def test_without_tokens_no_page_and_no_proxy_may(stage: Stage, header: str) -> N
 def test_with_tokens_only_an_administrator_may(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("boss:boss-0123456789abcdef\nruns[read,run]:runs-0123456789abcdef\n")
+    tokens.chmod(0o600)
     body = {"driver": "acp", "command": {"run": ["nowhere"]}, "identity": {"name": "Kept"}}
     with Gateway(tmp_path / "home", "--token-file", str(tokens)) as gateway:
         problem_in(put(gateway, "kept", body), 401, "UNAUTHORIZED")
