@@ -35,6 +35,7 @@ LIST_SETTINGS = (
     "allow_programs",
     "proxy",
     "proxy_user_scopes",
+    "shared_env",
 )
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
@@ -73,6 +74,10 @@ def _user_directory(environ: Mapping[str, str], variable: str, default: str) -> 
     (https://specifications.freedesktop.org/basedir-spec/latest/)."""
     base = environ.get(variable, "")
     return (Path(base) if os.path.isabs(base) else Path.home() / default) / "agui-gateway"
+
+
+def default_homes() -> Path:
+    return data_dir() / "homes"
 
 
 def default_store() -> str:
@@ -152,6 +157,18 @@ class Settings(BaseModel):
     """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
     """Host names, besides loopback names and `host`, that a request may use: `gateway.example.org`."""
+    credentials: Literal["shared", "principal"] = "shared"
+    """Whose account agents use, unless their file says otherwise. `shared`: all principals use the sign-in and the keys
+    of the gateway's own user. `principal`: each principal's agents run in a home directory of its own, with its own
+    sign-in, keys and session files (`agui-gateway login`): providers forbid to serve others through one account."""
+    homes: Path = Field(default_factory=default_homes)
+    """The directory of the principals' home directories. Default: `homes` in the user's data directory."""
+    credentials_dir: Path | None = None
+    """A directory with one directory for each principal, which has one file for each environment variable, such as a
+    mounted volume of secrets: `CREDENTIALS_DIR/ann/ANTHROPIC_API_KEY`. Used with `credentials = "principal"`."""
+    shared_env: tuple[str, ...] = ()
+    """Variables of the gateway's environment that agents get even with `credentials = "principal"`:
+    `["ANTHROPIC_BASE_URL"]`; `"CORP_*"` for all with that prefix. Default: none."""
     default_agent: str | None = None
     """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
@@ -271,6 +288,9 @@ class Settings(BaseModel):
     retain_all_thread_events: int = Field(default=500_000, gt=0)
     """How many events of all threads together are kept. `retain_seconds` applies to them too."""
 
+    audit_retain_seconds: float = Field(default=365 * 86400.0, gt=0)
+    """How long entries of the audit log are kept, independent of the other limits."""
+
     @field_validator("allow_origin")
     @classmethod
     def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -343,8 +363,9 @@ def _read_file(path: Path) -> dict[str, Any]:
     for key in ("agents", "workspace"):
         if isinstance(table.get(key), list):
             table[key] = [base / str(folder) for folder in table[key]]
-    if isinstance(table.get("token_file"), str):
-        table["token_file"] = base / table["token_file"]
+    for key in ("token_file", "homes", "credentials_dir"):
+        if isinstance(table.get(key), str):
+            table[key] = base / table[key]
     return table
 
 

@@ -56,6 +56,13 @@ class AgentDefinition(Section):
     """Driver `python`: the modes of a thread; it starts in the first. Other agents report their modes themselves."""
     command: Command | None = None
     """Drivers `acp` and `cli`: the agent's process."""
+    credentials: Literal["shared", "principal"] | None = None
+    """Drivers `acp` and `cli`: whose account the agent uses. `shared`: that of the gateway's own user, for all
+    principals. `principal`: each principal has a home directory, a sign-in and keys of its own. Default: the gateway's
+    setting `credentials`."""
+    home_env: dict[str, str] = Field(default_factory=dict)
+    """Variables that lead the agent to a principal's home directory, where `HOME` alone does not: `{home}` stands for
+    it. Their names must be in `inherit_env`."""
     acp: Acp = Field(default_factory=Acp)
     """Driver `acp`: settings of the protocol."""
     cli: Cli | None = None
@@ -123,6 +130,12 @@ class AgentDefinition(Section):
         for key in REQUIRED_KEYS[self.driver]:
             if getattr(self, key) is None:
                 raise ValueError(f"driver {self.driver!r} needs `{key}`")
+        return self
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> AgentDefinition:
+        if self.credentials == "principal" and self.command is None:
+            raise ValueError(f"`credentials` are for drivers 'acp' and 'cli', not {self.driver!r}")
         return self
 
     @model_validator(mode="after")

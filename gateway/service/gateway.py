@@ -7,6 +7,7 @@ part gets what it needs from its constructor.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,8 +16,11 @@ from uuid import uuid4
 
 import anyio
 
+from gateway.audit import AuditLog
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
+from gateway.drivers.environment import secret_values
+from gateway.drivers.homes import PrincipalHomes
 from gateway.errors import GatewayError
 from gateway.gateway_files import check_workspace, is_inside
 from gateway.identity import Caller
@@ -29,6 +33,7 @@ from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
+from gateway.runs.session_access import SessionAccess
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.worktrees import ThreadWorktrees
 from gateway.service.capability_source import CapabilitySource
@@ -59,6 +64,8 @@ class Gateway:
     """Of this process, among gateways that are mounted in each other."""
     settings: Settings
     store: Store
+    audit: AuditLog
+    """Who did what: `gateway.audit.record(action, principal, …)`."""
     changes: ChangeSignal
     """Signals that an agent may have changed: `gateway.changes.touch(agent_id)`."""
     agents: Agents
@@ -148,6 +155,10 @@ async def open_gateway(
             tasks = ContainedTasks(group)
             gateway_id = uuid4().hex
 
+            secrets = secret_values(os.environ)
+            audit = AuditLog(store, lambda: secrets)
+            tasks.start_soon(audit.write_for_ever)
+
             # Agents, their sessions, what is known of them.
             changes = ChangeSignal()
             limits = PrincipalLimits(settings)
@@ -159,11 +170,12 @@ async def open_gateway(
             facts = FactsCache(transports)
             worktrees = ThreadWorktrees(settings, store)
             await worktrees.load()
-            snapshots = Snapshots(facts, pool, store, worktrees)
+            snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.
             engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), worktrees, limits)
-            checked_runs = CheckedRuns(engine, snapshots, gateway_id, settings)
+            access = SessionAccess(store, pool)
+            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
@@ -173,7 +185,7 @@ async def open_gateway(
             )
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
             thread_worktrees = WorktreeService(engine, worktrees, store)
-            threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees)
+            threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees, access, audit)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)
@@ -183,6 +195,7 @@ async def open_gateway(
                 id=gateway_id,
                 settings=settings,
                 store=store,
+                audit=audit,
                 changes=changes,
                 agents=agents,
                 registrations=registrations,
@@ -215,6 +228,7 @@ async def open_gateway(
                 with anyio.CancelScope(shield=True):
                     await gateway.drain()
                     await agents.aclose()
+                    await audit.aclose()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):

@@ -86,7 +86,7 @@ ROUTES: list[BaseRoute] = [
     post(f"{THREAD}/model", threads.set_model),
     post(f"{THREAD}/config", threads.set_config),
     # Any method of the agent's own protocol.
-    post(f"{THREAD}/acp", threads.call, scope="admin"),
+    post(f"{THREAD}/acp", threads.call),  # all but the list of one's own sessions needs `admin`: see `threads.call`
     ScopedRoute("/runs/{run:path}/events", runs.attach, scope="read", name=REPLAY_ROUTE),
     post("/runs/{run:path}/cancel", runs.cancel),
     Mount(

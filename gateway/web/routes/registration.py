@@ -33,7 +33,7 @@ async def put(request: Request) -> Response:
     _require_administrator(request)
     agent_id = request.path_params["agent"]
     new = await gateway.registrations.put(agent_id, await _read_table(request, gateway), request.state.principal)
-    return JSONResponse(await describe(gateway, gateway.agents[agent_id]), 201 if new else 200)
+    return JSONResponse(await describe(gateway, gateway.agents[agent_id], request.state.principal), 201 if new else 200)
 
 
 async def delete(request: Request) -> Response:

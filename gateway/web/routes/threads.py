@@ -47,7 +47,7 @@ async def show(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
-    kept = await gateway.threads.delete(agent, thread)
+    kept = await gateway.threads.delete(agent, thread, request.state.caller)
     return Response(status_code=204) if kept is None else JSONResponse({"kept": kept.to_json()})
 
 
@@ -65,7 +65,7 @@ async def fork(request: Request) -> Response:
     if not isinstance(new_id, str) or not new_id:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
     check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
-    session_id = await gateway.threads.fork(agent, thread, new_id)
+    session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
     return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
@@ -85,7 +85,7 @@ async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
     body = await read_json_body(request, _parse_object)
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
-    values = await gateway.threads.set(agent, thread, setting, body)
+    values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
     return JSONResponse({**values, "warnings": warnings} if warnings else values)
 
@@ -120,7 +120,7 @@ async def call(request: Request) -> Response:
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
     check_call(agent.definition, params, request.state.caller)
-    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params)})
+    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:
