@@ -57,6 +57,8 @@ STEERING = f"{GATEWAY}.steering"
 AVAILABILITY = f"{GATEWAY}.availability.status"
 SEEN_TOOLS = f"{GATEWAY}.tools.seen"
 """Names of the tools that a session has called."""
+WORKTREE = f"{GATEWAY}.worktree"
+"""The thread's git worktree: `branch`, `path`, `base`."""
 GATEWAY_MCP = f"{GATEWAY}.mcp"
 """Below it, by a server's name: `status`, `transport`, `reason`, `tools` (how many), `complete`, `source`."""
 

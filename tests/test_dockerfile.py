@@ -56,6 +56,7 @@ class Container:
     @contextmanager
     def started(self) -> Iterator[Served]:
         self.token_file.write_text(f"{TOKEN}\n")
+        self.token_file.chmod(0o600)
         # The image's own port may be taken on this machine.
         with serving(IMAGE.entrypoint, self.workdir, self.env | {"AGUI_GATEWAY_PORT": "0"}) as served:
             yield served

@@ -18,7 +18,7 @@ from gateway.capabilities.session_tools import (
     has_tools,
     item_sources,
 )
-from gateway.capability_paths import MODEL, MODES, flatten
+from gateway.capability_paths import MODEL, MODES, WORKTREE, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
@@ -174,7 +174,10 @@ def session_layers(
     values = fold_session_layer(session_layer, [statement.values for statement in below], definition.mcp_tool_names)
     items = values.pop(ITEMS, None)
     servers = {path: values.pop(path) for path in [*values] if path.startswith(SERVERS)}
+    worktree = {path: values.pop(path) for path in [*values] if path.startswith(f"{WORKTREE}.")}
     layers = [LayerStatement("session", "what the session reported", values)]
+    if worktree:
+        layers.append(LayerStatement("gateway", "the git worktree that it made for the thread", worktree))
     if servers:
         layers.append(LayerStatement("session", "what became of its MCP servers", servers))
     supported = {SUPPORTED: True} if has_tools(session_layer, items, {} if model is None else model.values) else {}

@@ -136,6 +136,9 @@ class Auth(Section):
     """For `command`: seconds after which it counts as failed."""
     hint: str | None = None
     """What the user should do when no check succeeds: ``"run `codex login`"``."""
+    login: CommandLine = ()
+    """A command that signs the user in, at a terminal: `["codex", "login"]`. `agui-gateway login` runs it in the home
+    directory of a principal."""
 
 
 def _read_flag(value: Any) -> Any:

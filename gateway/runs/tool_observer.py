@@ -26,11 +26,16 @@ AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 class ObservedSession:
     def __init__(
-        self, session: Session, servers: SessionServers | None = None, secrets: SessionSecrets | None = None
+        self,
+        session: Session,
+        servers: SessionServers | None = None,
+        secrets: SessionSecrets | None = None,
+        stated: Layer | None = None,
     ) -> None:
-        """`secrets`: of the servers."""
+        """`secrets`: of the servers. `stated`: what the gateway itself states of the session."""
         self._session = session
         self._secrets = secrets or SessionSecrets(())
+        self._stated = stated or {}
         self._servers = servers
         self._called = CalledTools()
         self._known_servers: dict[str, KnownServer] = {}
@@ -55,10 +60,10 @@ class ObservedSession:
     @property
     def session_layer(self) -> Layer:
         servers = self._read_servers()
-        if not servers and not self._called.any:
+        if not servers and not self._called.any and not self._stated:
             return self._session.session_layer
         called = {SEEN_TOOLS: [*self._called.names]} if self._called.any else {}
-        return {**self._session.session_layer, **servers, **called}
+        return {**self._session.session_layer, **self._stated, **servers, **called}
 
     def _read_servers(self) -> Layer:
         known = {} if self._servers is None else self._servers.known

@@ -1,1 +1,2 @@
-"""Attacks on a real gateway: one file for each class of incidents. Each attack must fail."""
+"""Attacks that succeeded once, or could have: one file per class of incident. Each is carried out against a real
+gateway, and must fail."""

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from gateway import __version__
 from gateway.cli import main
 from gateway.settings import ENV_PREFIX
-from gateway.web.server import is_loopback
+from gateway.web.auth.local_token import is_loopback
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
 
@@ -174,12 +174,14 @@ def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
 
 def test_an_address_that_is_not_this_machine_s_is_named(working_directory: Path) -> None:
     (working_directory.parent / "tokens.txt").write_text(TOKEN)
+    (working_directory.parent / "tokens.txt").chmod(0o600)
     assert "192.0.2.1:0 cannot be bound" in serve_error("--host", "192.0.2.1", "--token-file", "../tokens.txt")
 
 
 def test_with_a_token_it_may_be_reached_by_any_name(working_directory: Path) -> None:
     tokens = working_directory.parent / "tokens.txt"
     tokens.write_text(f"ann:{TOKEN}\n")
+    tokens.chmod(0o600)
     with Gateway(working_directory.parent / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert running.client.get("/agents", headers={"host": "gateway.example"}).status_code == 401

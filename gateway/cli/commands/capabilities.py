@@ -104,10 +104,11 @@ def open_client(names: Sequence[str], flags: dict[str, Any]) -> Iterator[httpx.C
     catalog = catalog_for(settings, lean=True)
     for name in names:
         find_agent(catalog, name)  # an unknown agent is reported before anything is started
-    with TemporaryDirectory(prefix="agui-gateway-") as folder:  # no session works anywhere
-        private = settings.model_copy(update={"token_file": None, "workspace": (Path(folder),)})
-        with embedded_gateway(private) as client:
-            yield client
+    with (
+        TemporaryDirectory(prefix="agui-gateway-") as folder,  # no session works anywhere
+        embedded_gateway(settings.model_copy(update={"workspace": (Path(folder),)})) as client,
+    ):
+        yield client
 
 
 def progress(names: Sequence[str]) -> AbstractContextManager[Any]:

@@ -234,6 +234,7 @@ def test_a_running_gateway_keeps_the_conversation(stage: Stage) -> None:
 def test_a_running_gateway_that_requires_a_token_gets_it(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("# whose\nann[read,run]:0123456789abcdef  # hers\nbob:fedcba9876543210\n")
+    tokens.chmod(0o600)
     with Gateway(tmp_path / "home", "--token-file", str(tokens)) as running:
         refusal = run_command(tmp_path, "run", "echo", "hello", "--url", running.url)
         assert (refusal.returncode, "no token was sent" in refusal.stderr) == (1, True)
@@ -251,5 +252,6 @@ def test_a_settings_file_with_a_token_file_does_not_matter(tmp_path: Path) -> No
     folder = Path(user_folders(tmp_path)["XDG_CONFIG_HOME"]) / "agui-gateway"
     folder.mkdir(parents=True)
     (folder / "tokens.txt").write_text("0123456789abcdef\n")
+    (folder / "tokens.txt").chmod(0o600)
     (folder / "gateway.toml").write_text('token_file = "tokens.txt"\nstore = "memory:"\n')
     assert run_command(tmp_path, "run", "echo", "hello").stdout == "hello \n"
