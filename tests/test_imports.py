@@ -43,7 +43,7 @@ TABLE: dict[str, Row] = {
     "store": row(VOCABULARY, "anyio"),
     "git": row(VOCABULARY),
     # Used wherever something is done that the operator wants to read about afterwards.
-    "audit": row(f"{VOCABULARY} store", "anyio orjson"),
+    "audit": row(f"{VOCABULARY} agui.option_secrets store", "anyio orjson"),
     "registry": row(f"{VOCABULARY} audit catalog drivers store", "anyio orjson watchfiles"),
     "runs": row(
         f"{VOCABULARY} agui audit capabilities catalog drivers git registry store",
