@@ -11,14 +11,14 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gateway.errors import ConfigError
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LIST_SETTINGS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
+LIST_SETTINGS = ("agents", "acp", "workspace", "trust", "allow_origin", "allow_host")
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
 RENAMED = {
@@ -100,6 +100,14 @@ class Settings(BaseModel):
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
     them. Default: the current directory."""
+    trust: tuple[Path, ...] = ()
+    """Directories that are trusted for everybody: agents read the configuration (hooks, MCP servers, plugins) of
+    projects in them. Other directories are trusted with `agui-gateway trust`, or when the user is asked."""
+    trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
+    """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
+    unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
+    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
+    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
@@ -166,11 +174,12 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
     # A path in a file is relative to the file.
     base = path.resolve().parent
-    for key in ("agents", "workspace"):
+    for key in ("agents", "workspace", "trust"):
         if isinstance(table.get(key), list):
             table[key] = [base / str(folder) for folder in table[key]]
-    if isinstance(table.get("token_file"), str):
-        table["token_file"] = base / table["token_file"]
+    for key in ("token_file", "trust_file"):
+        if isinstance(table.get(key), str):
+            table[key] = base / table[key]
     return table
 
 
@@ -184,7 +193,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key in ("agents", "workspace") else ","
+    separator = os.pathsep if key in ("agents", "workspace", "trust") else ","
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 

@@ -40,10 +40,12 @@ TABLE: dict[str, Row] = {
         f"{VOCABULARY} catalog encode.protobuf.decoder wire",
         "anyio httpx2 mcp mcp_types orjson pydantic websockets",
     ),
+    # Which folders may configure agents: used before a run starts, and by the command that shows and edits it.
+    "trust": row(f"{VOCABULARY} catalog"),
     "store": row(VOCABULARY, "anyio"),
     "registry": row(f"{VOCABULARY} catalog drivers store", "anyio orjson watchfiles"),
     "runs": row(
-        f"{VOCABULARY} agui capabilities catalog drivers registry store", "anyio jsonschema orjson referencing"
+        f"{VOCABULARY} agui capabilities catalog drivers registry store trust", "anyio jsonschema orjson referencing"
     ),
     "threads": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store", "anyio orjson"),
     "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
@@ -53,7 +55,7 @@ TABLE: dict[str, Row] = {
     ),
     # The last package: it shows agents without a server (`catalog`, `drivers`), serves, and is a client of the gateway.
     "cli": row(
-        f"{VOCABULARY} __init__ catalog drivers web",
+        f"{VOCABULARY} __init__ catalog drivers trust web",
         "anyio click httpx jsonpatch jsonpointer jsonschema orjson referencing rich",
     ),
     "__main__": row("cli"),

@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anyio import to_thread
+
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.process import Process, spawn
+from gateway.drivers.trust_flags import apply_flags, flags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +44,11 @@ async def start_confined(
     launch: Launch, definition: AgentDefinition, confinement: Confinement, tasks: Tasks
 ) -> Process:
     """Raises `AgentFault` when the command cannot be started as its confinement demands."""
+    launch = await to_thread.run_sync(_with_trust, launch, definition, confinement)
     return await spawn(launch.run, cwd=launch.cwd, env=launch.env, tasks=tasks)
+
+
+def _with_trust(launch: Launch, definition: AgentDefinition, confinement: Confinement) -> Launch:
+    flags = flags_of(definition, confinement.is_trusted)
+    command = apply_flags(flags, tuple(launch.run), launch.env, launch.cwd)
+    return Launch(command.run, command.env, launch.cwd)

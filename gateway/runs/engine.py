@@ -60,9 +60,8 @@ class Engine:
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
-        self.sessions = ThreadSessions(
-            settings, store, pool, self._states, outcomes, self.activities, isolation or Isolation(settings)
-        )
+        isolation = isolation or Isolation(settings)
+        self.sessions = ThreadSessions(settings, store, pool, self._states, outcomes, self.activities, isolation)
         self._services = RunServices(
             settings=settings,
             store=store,
@@ -72,6 +71,7 @@ class Engine:
             sessions=self.sessions,
             outcomes=outcomes,
             activities=self.activities,
+            trust=isolation.trust,
             facts=facts,
         )
 

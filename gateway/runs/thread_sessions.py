@@ -24,7 +24,7 @@ from gateway.runs.thread_state import ThreadStates
 from gateway.runs.workspaces import Workspaces
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.turn import Turn
+from gateway.turn import Options, Turn
 
 
 class ThreadSessions:
@@ -58,6 +58,10 @@ class ThreadSessions:
     ) -> Session:
         """For one turn; the session is resumed if it is not open. To be followed by `release`."""
         opening = self._opening(thread, turn, definition, interrupts.session, driver.is_local)
+        if driver.is_local:
+            folders = (opening.cwd, *opening.additional_directories)
+            is_trusted = opening.confinement.is_trusted
+            await self._isolation.trust.check_start(definition, thread, folders, is_trusted=is_trusted)
         if interrupts.session is not None and not self._pool.has_fitting(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).known_ids())
         session = await self._pool.acquire(thread, driver, opening)
@@ -103,18 +107,24 @@ class ThreadSessions:
         options = turn.options
         if not is_local:
             return Opening(thread.remote_id, session_id=session_id, options=options)
-        cwd = self._resolve_cwd(thread, options.cwd)
+        cwd, *directories = self.folders(thread, options)
         return Opening(
             turn.thread_id,
             cwd=cwd,
-            additional_directories=self._workspaces.resolve_all(options.additional_directories or ()),
+            additional_directories=tuple(directories),
             mcp_servers=options.mcp_servers or (),
             session_id=options.session_id or options.fork_session_id or session_id,
             fork=options.fork_session_id is not None,
             options=options,
             tools=tuple(turn.tools),
-            confinement=self._isolation.confine(definition, thread, cwd, options),
+            confinement=self._isolation.confine(definition, thread, cwd, options, directories),
         )
+
+    def folders(self, thread: ThreadKey, options: Options) -> tuple[Path, ...]:
+        """The real folders that a session with these options works in; the working directory first. Raises
+        `Refused`."""
+        cwd = self._resolve_cwd(thread, options.cwd)
+        return (cwd, *self._workspaces.resolve_all(options.additional_directories or ()))
 
     def _resolve_cwd(self, thread: ThreadKey, path: str | None) -> Path:
         """A run that names no folder goes on in the one that its session is open in."""

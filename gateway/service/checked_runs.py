@@ -16,6 +16,7 @@ from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
+from gateway.runs.trust_question import trusts_folder
 from gateway.service.snapshots import Snapshots
 from gateway.turn import Turn
 
@@ -48,6 +49,8 @@ class CheckedRuns:
     async def check(self, agent: Agent, turn: Turn, caller: Caller) -> CheckedTurn:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
         checked here. Raises `NotCapable` or `Refused`."""
+        if any(trusts_folder(answer) for answer in turn.resume):
+            caller.require("programs")  # the configuration of a trusted folder starts programs
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement

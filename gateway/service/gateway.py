@@ -27,6 +27,7 @@ from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.trust import WorkspaceTrust
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
 from gateway.service.snapshots import Snapshots
@@ -103,6 +104,7 @@ class GatewayFiles:
 
 def read_files(settings: Settings) -> GatewayFiles:
     """Raises `ConfigError` for the first mistake in the settings or in an agent's file."""
+    WorkspaceTrust(settings)  # checks the folders
     overlays = read_overlays(settings)
     return GatewayFiles(open_store(settings.store), overlays)
 
