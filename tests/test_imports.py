@@ -48,7 +48,7 @@ TABLE: dict[str, Row] = {
         f"{VOCABULARY} agui capabilities catalog drivers registry store trust", "anyio jsonschema orjson referencing"
     ),
     "threads": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store", "anyio orjson"),
-    "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
+    "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads trust", "anyio orjson"),
     "web": row(
         f"{VOCABULARY} __init__ agui capabilities catalog encode registry runs service threads",
         "anyio httptools orjson sse_starlette starlette uvicorn",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from anyio import to_thread
 
@@ -43,17 +43,6 @@ class Decision:
     @property
     def is_trusted(self) -> bool:
         return self.state == "trusted"
-
-
-SOURCES = {
-    "operator": "the operator trusts it (setting `trust`)",
-    "user": "the user trusts it (`agui-gateway trust`, or the answer always)",
-    "run": "the user's answer, for this run",
-    "thread": "the user's answer in this thread",
-    "setting": "the setting `unknown_folder`",
-    None: "nobody has trusted it yet",
-}
-"""`Decision.decided_by` → the source of the statement in the snapshot."""
 
 
 class WorkspaceTrust:
@@ -172,9 +161,3 @@ class WorkspaceTrust:
 
 def needs_trust(definition: AgentDefinition) -> bool:
     return definition.driver in PROCESS_DRIVERS
-
-
-def decision_json(decision: Decision) -> dict[str, Any]:
-    """As `custom.gateway.trust` carries it."""
-    values = {"state": decision.state, "folder": str(decision.folder), "decidedBy": decision.decided_by}
-    return {key: value for key, value in values.items() if value is not None}

@@ -28,6 +28,7 @@ from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.trust import WorkspaceTrust
+from gateway.runs.trust_facts import TrustFacts
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
 from gateway.service.snapshots import Snapshots
@@ -39,6 +40,7 @@ from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
 from gateway.threads.status import ThreadStatuses
+from gateway.trust.folders import real_folder
 
 log = logging.getLogger(__name__)
 
@@ -128,11 +130,13 @@ async def open_gateway(
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
             watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
-            facts = FactsCache(transports)
+            isolation = Isolation(settings)
+            trust_facts = TrustFacts(isolation.trust, pool, real_folder(settings.workspace[0]))
+            facts = FactsCache(transports, trust_facts)
             snapshots = Snapshots(facts, pool, store)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
+            engine = Engine(settings, store, tasks, pool, facts, isolation)
             checked_runs = CheckedRuns(engine, snapshots, gateway_id)
 
             # Threads between and beside their runs.

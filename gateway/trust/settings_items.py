@@ -37,7 +37,8 @@ WHOLE_VALUE = {
         (
             "apikeyhelper", "awsauthrefresh", "awscredentialexport", "gcpauthrefresh", "otelheadershelper",
             "statusline", "filesuggestion", "subagentstatusline", "notify", "discoverycommand", "tooldiscoverycommand",
-            "callcommand", "toolcallcommand", "servercommand", "mcpservercommand", "command", "helper", "shell", "forkcommand",
+            "callcommand", "toolcallcommand", "servercommand", "mcpservercommand", "command", "helper",
+            "shell", "forkcommand",
         ),
         "helper",
     ),
