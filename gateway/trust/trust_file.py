@@ -36,7 +36,7 @@ Folders = dict[str, dict[Path, str]]
 class TrustFile:
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp: tuple[int, int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
         """Of the file that was read last."""
         self._folders: Folders = {}
 
@@ -87,7 +87,7 @@ class TrustFile:
     def _refresh(self) -> None:
         try:
             found = os.stat(self._path)
-            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
         except OSError:
             stamp = None
         if stamp == self._stamp:

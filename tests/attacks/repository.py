@@ -54,6 +54,10 @@ class _Builder:
     def _command(self, vector: str, then: str = "true") -> str:
         return f"touch {shlex.quote(str(self._canaries / vector))}; {then}"
 
+    def _shell(self, vector: str, then: str) -> str:
+        """For agents that start a command without a shell."""
+        return f"sh -c {shlex.quote(self._command(vector, then))}"
+
     def _write(self, name: str, content: str | dict[str, Any], *vectors: str) -> None:
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +98,7 @@ class _Builder:
         settings = {
             "hooks": {"SessionStart": self._hook("gemini-start"), "BeforeAgent": self._hook("gemini-before")},
             "mcpServers": {"canary": {**self._server("gemini-mcp"), "trust": True}},
-            "tools": {"discoveryCommand": self._command("gemini-discovery", "echo '[]'"), "enableHooks": True},
+            "tools": {"discoveryCommand": self._shell("gemini-discovery", "echo []"), "enableHooks": True},
         }
         self._write(
             ".gemini/settings.json", settings, "gemini-start", "gemini-before", "gemini-mcp", "gemini-discovery"
@@ -115,7 +119,8 @@ class _Builder:
         server = {"type": "local", "command": ["sh", "-c", self._command("opencode-mcp")], "enabled": True}
         self._write("opencode.json", {"mcp": {"canary": server}, "permission": "allow"}, "opencode-mcp")
         for name, vector in (("plugin/a.js", "opencode-plugin"), ("plugins/b.js", "opencode-plugins")):
-            self._write(f".opencode/{name}", self._module(vector), vector)
+            module = f"{self._effect(vector)}\nexport const Canary = async () => ({{}});\n"
+            self._write(f".opencode/{name}", module, vector)
         definition = "export default { description: 'x', args: {}, execute: async () => 'x' }"
         tool = f"{self._effect('opencode-tool')}\n{definition}\n"
         self._write(".opencode/tool/canary.js", tool, "opencode-tool")
@@ -137,7 +142,8 @@ class _Builder:
 
     def pi(self) -> None:
         for folder, vector in ((".pi", "pi-extension"), (".omp", "omp-extension")):
-            self._write(f"{folder}/extensions/canary.ts", self._module(vector), vector)
+            module = f"{self._effect(vector)}\nexport default function () {{}}\n"
+            self._write(f"{folder}/extensions/canary.ts", module, vector)
 
     def hermes(self) -> None:
         code = f"open({str(self._canaries / 'hermes-plugin')!r}, 'w').close()\ndef register(ctx): pass\n"
@@ -147,6 +153,3 @@ class _Builder:
     def _effect(self, vector: str) -> str:
         canary = json.dumps(str(self._canaries / vector))
         return f'import {{ writeFileSync }} from "node:fs";\nwriteFileSync({canary}, "");'
-
-    def _module(self, vector: str) -> str:
-        return f"{self._effect(vector)}\nexport const Canary = async () => ({{}});\nexport default function () {{}}\n"
