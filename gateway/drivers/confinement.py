@@ -16,6 +16,7 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.homes import Home
 from gateway.drivers.process import Process, spawn
+from gateway.drivers.trust_flags import apply_flags, flags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +49,11 @@ async def start_confined(
     """Raises `AgentFault` when the command cannot be started as its confinement demands."""
     if confinement.home is not None:
         await to_thread.run_sync(confinement.home.prepare)
+    launch = await to_thread.run_sync(_with_trust, launch, definition, confinement)
     return await spawn(launch.run, cwd=launch.cwd, env=launch.env, tasks=tasks)
+
+
+def _with_trust(launch: Launch, definition: AgentDefinition, confinement: Confinement) -> Launch:
+    flags = flags_of(definition, confinement.is_trusted)
+    command = apply_flags(flags, tuple(launch.run), launch.env, launch.cwd)
+    return Launch(command.run, command.env, launch.cwd)
