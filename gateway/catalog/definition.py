@@ -16,6 +16,7 @@ from gateway.catalog.capability_table import CapabilityTable
 from gateway.catalog.field_types import OptionNames
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
+from gateway.catalog.sandbox import LimitTable, Sandbox, SandboxTable
 from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
 
 REQUIRED_KEYS = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
@@ -49,6 +50,10 @@ class AgentDefinition(Section):
     fallback: tuple[Fallback, ...] = ()
     """Other ways to run the agent, the best first. The first one that is available is used, and the capabilities
     say which."""
+    sandbox: Sandbox = Field(default_factory=SandboxTable)
+    """Drivers `acp` and `cli`: what the agent's process can reach."""
+    limits: LimitTable = Field(default_factory=LimitTable)
+    """Drivers `acp` and `cli`: how much the agent's process may use."""
     install: tuple[Install, ...] = ()
     """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()

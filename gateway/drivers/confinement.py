@@ -12,7 +12,9 @@ from pathlib import Path
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.process import Process, spawn
+from gateway.drivers.process import Process
+from gateway.drivers.sandbox.launch import Program, start_program
+from gateway.drivers.sandbox.policy import SandboxPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,13 @@ class Confinement:
 
     is_trusted: bool = False
     """The working folder is trusted: the agent may read the project's own configuration."""
+    sandbox: SandboxPolicy | None = None
+    """What the process can reach, and how much it may use. None: no sandbox, and no limits."""
+
+    @property
+    def exchange(self) -> Path | None:
+        """Where the gateway must put files and sockets for the process, so that it sees them. None: anywhere."""
+        return self.sandbox.exchange if self.sandbox is not None and self.sandbox.is_wrapped else None
 
 
 UNTRUSTED = Confinement()
@@ -35,10 +44,13 @@ class Launch:
     env: Mapping[str, str]
     """The whole environment."""
     cwd: Path
+    port: int | None = None
+    """The loopback port on which the process will listen for the gateway."""
 
 
 async def start_confined(
     launch: Launch, definition: AgentDefinition, confinement: Confinement, tasks: Tasks
 ) -> Process:
     """Raises `AgentFault` when the command cannot be started as its confinement demands."""
-    return await spawn(launch.run, cwd=launch.cwd, env=launch.env, tasks=tasks)
+    program = Program(launch.run, launch.env, launch.cwd, launch.port, definition.id)
+    return await start_program(program, confinement.sandbox, tasks)

@@ -6,13 +6,15 @@ a change by comparing objects. Never: a wait for an agent that has announced not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.capabilities.agent_facts import AgentFacts, agent_layers, gateway_layer, probe_layer
+from gateway.capabilities.layers import LayerStatement
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.probe import Availability
+from gateway.events import Layer
 from gateway.registry.agents import Agent, Handshake
 
 
@@ -38,8 +40,12 @@ class CachedFacts:
 
 
 class FactsCache:
-    def __init__(self, transports: Mapping[str, Any]) -> None:
-        """`transports`: what the gateway itself carries, by dotted paths of the snapshot."""
+    def __init__(
+        self, transports: Mapping[str, Any], sandbox_facts: Callable[[AgentDefinition], Layer] = lambda definition: {}
+    ) -> None:
+        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `sandbox_facts`: how it
+        isolates the agent, likewise."""
+        self._sandbox_facts = sandbox_facts
         self._gateway_layer = gateway_layer(transports)
         self._cached: dict[str, CachedFacts] = {}
 
@@ -51,6 +57,8 @@ class FactsCache:
         availability = agent.availability
         probe = [] if availability is None else probe_layer(availability.status, availability.version)
         layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer)
+        if sandbox := self._sandbox_facts(agent.definition):
+            layers.append(LayerStatement("gateway", "how it runs this agent", sandbox))
         previous = () if known is None else known.facts.layers
         dated = tuple(layer.keep_date(previous) for layer in layers)
         facts = AgentFacts(agent.definition, agent.models, handshake.layer, dated)

@@ -109,7 +109,7 @@ class SessionPool:
                 if old.session.is_alive:
                     await self._close_session(old)
             session = await driver.open(opening)
-            observed = ObservedSession(session, self._use_servers(thread, opening))
+            observed = ObservedSession(session, self._use_servers(thread, opening), opening.confinement.sandbox)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic())
             return observed
 
@@ -118,7 +118,8 @@ class SessionPool:
         agent's instance must be the one."""
         if not opening.mcp_servers:
             return None
-        return self._servers.use(opening.mcp_servers, opening.cwd, partial(self._on_change, thread.agent))
+        sandbox = opening.confinement.sandbox
+        return self._servers.use(opening.mcp_servers, opening.cwd, partial(self._on_change, thread.agent), sandbox)
 
     async def release(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is closed."""

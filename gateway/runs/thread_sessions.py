@@ -104,16 +104,17 @@ class ThreadSessions:
         if not is_local:
             return Opening(thread.remote_id, session_id=session_id, options=options)
         cwd = self._resolve_cwd(thread, options.cwd)
+        directories = self._workspaces.resolve_all(options.additional_directories or ())
         return Opening(
             turn.thread_id,
             cwd=cwd,
-            additional_directories=self._workspaces.resolve_all(options.additional_directories or ()),
+            additional_directories=directories,
             mcp_servers=options.mcp_servers or (),
             session_id=options.session_id or options.fork_session_id or session_id,
             fork=options.fork_session_id is not None,
             options=options,
             tools=tuple(turn.tools),
-            confinement=self._isolation.confine(definition, thread, cwd, options),
+            confinement=self._isolation.confine(definition, thread, cwd, options, directories),
         )
 
     def _resolve_cwd(self, thread: ThreadKey, path: str | None) -> Path:

@@ -126,11 +126,12 @@ async def open_gateway(
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
             watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
-            facts = FactsCache(transports)
+            isolation = Isolation(settings)
+            facts = FactsCache(transports, isolation.sandbox_facts)
             snapshots = Snapshots(facts, pool, store)
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
+            engine = Engine(settings, store, tasks, pool, facts, isolation)
             checked_runs = CheckedRuns(engine, snapshots, gateway_id)
 
             # Threads between and beside their runs.
@@ -177,6 +178,7 @@ async def open_gateway(
                 with anyio.CancelScope(shield=True):
                     await gateway.drain()
                     await agents.aclose()
+                    isolation.close()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):

@@ -46,6 +46,12 @@ Serve other machines:       openssl rand -hex 24 > tokens.txt
 )
 @click.option("--acp", multiple=True, metavar="COMMAND", help="The command line of an ACP agent. Repeatable.")
 @click.option("--workspace", multiple=True, metavar="DIR", help="A directory in which agents may work. Repeatable.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(("auto", "none", "bubblewrap", "container")),
+    help="How the processes of all agents are isolated.  [default: as each agent's file says]",
+)
+@click.option("--sandbox-hosts", multiple=True, metavar="HOST", help="A host for agents in a sandbox. Repeatable.")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
 @click.option("--token-file", metavar="FILE", help="A file with one token per line; every request then needs one.")
 @click.option("--allow-origin", multiple=True, metavar="ORIGIN", help="A web origin whose pages may call. Repeatable.")

@@ -18,6 +18,7 @@ import anyio
 from gateway.background import Tasks
 from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable, read_server, transport_name
 from gateway.drivers.mcp_client.watcher import OnChange, ServerState, ServerWatcher
+from gateway.drivers.sandbox.policy import SandboxPolicy
 
 RETRY_SECONDS = 30.0
 """Until a server that failed may be retried."""
@@ -43,9 +44,16 @@ class McpServers:
         self._start_slots = anyio.Semaphore(MAX_STARTING)
         self._watchers: dict[ServerConfig, ServerWatcher] = {}
 
-    def use(self, servers: Sequence[Mapping[str, Any]], cwd: Path, on_change: OnChange) -> SessionServers:
-        """For a session that was opened with these servers. `on_change`: called when the state of one changes."""
-        return SessionServers(self, servers, cwd, on_change)
+    def use(
+        self,
+        servers: Sequence[Mapping[str, Any]],
+        cwd: Path,
+        on_change: OnChange,
+        sandbox: SandboxPolicy | None = None,
+    ) -> SessionServers:
+        """For a session that was opened with these servers. `on_change`: called when the state of one changes.
+        `sandbox`: the session's."""
+        return SessionServers(self, servers, cwd, on_change, sandbox)
 
     def acquire(self, server: ServerConfig, on_change: OnChange) -> ServerWatcher:
         """Raises `ServerUnusable` where a bound is reached, or the operator does not permit it."""
@@ -86,8 +94,16 @@ def is_retryable(watcher: ServerWatcher) -> bool:
 class SessionServers:
     """The servers of one session, by the names that the session has for them."""
 
-    def __init__(self, pool: McpServers, servers: Sequence[Mapping[str, Any]], cwd: Path, on_change: OnChange) -> None:
+    def __init__(
+        self,
+        pool: McpServers,
+        servers: Sequence[Mapping[str, Any]],
+        cwd: Path,
+        on_change: OnChange,
+        sandbox: SandboxPolicy | None = None,
+    ) -> None:
         self._pool = pool
+        self._sandbox = sandbox
         self._on_change = on_change
         by_name = {str(server["name"]): server for server in reversed(servers) if server.get("name")}
         self._servers = {name: (server, cwd) for name, server in reversed(by_name.items())}
@@ -123,7 +139,7 @@ class SessionServers:
                 raise ServerUnusable(
                     f"the gateway lists the tools of only {MAX_SERVERS_PER_SESSION} MCP servers of a session"
                 )
-            self._watchers[name] = self._pool.acquire(read_server(*self._servers[name]), self._on_change)
+            self._watchers[name] = self._pool.acquire(read_server(*self._servers[name], self._sandbox), self._on_change)
         except ServerUnusable as exc:
             self._failures[name] = str(exc)
 
