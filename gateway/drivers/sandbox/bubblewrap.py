@@ -103,13 +103,14 @@ def _system() -> Arguments:
 def _home(policy: SandboxPolicy, home: Path, files: Sequence[tuple[int, Path]]) -> Arguments:
     if home.is_absolute() and home != Path("/"):
         yield from ("--size", str(TEMPORARY_BYTES), "--perms", "0700", "--tmpfs", str(home))
-    yield from _read_only(home / name[2:] for name in policy.home_read if name.endswith("/"))
-    for name in policy.home_write:
+    copies = {path: fd for fd, path in files}
+    names = {**dict.fromkeys(policy.home_read, "--ro-bind"), **dict.fromkeys(policy.home_write, "--bind")}
+    for name in sorted(names, key=lambda name: name.count("/", 0, -1)):  # an inner path covers a part of an outer one
         path = home / name[2:]
-        if path.exists():
-            yield from ("--bind", str(path), str(path))
-    for fd, path in files:
-        yield from ("--perms", "0600", "--file", str(fd), str(path))
+        if path in copies:
+            yield from ("--perms", "0600", "--file", str(copies[path]), str(path))
+        elif path.exists():
+            yield from (names[name], str(path), str(path))
 
 
 def _repositories(folders: list[Path]) -> Arguments:

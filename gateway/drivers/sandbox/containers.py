@@ -14,11 +14,11 @@ def container_evidence(root: Path = Path("/")) -> str | None:
     for name in MARKERS:
         if (root / name).exists():
             return f"/{name}"
-    for name, words in (("proc/1/cgroup", CGROUP_NAMES), ("proc/1/environ", ("container=",))):
+    for name, texts in (("proc/1/cgroup", CGROUP_NAMES), ("proc/1/environ", ("container=",))):
         try:
             text = (root / name).read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-        if any(word in text for word in words):
+        if any(part in text for part in texts):
             return f"/{name}"
     return None

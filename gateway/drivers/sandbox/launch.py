@@ -155,15 +155,19 @@ async def _serve(proxy: Proxy, process: Process, sockets: ExitStack) -> None:
 
 
 def _prepare_home(policy: SandboxPolicy, home: Path, files: ExitStack) -> list[tuple[int, Path]]:
-    """Creates the directories that the agent may write; opens the files of which it gets a copy."""
-    for name in policy.home_write:
-        if name.endswith("/"):
-            with suppress(OSError):
-                (home / name[2:]).mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Creates the directories that the agent may write, and what it may not write inside of them. Opens the files of
+    which it gets a copy; a file in a directory that the agent may write is made read-only instead."""
+    writable = tuple(name for name in policy.home_write if name.endswith("/"))
+    inner = [name for name in policy.home_read if name.startswith(writable)]
+    for name in (*writable, *(name for name in inner if name.endswith("/"))):
+        with suppress(OSError):
+            (home / name[2:]).mkdir(parents=True, exist_ok=True, mode=0o700)
     opened = []
     for name in policy.home_read:
         path = home / name[2:]
-        if not name.endswith("/") and path.is_file() and path.stat().st_size <= MAX_HOME_FILE_BYTES:
+        if name.endswith("/") or name in inner or not path.is_file():
+            continue
+        if path.stat().st_size <= MAX_HOME_FILE_BYTES:
             opened.append((files.enter_context(path.open("rb")).fileno(), path))
     return opened
 

@@ -69,7 +69,7 @@ def _interpreter(program: Path) -> str | None:
         return None
     if not line.startswith(b"#!"):
         return None
-    words = line[2:].decode("utf-8", "replace").split()
-    if words and Path(words[0]).name == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else None
+    parts = line[2:].decode("utf-8", "replace").split()
+    if parts and Path(parts[0]).name == "env":
+        parts = [part for part in parts[1:] if not part.startswith("-") and "=" not in part]
+    return parts[0] if parts else None
