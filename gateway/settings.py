@@ -36,6 +36,7 @@ LIST_SETTINGS = (
     "allow_programs",
     "proxy",
     "proxy_user_scopes",
+    "sandbox_hosts",
     "shared_env",
 )
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
@@ -206,6 +207,21 @@ class Settings(BaseModel):
     unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
     """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
     `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
+    """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
+    `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
+    otherwise."""
+    sandbox_hosts: tuple[str, ...] = ()
+    """Hosts that every agent in a sandbox may connect to, besides those of its file: `api.example.com`,
+    `*.example.com`, `127.0.0.1:8080`. Only what is listed here may have a private address."""
+    limit_memory: int | None = Field(default=None, gt=0)
+    """The most memory of one agent process. An agent's file may set its own limits."""
+    limit_processes: int | None = Field(default=2048, gt=0)
+    """The most processes that one agent process may have at the same time, itself included."""
+    limit_cpu_seconds: int | None = Field(default=None, gt=0)
+    """The most processor time of each process of an agent."""
+    limit_file_bytes: int | None = Field(default=None, gt=0)
+    """The largest file that a process of an agent may write."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)

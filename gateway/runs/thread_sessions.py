@@ -144,6 +144,8 @@ class ThreadSessions:
         options = turn.options
         if place is None:
             return Opening(thread.remote_id, session_id=session_id, options=options)
+        folders = (place.cwd, *place.additional_directories)
+        originals = self.folders(thread, options)
         return Opening(
             turn.thread_id,
             cwd=place.cwd,
@@ -155,7 +157,7 @@ class ThreadSessions:
             tools=tuple(turn.tools),
             is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
             withheld=self._withheld,
-            confinement=self._isolation.confine(definition, thread, options, self.folders(thread, options)),
+            confinement=self._isolation.confine(definition, thread, options, folders, originals),
         )
 
     def folders(self, thread: ThreadKey, options: Options) -> tuple[Path, ...]:

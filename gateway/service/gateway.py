@@ -176,7 +176,7 @@ async def open_gateway(
             await worktrees.load()
             default_folder = real_folder(settings.workspace[0])
             trust_facts = TrustFacts(isolation.trust, pool, default_folder, worktrees.original_of)
-            facts = FactsCache(transports, trust_facts)
+            facts = FactsCache(transports, trust_facts, isolation.sandbox_facts)
             snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.
@@ -236,6 +236,7 @@ async def open_gateway(
                     await gateway.drain()
                     await agents.aclose()
                     await audit.aclose()
+                    isolation.close()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):

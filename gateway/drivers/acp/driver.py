@@ -17,7 +17,7 @@ from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.client_tools import ExistingDirectory, SocketDirectory
 from gateway.drivers.confinement import UNTRUSTED, Confinement, Launch, start_confined
 from gateway.drivers.empty_folder import EmptyFolder
 from gateway.drivers.environment import agent_environment
@@ -83,7 +83,9 @@ class AcpDriver:
     async def open(self, opening: Opening) -> AcpSession:
         """The thread's own session if the agent can resume it, else a new one."""
         connection = await self._reserve_connection(opening.confinement, opening.cwd)
-        session = AcpSession(connection, self._definition, opening, self._socket_directory, self, self._tasks)
+        exchange = opening.confinement.exchange
+        directory = self._socket_directory if exchange is None else ExistingDirectory(exchange)
+        session = AcpSession(connection, self._definition, opening, directory, self, self._tasks)
         try:
             await session.establish()
         except BaseException:
