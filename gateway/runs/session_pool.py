@@ -151,13 +151,14 @@ class SessionPool:
                 if old.session.is_alive:
                     await self._close_session(old)
                 old.hold.release()
-            secrets = SessionSecrets(opening.mcp_servers)
+            secrets = SessionSecrets(opening.mcp_servers, opening.confinement.exchange)
             with ExitStack() as undo:
                 hold = undo.enter_context(await self._take_place(thread))
                 with self._claim_session(thread, opening), secrets.removed_on_error():
                     session = await driver.open(await secrets.hide(opening))
                 undo.pop_all()
-            observed = ObservedSession(session, self._use_servers(thread, opening), secrets, stated)
+            servers = self._use_servers(thread, opening)
+            observed = ObservedSession(session, servers, secrets, stated, opening.confinement.sandbox)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic(), hold)
             return observed
 
@@ -212,7 +213,8 @@ class SessionPool:
         if not opening.mcp_servers:
             return None
         on_change = partial(self._on_change, thread.agent)
-        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal)
+        sandbox = opening.confinement.sandbox
+        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal, sandbox)
 
     async def release(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is closed."""

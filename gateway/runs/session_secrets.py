@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
@@ -21,9 +22,10 @@ from gateway.turn import Turn
 
 
 class SessionSecrets:
-    def __init__(self, servers: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, servers: Sequence[Mapping[str, Any]], parent: Path | None = None) -> None:
+        """`parent`: a directory that the agent can see. Default: the system's for temporary files."""
         self._mask = SecretMask(servers)
-        self._files = TempFiles()
+        self._files = TempFiles(parent)
 
     async def hide(self, opening: Opening) -> Opening:
         """As the agent gets it."""

@@ -265,10 +265,10 @@ def terminal_commands() -> list[str]:
 
 @pytest.mark.parametrize("line", terminal_commands())
 def test_every_command_of_the_terminal_works(line: str, tmp_path: Path) -> None:
-    name, *arguments = shlex.split(line)
+    home, project = tmp_path / "home", tmp_path / "project"
+    name, *arguments = (word.replace("~/", f"{home}/", 1) for word in shlex.split(line))  # as a shell does
     assert (name, arguments[0] in commands_there_are()) == ("agui-gateway", True)
     command = [sys.executable, "-m", "gateway", *arguments]
-    home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
     shutil.copytree(ROOT / "agents", home / "my-agents")
     env = environ(home, HOME=str(home), XDG_CONFIG_HOME=str(home / ".config"))

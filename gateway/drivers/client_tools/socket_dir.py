@@ -12,6 +12,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 from uuid import uuid4
 
 from gateway.drivers.locked_directory import create_locked, remove_stale
@@ -21,6 +22,30 @@ MAX_PATH_BYTES = 100
 """Of a socket's path: some systems take 103, none takes fewer."""
 MAX_NAME_BYTES = 30
 """Of the random part of a directory's name, and a socket's name in it."""
+
+
+class SocketPaths(Protocol):
+    """Where sockets are created."""
+
+    def new_path(self) -> Path:
+        """A path for one socket."""
+
+    def release(self, path: Path) -> None:
+        """The socket is closed."""
+
+
+class ExistingDirectory:
+    """A directory that somebody else creates and removes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def new_path(self) -> Path:
+        return self._path / uuid4().hex[:12]
+
+    def release(self, path: Path) -> None:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 class SocketDirectory:
