@@ -16,8 +16,9 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
 from gateway.catalog.plugins import load_plugins
 from gateway.cli.exit import print_note
+from gateway.configuration import FILE_NAME, load
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, FILE_NAME, Settings, load
+from gateway.settings import ENV_PREFIX, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
