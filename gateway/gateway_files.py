@@ -44,14 +44,11 @@ def own_paths(settings: Settings) -> list[OwnPath]:
     paths.append(OwnPath("the trust file", settings.trust_file, "trust_file"))
     paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
     if settings.credentials_dir is not None:
-        paths.append(OwnPath("the folder of credentials", settings.credentials_dir, "credentials_dir"))
+        paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     if settings.token_file is not None:
         paths.append(OwnPath("the token file", settings.token_file, "token_file"))
     if settings.config is not None:
         paths.append(OwnPath("the settings file", settings.config, "config"))
-    paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
-    if settings.credentials_dir is not None:
-        paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     paths += [OwnPath("a folder of agent files", folder, "agents") for folder in settings.agents]
     return paths
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
@@ -60,11 +61,14 @@ def test_every_setting_can_be_set_in_every_way(name: str) -> None:
     from_flag = load({name: value}, {})
     assert from_flag == from_environment != Settings()
     # A path in a file is relative to the file, so it differs.
-    assert from_file == from_flag or name in ("agents", "workspace", "token_file")
+    assert from_file == from_flag or name in PATHS
     assert from_file != Settings()
 
 
+PATHS = ("agents", "workspace", "token_file", "trust", "trust_file", "homes", "credentials_dir", "worktrees")
 EXAMPLES: dict[str, Any] = {
+    "sandbox": "none",
+    "unknown_folder": "refuse",
     "local_auth": "token",
     "oidc_issuer": "https://login.example",
     "oidc_jwks_url": "https://login.example/keys",
@@ -77,12 +81,14 @@ EXAMPLES: dict[str, Any] = {
 def example(name: str) -> Any:
     if name in EXAMPLES:
         return EXAMPLES[name]
+    if get_origin(annotation := Settings.model_fields[name].annotation) is UnionType and int in get_args(annotation):
+        return 7
     match getattr(Settings(), name):
         case tuple():
             return ["http://localhost:1" if name == "allow_origin" else "other"]
         case bool() as flag:
             return not flag
-        case str() | None:
+        case str() | Path() | None:
             return "other"
         case number:
             return number + 1
