@@ -67,6 +67,7 @@ def test_every_setting_can_be_set_in_every_way(name: str) -> None:
 
 PATHS = ("agents", "workspace", "token_file", "trust", "trust_file", "homes", "credentials_dir", "worktrees")
 EXAMPLES: dict[str, Any] = {
+    "credentials": "principal",
     "sandbox": "none",
     "unknown_folder": "refuse",
     "local_auth": "token",
@@ -81,7 +82,10 @@ EXAMPLES: dict[str, Any] = {
 def example(name: str) -> Any:
     if name in EXAMPLES:
         return EXAMPLES[name]
-    if get_origin(annotation := Settings.model_fields[name].annotation) is UnionType and int in get_args(annotation):
+    kinds = (
+        get_args(annotation) if get_origin(annotation := Settings.model_fields[name].annotation) is UnionType else ()
+    )
+    if int in kinds or float in kinds:
         return 7
     match getattr(Settings(), name):
         case tuple():
