@@ -40,7 +40,9 @@ def behind_gateway(name: str, models: str, home: Path, config: Path | None = Non
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     settings = ("--config", str(config)) if config else ()
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings) as gateway:
+    # The agent inherits the gateway's XDG folders, and its own configuration is below its home.
+    env = {"XDG_CONFIG_HOME": ""}
+    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings, env=env) as gateway:
         yield gateway
 
 
