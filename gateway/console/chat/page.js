@@ -74,7 +74,7 @@ class ChatPage {
     this.name = h("h1", { class: "clip" });
     this.badge = h("span", { class: "badge" });
     this.meter = h("span", { class: "small muted meter", dataset: { testid: "session-usage" } });
-    this.branchButton = h("button", { class: "btn quiet", type: "button", hidden: true, dataset: { testid: "branch" },
+    this.branchButton = h("button", { class: "btn quiet branch", type: "button", hidden: true, dataset: { testid: "branch" },
       on: { click: () => this.inspect("changes") } });
     this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads",
       on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));

@@ -44,7 +44,7 @@ export class WorktreeTab {
     const merge = h("button", { class: "btn", type: "button", disabled: !changeCount && !ahead, on: { click: () => this.#merge(state) } }, icon("fork"), "Merge");
     const discard = h("button", { class: "btn danger", type: "button", on: { click: () => this.#discard(state) } }, icon("trash"), "Discard");
     fill(this.node,
-      h("div", { class: "row wrap" }, h("code", { class: "grow" }, branch), merge, discard),
+      h("div", { class: "row" }, h("code", { class: "grow clip", title: branch }, branch), merge, discard),
       h("p", { class: "small muted" }, `From ${target} in ${base.path}: ${count(ahead, "commit")} ahead, ${behind} behind. `,
         `${count(changeCount, "file")} changed, ${dirtyCount} not committed.`),
       h("p", { class: "small muted" }, "Folder: ", h("code", {}, state.path)),
