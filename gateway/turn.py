@@ -133,6 +133,18 @@ def title_of(messages: Sequence[Mapping[str, Any]]) -> str | None:
     return None
 
 
+def tool_calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of an assistant's message. Other roles have none: their schema does not know the key, so whatever a
+    client puts there was not checked."""
+    calls = message.get("toolCalls") if message["role"] == "assistant" else None
+    return calls or []
+
+
+def answered_call_of(message: Mapping[str, Any]) -> str | None:
+    """The id of the call that a tool message answers. Other roles answer none."""
+    return message.get("toolCallId") if message["role"] == "tool" else None
+
+
 def text_of(content: str | list[dict[str, Any]]) -> str:
     """The text in a message's content."""
     if isinstance(content, str):

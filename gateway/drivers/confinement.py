@@ -10,8 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anyio import to_thread
+
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.homes import Home
 from gateway.drivers.process import Process, spawn
 
 
@@ -21,6 +24,8 @@ class Confinement:
 
     is_trusted: bool = False
     """The working folder is trusted: the agent may read the project's own configuration."""
+    home: Home | None = None
+    """The home directory of the principal whose session it is; None: the gateway's own."""
 
 
 UNTRUSTED = Confinement()
@@ -41,4 +46,6 @@ async def start_confined(
     launch: Launch, definition: AgentDefinition, confinement: Confinement, tasks: Tasks
 ) -> Process:
     """Raises `AgentFault` when the command cannot be started as its confinement demands."""
+    if confinement.home is not None:
+        await to_thread.run_sync(confinement.home.prepare)
     return await spawn(launch.run, cwd=launch.cwd, env=launch.env, tasks=tasks)

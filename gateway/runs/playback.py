@@ -17,12 +17,13 @@ from anyio import CancelScope
 from gateway.agui.translate import notice_event
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.drivers import Driver, LiveTurn
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreError
 from gateway.events import ClientToolCall, MessagesSnapshot, TurnEnded, TurnFailed, Wire
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.capability_events import ThreadSnapshotReader, read_before_turn, with_announcements
+from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import has_new_message, read_history
 from gateway.runs.interrupts import Interrupts, ResumeResult
@@ -53,6 +54,7 @@ class RunServices:
     sessions: ThreadSessions
     outcomes: LastOutcomes
     activities: ThreadActivities
+    budget: DailyBudget
     facts: FactsCache | None
     """By which runs notice that their capabilities have changed; None: they do not look."""
 
@@ -215,11 +217,24 @@ class Playback:
         """A client may send the next run the moment it sees the end, so the thread is freed before that."""
         if self._run.log.over:
             return
+        await self._record_usage(last_events[-1])
         show = await self._run.log.seal(last_events, status)
         is_parked = self._services.states.parked_run(self._thread) is not None
         self._services.outcomes.run_ended(self._thread, last_events[-1], is_parked=is_parked)
         self._services.release(self._thread, self._run)
         show()
+
+    async def _record_usage(self, last_event: Wire) -> None:
+        """Before a client can see the end and send the next run."""
+        if not (entries := last_event.get("usage")):
+            return
+        name = self._run.turn.options.model
+        models = self._agent.models
+        model = models.default() if name is None else models.find(name)
+        try:
+            await self._services.budget.add(self._thread.principal, entries, models, model)
+        except StoreError as exc:
+            log.error("run %s: what it used could not be stored: %s", self._run.record.run_id, exc)
 
     async def _abandon(self, parked: ParkedTurn, calls: Sequence[ClientToolCall]) -> None:
         """What the turn waited for does not come. A tool call without a result would stay in the conversation."""

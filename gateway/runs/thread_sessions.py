@@ -13,15 +13,18 @@ from anyio import CancelScope
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver, Opening, Session
+from gateway.gateway_files import withheld_paths
 from gateway.identity import ThreadKey
 from gateway.runs.history import read_history
 from gateway.runs.interrupts import Interrupts
 from gateway.runs.isolation import Isolation
 from gateway.runs.outcomes import LastOutcomes
+from gateway.runs.session_access import DRIVERS_WITH_SESSIONS
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_state import ThreadStates
 from gateway.runs.worktrees import ThreadWorktrees, Workplace, layer_of
+from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.turn import Notice, Turn
 
@@ -32,6 +35,7 @@ Notify = Callable[[Sequence[Notice]], Awaitable[None]]
 class ThreadSessions:
     def __init__(
         self,
+        settings: Settings,
         store: Store,
         pool: SessionPool,
         states: ThreadStates,
@@ -46,6 +50,7 @@ class ThreadSessions:
         self._outcomes = outcomes
         self._activities = activities
         self._isolation = isolation
+        self._withheld = withheld_paths(settings)
         self._worktrees = worktrees
 
     def get(self, thread: ThreadKey) -> Session | None:
@@ -142,5 +147,7 @@ class ThreadSessions:
             fork=options.fork_session_id is not None,
             options=options,
             tools=tuple(turn.tools),
+            is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
+            withheld=self._withheld,
             confinement=self._isolation.confine(definition, thread, place.cwd, options, place.original),
         )

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.agui.option_secrets import SecretMask
 from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart
+from gateway.runs.masked_turn import MaskedTurn, masked_errors
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
@@ -24,9 +26,16 @@ AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
 class ObservedSession:
-    def __init__(self, session: Session, servers: SessionServers | None = None, stated: Layer | None = None) -> None:
-        """`stated`: what the gateway itself states of the session."""
+    def __init__(
+        self,
+        session: Session,
+        servers: SessionServers | None = None,
+        mask: SecretMask | None = None,
+        stated: Layer | None = None,
+    ) -> None:
+        """`mask`: the secrets of the servers. `stated`: what the gateway itself states of the session."""
         self._session = session
+        self._mask = mask or SecretMask()
         self._stated = stated or {}
         self._servers = servers
         self._called = CalledTools()
@@ -68,7 +77,11 @@ class ObservedSession:
         if self._servers is not None:
             self._servers.retry_failed()
         client_tools = frozenset(tool["name"] for tool in turn.tools)
-        return ToolObserver(await self._session.start(turn), self._called, client_tools)
+        if not self._mask:
+            return ToolObserver(await self._session.start(turn), self._called, client_tools)
+        with masked_errors(self._mask):
+            live = MaskedTurn(await self._session.start(turn), self._mask)
+        return ToolObserver(live, self._called, client_tools)
 
     def leave_servers(self) -> None:
         """Also when the session itself is gone already. May be called twice."""

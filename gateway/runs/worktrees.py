@@ -27,6 +27,7 @@ from gateway.capability_paths import WORKTREE
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import Refused
 from gateway.events import Layer
+from gateway.gateway_files import withheld_paths
 from gateway.git.changes import read_dirty_files, snapshot_changes
 from gateway.git.command import UNAVAILABLE
 from gateway.git.repository import Checkout, Repository, find_repository, is_inside
@@ -71,7 +72,7 @@ class ThreadWorktrees:
         self._settings = settings
         self._store = store
         self._folder = Path(os.path.realpath(settings.worktrees))
-        self._workspaces = Workspaces(settings.workspace)
+        self._workspaces = Workspaces(settings.workspace, withheld_paths(settings))
         self._records: dict[ThreadKey, WorktreeRecord] = {}
         self._locks: WeakValueDictionary[ThreadKey, anyio.Lock] = WeakValueDictionary()
         self._limiter = anyio.CapacityLimiter(MAX_GIT_THREADS)

@@ -33,10 +33,12 @@ class Gateway:
         xdg: bool = True,
     ) -> None:
         """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names."""
-        home.mkdir(parents=True, exist_ok=True)
-        self._home = home
+        self.workspace = home / "workspace"
+        """Where it is started, and so where its agents work: its own files must not be there."""
+        self.workspace.mkdir(parents=True, exist_ok=True)
         self._flags = (*flags, "--store", store or f"sqlite://{home / 'gateway.db'}")
-        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **(env or {})}
+        config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
+        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
@@ -52,7 +54,7 @@ class Gateway:
                 stderr=stderr,
                 text=True,
                 env=environ,
-                cwd=self._home,
+                cwd=self.workspace,
                 start_new_session=True,
             )
         assert self._process.stdout is not None

@@ -41,7 +41,7 @@ class ClientMethods:
 
     def __init__(self, host: TurnHost, opening: Opening, definition: AgentDefinition, tasks: Tasks) -> None:
         self._host = host
-        self._workspace = Workspace([opening.cwd, *opening.additional_directories])
+        self._workspace = Workspace([opening.cwd, *opening.additional_directories], opening.withheld)
         self._terminals = Terminals(tasks)
         command = definition.command
         self._inherit_env = command.inherit_env if command else ()
