@@ -46,6 +46,7 @@ def own_paths(settings: Settings) -> list[OwnPath]:
     if settings.config is not None:
         paths.append(OwnPath("the settings file", settings.config, "config"))
     paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
+    paths.append(OwnPath("the folder of the threads' worktrees", settings.worktrees, "worktrees"))
     if settings.credentials_dir is not None:
         paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     paths += [OwnPath("a folder of agent files", folder, "agents") for folder in settings.agents]
