@@ -30,11 +30,13 @@ LIST_SETTINGS = (
     "agents",
     "acp",
     "workspace",
+    "trust",
     "allow_origin",
     "allow_host",
     "allow_programs",
     "proxy",
     "proxy_user_scopes",
+    "sandbox_hosts",
     "shared_env",
 )
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
@@ -197,6 +199,29 @@ class Settings(BaseModel):
     as it is, with a warning."""
     worktrees: Path = Field(default_factory=lambda: data_dir() / "worktrees")
     """The directory of the threads' worktrees. Default: `worktrees` in the user's data directory."""
+    trust: tuple[Path, ...] = ()
+    """Directories that are trusted for everybody: agents read the configuration (hooks, MCP servers, plugins) of
+    projects in them. Other directories are trusted with `agui-gateway trust`, or when the user is asked."""
+    trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
+    """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
+    unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
+    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
+    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
+    """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
+    `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
+    otherwise."""
+    sandbox_hosts: tuple[str, ...] = ()
+    """Hosts that every agent in a sandbox may connect to, besides those of its file: `api.example.com`,
+    `*.example.com`, `127.0.0.1:8080`. Only what is listed here may have a private address."""
+    limit_memory: int | None = Field(default=None, gt=0)
+    """The most memory of one agent process. An agent's file may set its own limits."""
+    limit_processes: int | None = Field(default=2048, gt=0)
+    """The most processes that one agent process may have at the same time, itself included."""
+    limit_cpu_seconds: int | None = Field(default=None, gt=0)
+    """The most processor time of each process of an agent."""
+    limit_file_bytes: int | None = Field(default=None, gt=0)
+    """The largest file that a process of an agent may write."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
@@ -360,10 +385,10 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: config: a settings file cannot name another one")
     # A path in a file is relative to the file.
     base = path.resolve().parent
-    for key in ("agents", "workspace"):
+    for key in ("agents", "workspace", "trust"):
         if isinstance(table.get(key), list):
             table[key] = [base / str(folder) for folder in table[key]]
-    for key in ("token_file", "homes", "credentials_dir"):
+    for key in ("token_file", "trust_file", "homes", "credentials_dir", "worktrees"):
         if isinstance(table.get(key), str):
             table[key] = base / table[key]
     return table
@@ -379,7 +404,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key in ("agents", "workspace") else ","
+    separator = os.pathsep if key in ("agents", "workspace", "trust") else ","
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 

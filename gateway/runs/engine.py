@@ -67,6 +67,7 @@ class Engine:
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
+        isolation = isolation or Isolation(settings)
         self.sessions = ThreadSessions(
             settings,
             store,
@@ -74,7 +75,7 @@ class Engine:
             self._states,
             outcomes,
             self.activities,
-            isolation or Isolation(settings),
+            isolation,
             worktrees or ThreadWorktrees(settings, store),
         )
         self._services = RunServices(
@@ -87,6 +88,7 @@ class Engine:
             outcomes=outcomes,
             activities=self.activities,
             budget=self._budget,
+            trust=isolation.trust,
             facts=facts,
         )
 

@@ -159,7 +159,8 @@ class SessionPool:
                 with self._claim_session(thread, opening), masked_errors(mask):
                     session = await driver.open(without_inherited_secrets(opening))
                 undo.pop_all()
-            observed = ObservedSession(session, self._use_servers(thread, opening), mask, stated)
+            servers = self._use_servers(thread, opening)
+            observed = ObservedSession(session, servers, mask, stated, opening.confinement.sandbox)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic(), hold)
             return observed
 
@@ -214,7 +215,8 @@ class SessionPool:
         if not opening.mcp_servers:
             return None
         on_change = partial(self._on_change, thread.agent)
-        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal)
+        sandbox = opening.confinement.sandbox
+        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal, sandbox)
 
     async def release(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is closed."""

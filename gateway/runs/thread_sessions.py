@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from anyio import CancelScope
 
@@ -26,7 +27,7 @@ from gateway.runs.thread_state import ThreadStates
 from gateway.runs.worktrees import ThreadWorktrees, Workplace, layer_of
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.turn import Notice, Turn
+from gateway.turn import Notice, Options, Turn
 
 Notify = Callable[[Sequence[Notice]], Awaitable[None]]
 """Awaited with what the client should know of the session's folder, before the session opens."""
@@ -74,6 +75,11 @@ class ThreadSessions:
         if place is not None and place.notices and notify is not None:
             await notify(place.notices)
         opening = self._opening(thread, turn, definition, interrupts.session, place)
+        if place is not None:
+            originals = self.folders(thread, turn.options)
+            folders = (opening.cwd, *opening.additional_directories)
+            is_trusted = opening.confinement.is_trusted
+            await self._isolation.trust.check_start(definition, thread, originals, folders, is_trusted=is_trusted)
         if interrupts.session is not None and not self._pool.has_fitting(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).known_ids())
         stated = {} if place is None or place.worktree is None else layer_of(place.worktree)
@@ -138,6 +144,8 @@ class ThreadSessions:
         options = turn.options
         if place is None:
             return Opening(thread.remote_id, session_id=session_id, options=options)
+        folders = (place.cwd, *place.additional_directories)
+        originals = self.folders(thread, options)
         return Opening(
             turn.thread_id,
             cwd=place.cwd,
@@ -149,5 +157,11 @@ class ThreadSessions:
             tools=tuple(turn.tools),
             is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
             withheld=self._withheld,
-            confinement=self._isolation.confine(definition, thread, place.cwd, options, place.original),
+            confinement=self._isolation.confine(definition, thread, options, folders, originals),
         )
+
+    def folders(self, thread: ThreadKey, options: Options) -> tuple[Path, ...]:
+        """The folders of the workspace that a session with these options works in, or whose worktrees it works in; the
+        working directory first. Raises `Refused`."""
+        current = self._pool.opening(thread)
+        return self._worktrees.originals(thread, options, None if current is None else current.cwd)

@@ -58,8 +58,6 @@ class Workplace:
     """Where a session works."""
 
     cwd: Path
-    original: Path
-    """The folder in the workspace: `cwd` itself, or the one whose worktree it is in. Trust is decided by this one."""
     additional_directories: tuple[Path, ...] = ()
     worktree: WorktreeRecord | None = None
     notices: tuple[Notice, ...] = ()
@@ -154,7 +152,7 @@ class ThreadWorktrees:
         """A run that names no folder goes on in the one that its session is open in."""
         cwd = open_cwd if options.cwd is None and open_cwd is not None else self._workspaces.resolve(options.cwd)
         directories = self._workspaces.resolve_all(options.additional_directories or ())
-        return Workplace(cwd, cwd, directories, notices=notices)
+        return Workplace(cwd, directories, notices=notices)
 
     async def _make(self, thread: ThreadKey, turn: Turn) -> Workplace:
         cwd = self._workspaces.resolve(turn.options.cwd)
@@ -210,6 +208,32 @@ class ThreadWorktrees:
             repository = self.open_repository(parent)
             record, _ = await self._make_from(forked, repository, forked.thread_id, parent.subfolder, parent)
             return record
+
+    # -- the folders of the workspace behind a session's
+
+    def originals(self, thread: ThreadKey, options: Options, open_cwd: Path | None) -> tuple[Path, ...]:
+        """The folders of the workspace that a session with these options works in, or would work in; of a worktree, its
+        repository's own. The working directory first. Nothing is made. Raises `Refused`."""
+        record = self.find(thread)
+        if options.cwd is not None:
+            cwd = self._original(record, options.cwd)
+        elif open_cwd is not None:
+            cwd = self.original_of(thread, open_cwd)
+        elif record is not None:
+            cwd = Path(record.base_folder) / record.subfolder
+        else:
+            cwd = self._workspaces.resolve(None)
+        return (cwd, *(self._original(record, path) for path in options.additional_directories or ()))
+
+    def original_of(self, thread: ThreadKey, folder: Path) -> Path:
+        """The same folder in the workspace, if this one is in the thread's worktree; else the folder itself."""
+        return _to_original(self.find(thread), folder)
+
+    def _original(self, record: WorktreeRecord | None, path: str) -> Path:
+        resolved = Path(os.path.realpath(self._workspaces.roots[0] / path)) if "\0" not in path else None
+        if record is not None and resolved is not None and is_inside(resolved, [Path(record.folder)]):
+            return _to_original(record, resolved)
+        return self._workspaces.resolve(path)
 
     # -- a worktree that exists
 
@@ -268,8 +292,7 @@ class ThreadWorktrees:
         directories = tuple(
             self._map(record, path) or self._workspaces.resolve(path) for path in options.additional_directories or ()
         )
-        original = Path(record.base_folder) / cwd.relative_to(record.folder)
-        return Workplace(cwd, original, directories, record, notices, is_new)
+        return Workplace(cwd, directories, record, notices, is_new)
 
     def _map(self, record: WorktreeRecord, path: str) -> Path | None:
         """A folder of the base as the same folder of the worktree. None: it is in neither."""
@@ -291,6 +314,12 @@ class ThreadWorktrees:
 
     async def mark_discarded(self, record: WorktreeRecord) -> None:
         await self.save(replace(record, is_discarded=True))
+
+
+def _to_original(record: WorktreeRecord | None, folder: Path) -> Path:
+    if record is None or not is_inside(folder, [Path(record.folder)]):
+        return folder
+    return Path(record.base_folder) / folder.relative_to(record.folder)
 
 
 def checkout_of(record: WorktreeRecord) -> Checkout:

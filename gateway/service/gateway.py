@@ -35,6 +35,8 @@ from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
 from gateway.runs.session_access import SessionAccess
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.trust import WorkspaceTrust
+from gateway.runs.trust_facts import TrustFacts
 from gateway.runs.worktrees import ThreadWorktrees
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
@@ -49,6 +51,7 @@ from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
 from gateway.threads.status import ThreadStatuses
 from gateway.threads.worktrees import WorktreeService
+from gateway.trust.folders import real_folder
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +123,7 @@ def read_files(settings: Settings) -> GatewayFiles:
     """Raises `ConfigError` for the first mistake in the settings or in an agent's file. Where the gateway's own files
     are is checked before any of them is read."""
     check_workspace(settings)
+    WorkspaceTrust(settings)  # checks the folders
     overlays = read_overlays(settings)
     return GatewayFiles(open_store(settings.store), overlays)
 
@@ -167,13 +171,16 @@ async def open_gateway(
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
-            facts = FactsCache(transports)
+            isolation = Isolation(settings)
             worktrees = ThreadWorktrees(settings, store)
             await worktrees.load()
+            default_folder = real_folder(settings.workspace[0])
+            trust_facts = TrustFacts(isolation.trust, pool, default_folder, worktrees.original_of)
+            facts = FactsCache(transports, trust_facts, isolation.sandbox_facts)
             snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), worktrees, limits)
+            engine = Engine(settings, store, tasks, pool, facts, isolation, worktrees, limits)
             access = SessionAccess(store, pool)
             checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 
@@ -229,6 +236,7 @@ async def open_gateway(
                     await gateway.drain()
                     await agents.aclose()
                     await audit.aclose()
+                    isolation.close()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
