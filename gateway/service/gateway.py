@@ -87,6 +87,7 @@ class Gateway:
     async def drain(self) -> None:
         """No new runs, messages and watchers; streams end, runs within the grace. Queued messages stay in the store."""
         self.stopping.set()
+        self.audit.close_readers()
         self.capability_feed.close()
         self.dispatcher.close()
         self.thread_events.close()
@@ -159,13 +160,13 @@ async def open_gateway(
             pool = SessionPool(settings, tasks, changes.touch)
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
-            registrations = Registrations(layers, store, settings)
+            registrations = Registrations(layers, store, settings, audit)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
             facts = FactsCache(transports)
             snapshots = Snapshots(facts, pool, store, PrincipalHomes(settings))
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings))
+            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), audit)
             access = SessionAccess(store, pool)
             checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 

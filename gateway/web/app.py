@@ -13,6 +13,7 @@ from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
 from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
+from gateway.web.middleware.audit import AuditMiddleware
 from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
@@ -47,6 +48,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     return Starlette(
         routes=ROUTES,
         middleware=[
+            Middleware(AuditMiddleware, routes=ROUTES),
             Middleware(ContentTypeMiddleware),
             Middleware(
                 SecurityMiddleware,

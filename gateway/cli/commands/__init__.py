@@ -10,6 +10,8 @@ COMMANDS = {
     "doctor": "Find out what an agent needs to run.",
     "models": "Show an agent's models and their prices.",
     "run": "Talk to an agent in this terminal.",
+    "audit": "Show who did what on a running gateway.",
+    "login": "Sign a principal in to an agent.",
     "token": "Make, list and revoke tokens.",
 }
 """Name of the module → the line in `agui-gateway --help`. A subcommand exists if it is listed here."""
