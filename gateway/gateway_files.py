@@ -41,6 +41,10 @@ def own_paths(settings: Settings) -> list[OwnPath]:
     if settings.store.startswith(SQLITE_SCHEME):
         store = _store_file(settings.store)
         paths += [OwnPath("the store", Path(f"{store}{suffix}"), "store") for suffix in ("", *SQLITE_SUFFIXES)]
+    paths.append(OwnPath("the trust file", settings.trust_file, "trust_file"))
+    paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
+    if settings.credentials_dir is not None:
+        paths.append(OwnPath("the folder of credentials", settings.credentials_dir, "credentials_dir"))
     if settings.token_file is not None:
         paths.append(OwnPath("the token file", settings.token_file, "token_file"))
     if settings.config is not None:

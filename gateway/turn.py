@@ -45,6 +45,8 @@ class Options:
     fork_session_id: str | None = None
     skills: tuple[str, ...] | None = None
     on_disconnect: OnDisconnect | None = None
+    worktree: bool | None = None
+    """The thread works in a git worktree of its own; None: the agent's file or the setting decides."""
     strict: bool = False
     merge: bool | None = None
     """Join adjacent deltas that arrived together; None: the agent's definition decides."""

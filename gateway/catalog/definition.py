@@ -13,10 +13,13 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from gateway.catalog.capability_table import CapabilityTable
+from gateway.catalog.fallback import Fallback
 from gateway.catalog.field_types import OptionNames
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
-from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
+from gateway.catalog.sandbox import LimitTable, Sandbox, SandboxTable
+from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Identity, Install, Mode, Remote, Section
+from gateway.catalog.trust import Trust
 
 AUTO_APPROVE_MODES = (
     "acceptEdits",
@@ -72,6 +75,12 @@ class AgentDefinition(Section):
     fallback: tuple[Fallback, ...] = ()
     """Other ways to run the agent, the best first. The first one that is available is used, and the capabilities
     say which."""
+    sandbox: Sandbox = Field(default_factory=SandboxTable)
+    """Drivers `acp` and `cli`: what the agent's process can reach."""
+    limits: LimitTable = Field(default_factory=LimitTable)
+    """Drivers `acp` and `cli`: how much the agent's process may use."""
+    trust: Trust = Field(default_factory=Trust)
+    """Drivers `acp` and `cli`: how the agent works in folders that nobody has trusted."""
     install: tuple[Install, ...] = ()
     """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()
@@ -103,6 +112,9 @@ class AgentDefinition(Section):
     """How many milliseconds a delta waits for others to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
     """Seconds without an event after which a run fails. Default: the gateway's setting `stall_timeout`."""
+    worktree: bool | None = None
+    """Drivers `acp` and `cli`: each thread works in a git worktree and on a branch of its own, so that threads do not
+    change each other's files. Default: the gateway's setting `worktree`."""
     verified: date | None = None
     """The day on which this file was last compared with the real agent. Default: never."""
     sources: tuple[str, ...] = ()

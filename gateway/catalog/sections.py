@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from gateway.catalog.capability_table import CapabilityTable
-from gateway.catalog.field_types import CommandLine, Headers, OptionNames
+from gateway.catalog.field_types import CommandLine, Headers
 
 
 class Section(BaseModel):
@@ -291,22 +291,3 @@ class Remote(Section):
     """Seconds after which capabilities, and the list of mounted agents, are read again."""
     circuit_breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     """When requests are stopped for a while: `{ failures = 5, cooldown = 15 }`."""
-
-
-class Fallback(Section):
-    """Another way to run the agent, used when those before it are not available."""
-
-    name: str = Field(pattern=r"^[a-z0-9-]+$")
-    """A short name, shown as `custom.gateway.transport` while it is in use."""
-    driver: Literal["acp", "cli"]
-    """The driver of this way."""
-    command: Command
-    """The command of this way."""
-    acp: Acp = Field(default_factory=Acp)
-    """Settings of driver `acp`."""
-    cli: Cli | None = None
-    """Settings of driver `cli`."""
-    options: OptionNames | None = None
-    """The options that a run may set. Default: the `options` of the file."""
-    capabilities: CapabilityTable = Field(default_factory=dict)
-    """Capabilities that differ. They are merged over the `[capabilities]` of the file."""

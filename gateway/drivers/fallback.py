@@ -13,7 +13,8 @@ from typing import Any
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.sections import Fallback
+from gateway.catalog.fallback import Fallback
+from gateway.catalog.trust import Trust
 from gateway.drivers.base import Driver, Opening, Session
 from gateway.drivers.homes import Home
 from gateway.drivers.probe import BEST_FIRST, Availability
@@ -39,9 +40,18 @@ def apply_fallback(definition: AgentDefinition, fallback: Fallback) -> AgentDefi
         "cli": fallback.cli,
         "fallback": (),
         "options": definition.options if fallback.options is None else fallback.options,
+        "trust": _merge_trust(definition, fallback),
         "capabilities": _merge(definition.capabilities, fallback.capabilities),
     }
     return definition.model_copy(update=changes)
+
+
+def _merge_trust(definition: AgentDefinition, fallback: Fallback) -> Trust:
+    if fallback.trust is None:
+        return definition.trust
+    return definition.trust.model_copy(
+        update={"untrusted": fallback.trust.untrusted, "trusted": fallback.trust.trusted}
+    )
 
 
 class FallbackDriver:

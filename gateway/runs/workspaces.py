@@ -18,6 +18,11 @@ class Workspaces:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._withheld = tuple(withheld)
 
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """With links resolved, the first one first."""
+        return self._roots
+
     def resolve(self, path: str | None) -> Path:
         """The folder; a relative path is resolved against the first root. Raises `Refused`."""
         if path is None:

@@ -61,7 +61,7 @@ class CapabilitySource:
         thread = thread_of(key)
         if thread is None:
             return self._read_personal(key)
-        session_layer = self._snapshots.session_layer(thread)
+        session_layer = self._snapshots.session_layer(self._agents[key.agent], thread)
         if key.view != relay.NAME:
             return session_layer
         return session_layer, self._statuses.read_activity(thread), monotonic() // STORE_READ_SECONDS

@@ -19,6 +19,7 @@ from gateway.runs.engine import Engine
 from gateway.runs.readiness import Precondition
 from gateway.runs.run import Run
 from gateway.runs.session_access import SessionAccess
+from gateway.runs.trust_question import trusts_folder
 from gateway.service.run_permissions import RunPermissions
 from gateway.service.snapshots import Snapshots
 from gateway.settings import Settings
@@ -78,6 +79,8 @@ class CheckedRuns:
         """The turn as the agent can carry it out. Everything that a client requests of an agent, by any route, is
         checked here. Raises `Forbidden`, `NotCapable`, `Refused` or `Conflict`."""
         self._permissions.check(agent.definition, turn.options, caller)
+        if any(trusts_folder(answer) for answer in turn.resume):
+            caller.require("programs")  # the configuration of a trusted folder starts programs
         await agent.require_program()
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement

@@ -21,6 +21,7 @@ from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, fingerprint_of
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.store.base import Store
 
 MAX_RECENT_SNAPSHOTS = 128
@@ -44,11 +45,17 @@ class PersonalFacts:
 
 class Snapshots:
     def __init__(
-        self, facts: FactsCache, sessions: SessionPool, store: Store, homes: PrincipalHomes | None = None
+        self,
+        facts: FactsCache,
+        sessions: SessionPool,
+        store: Store,
+        worktrees: ThreadWorktrees,
+        homes: PrincipalHomes | None = None,
     ) -> None:
         """`homes`: who has credentials of its own with which agent; None: no principal."""
         self._homes = homes
         self._facts = facts
+        self._worktrees = worktrees
         self._sessions = sessions
         self._store = store
         self._of_agents: dict[tuple[str, Home | None], tuple[AgentFacts, SnapshotEntry]] = {}
@@ -98,19 +105,21 @@ class Snapshots:
             del self._personal[next(iter(self._personal))]
         return known.facts
 
-    def session_layer(self, thread: ThreadKey) -> Layer | None:
-        """What the thread's session states; None: no session is open."""
+    def session_layer(self, agent: Agent, thread: ThreadKey) -> Layer | None:
+        """What the thread's session states, and what is decided about its folder; None: no session is open."""
         session = self._sessions.get(thread)
+        if session is None:
+            return None
         # A copy: the session goes on writing into its own.
-        return None if session is None else dict(session.session_layer)
+        return {**session.session_layer, **self._facts.read_trust(agent, thread)}
 
     async def _read_session_layer(self, agent: Agent, thread: ThreadKey) -> Layer | None:
-        """Of a session that is not open, what it would be set to, where that is known: the mode of an in-process
-        agent. Which modes there are, the agent's definition states."""
-        if (layer := self.session_layer(thread)) is not None:
+        """Of a session that is not open, what it would be set to, where that is known: its worktree, what is decided
+        about its folder, the mode of an in-process agent. Which modes there are, the agent's definition states."""
+        if (layer := self.session_layer(agent, thread)) is not None:
             return layer
         if not agent.definition.modes:
-            return None
+            return {**self._worktrees.layer(thread), **self._facts.read_trust(agent, thread)} or None
         record = await self._store.thread(*thread)
         controls = ModeControls(agent.definition.modes, None if record is None else record.session)
         return {path: value for path, value in controls.session_layer.items() if path != MODES}

@@ -19,6 +19,7 @@ from gateway.store.deliveries import Deliveries, DeliveryRecord, DeliveryStatus,
 from gateway.store.memory import MemoryStore
 from gateway.store.session_owners import SessionOwners
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.worktrees import WorktreeRecord, Worktrees
 
 __all__ = [
     "STORES",
@@ -39,5 +40,7 @@ __all__ = [
     "Store",
     "EventBatch",
     "ThreadRecord",
+    "WorktreeRecord",
+    "Worktrees",
     "open_store",
 ]

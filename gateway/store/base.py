@@ -1,10 +1,11 @@
-"""The contract of a store: `Store`, and beside it `Deliveries`, `Audit` and `SessionOwners`.
+"""The contract of a store: `Store`, and one protocol for each concern beside it.
 
 What must outlive the gateway's process: run logs, threads, registered agents (`Store`), queued messages and thread
-events (`Deliveries`), the audit log (`Audit`), whose session is whose (`SessionOwners`). To add a backend:
+events (`Deliveries`), the audit log (`Audit`), whose session is whose (`SessionOwners`), where threads have their
+worktrees (`Worktrees`), what principals used (`UsageRecords`). To add a backend:
 
-1. Write a class with all methods of `Store`; its attributes `deliveries`, `audit` and `session_owners` have all methods
-   of their protocols (`gateway/store/deliveries.py`, `audit.py`, `session_owners.py`). All may share a connection:
+1. Write a class with all methods of `Store`; its attributes `deliveries`, `audit`, `session_owners`, `worktrees` and
+   `usage` have all methods of their protocols, each in a module of that name here. All may share a connection:
    `delete_thread` deletes the thread's deliveries too.
 2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
    Nothing else decides: error messages and tests use that registry.
@@ -22,6 +23,8 @@ from typing import Literal, Protocol
 from gateway.store.audit import Audit
 from gateway.store.deliveries import Deliveries
 from gateway.store.session_owners import SessionOwners
+from gateway.store.usage import UsageRecords
+from gateway.store.worktrees import Worktrees
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: the run was live when its gateway died. All but `live` are final."""
@@ -100,6 +103,14 @@ class Store(Protocol):
     @property
     def session_owners(self) -> SessionOwners:
         """Whose session is whose."""
+
+    @property
+    def worktrees(self) -> Worktrees:
+        """The git worktrees of threads."""
+
+    @property
+    def usage(self) -> UsageRecords:
+        """What the runs of each principal have used on each day."""
 
     async def start(self) -> None:
         """Opens and migrates the store, and takes the lock that keeps a second gateway out."""

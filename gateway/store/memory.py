@@ -18,6 +18,8 @@ from gateway.store.audit import AuditRecord
 from gateway.store.base import AgentRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.deliveries import WAITING, DeliveryRecord, EventBatch, ThreadName
 from gateway.store.memory_audit import MemoryAudit, MemorySessionOwners
+from gateway.store.memory_usage import MemoryUsage
+from gateway.store.memory_worktrees import MemoryWorktrees
 from gateway.store.pieces import join_lines, select_pieces, stored_size
 
 Name = TypeVar("Name")
@@ -52,6 +54,8 @@ class MemoryStore:
         self._threads: dict[ThreadName, ThreadRecord] = {}
         self._agents: dict[str, AgentRecord] = {}
         self.deliveries = MemoryDeliveries(self._check_open)
+        self.worktrees = MemoryWorktrees(self._check_open)
+        self.usage = MemoryUsage(self._check_open)
         self.audit = MemoryAudit(self._check_open)
         self.session_owners = MemorySessionOwners(self._check_open, self._has_thread)
         self._open = False

@@ -22,6 +22,7 @@ from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.threads.delivery.dispatcher import Dispatcher
 from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
+from gateway.threads.worktrees import KeptWork, WorktreeService
 from gateway.turn import title_of
 
 log = logging.getLogger(__name__)
@@ -42,9 +43,11 @@ class ThreadService:
         events: ThreadEvents,
         follower: RunFollower,
         dispatcher: Dispatcher,
+        worktrees: WorktreeService,
         access: SessionAccess,
         audit: AuditLog,
     ) -> None:
+        self._worktrees = worktrees
         self._engine = engine
         self._store = store
         self._events = events
@@ -80,13 +83,13 @@ class ThreadService:
         await self._follower.report_release(thread, record.session if was_open else None)
         return was_open
 
-    async def delete(self, agent: Agent, thread: ThreadKey, caller: Caller) -> None:
-        """The thread and its logs, and the session at the agent, where it can delete one and the thread's principal
-        owns it. Queued messages fail."""
+    async def delete(self, agent: Agent, thread: ThreadKey, caller: Caller) -> KeptWork | None:
+        """The thread and its logs, its worktree, and the session at the agent, where it can delete one and the thread's
+        principal owns it. Queued messages fail. Returns what is kept of its worktree."""
         self._audit.record("thread.delete", thread.principal, agent=thread.agent, thread=thread.thread_id)
         if await self._store.thread(*thread) is None and self._dispatcher.has_queued(thread):
             await self._delete_stored(thread)
-            return
+            return None
         record = await self._find(thread)
         self._require_idle(thread)
         if record.session is not None and await self._access.owns(agent.definition, thread, record.session):
@@ -97,7 +100,9 @@ class ThreadService:
             except AgentFault as exc:  # a thread of an agent that is gone can be deleted, too
                 log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
         await self._engine.sessions.forget(thread)
+        kept = await self._worktrees.remove(thread)
         await self._delete_stored(thread)
+        return kept
 
     async def _delete_stored(self, thread: ThreadKey) -> None:
         await self._follower.wait_until_reported(thread)  # else an event from before would be stored after the deletion
@@ -113,6 +118,7 @@ class ThreadService:
         if await self._store.thread(*forked) is not None:
             raise Conflict(f"there is a thread {new_id!r} already", code="THREAD_EXISTS")
         session_id = await (await self._open_controls(agent, thread, caller)).fork()
+        await self._worktrees.fork(thread, forked)
         history, _ = await self._engine.history(thread)
         await self._store_first_run(forked, history.messages)
         interrupts = Interrupts(session=session_id, title=title_of(history.messages))

@@ -16,8 +16,10 @@ from gateway.web.auth.live_requests import LiveRequests
 from gateway.web.middleware.audit import AuditMiddleware
 from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
+from gateway.web.middleware.rate_limit import RateLimitMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
+from gateway.web.request_body import BodyParser
 from gateway.web.routes import ROUTES
 from gateway.web.transports import transport_layer
 
@@ -40,6 +42,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
         )
         async with opened as gateway, anyio.create_task_group() as tasks:
             app.state.gateway = gateway
+            app.state.body_parser = BodyParser()
             tasks.start_soon(authenticator.watch, end_revoked)
             await gateway.recover_deliveries()
             yield
@@ -57,6 +60,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
                 live_requests=live_requests,
                 routes=ROUTES,
             ),
+            Middleware(RateLimitMiddleware),
             Middleware(GzipMiddleware),
         ],
         exception_handlers=HANDLERS,

@@ -13,5 +13,6 @@ COMMANDS = {
     "audit": "Show who did what on a running gateway.",
     "login": "Sign a principal in to an agent.",
     "token": "Make, list and revoke tokens.",
+    "trust": "Trust the project in a folder: agents then read its own configuration.",
 }
 """Name of the module → the line in `agui-gateway --help`. A subcommand exists if it is listed here."""

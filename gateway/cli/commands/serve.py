@@ -51,6 +51,13 @@ Behind a TLS proxy:         agui-gateway serve --proxy 127.0.0.1 --token-file to
 )
 @click.option("--acp", multiple=True, metavar="COMMAND", help="The command line of an ACP agent. Repeatable.")
 @click.option("--workspace", multiple=True, metavar="DIR", help="A directory in which agents may work. Repeatable.")
+@click.option("--trust", multiple=True, metavar="DIR", help="A directory that is trusted for everybody. Repeatable.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(("auto", "none", "bubblewrap", "container")),
+    help="How the processes of all agents are isolated.  [default: as each agent's file says]",
+)
+@click.option("--sandbox-hosts", multiple=True, metavar="HOST", help="A host for agents in a sandbox. Repeatable.")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
 @click.option("--token-file", metavar="FILE", help="The tokens of `agui-gateway token add`; every request needs one.")
 @click.option("--allow-origin", multiple=True, metavar="ORIGIN", help="A web origin whose pages may call. Repeatable.")

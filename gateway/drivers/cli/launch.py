@@ -39,7 +39,8 @@ class Launcher:
         variables = {name: fill_template(part, values) for name, part in {**self.command.env, **arguments.env}.items()}
         environ = await to_thread.run_sync(agent_environ, self.definition, confinement.home)
         env = agent_environment(self.command.inherit_env, variables, environ)
-        process = await start_confined(Launch(run, env, cwd), self.definition, confinement, self._tasks)
+        port = int(values["port"]) if "port" in values else None
+        process = await start_confined(Launch(run, env, cwd, port), self.definition, confinement, self._tasks)
         try:
             endpoint = Endpoint(process, self.cli, values, self.definition.source.name, self._tasks)
             transport = await TRANSPORTS[self.cli.transport](endpoint)

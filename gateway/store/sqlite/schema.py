@@ -68,6 +68,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "create index notes_by_age on notes (at)",
     ),
     (
+        """create table worktrees (
+            agent text not null, thread_id text not null, principal text not null, folder text not null,
+            git_dir text not null, base_folder text not null, common_dir text not null, subfolder text not null,
+            branch text not null, base_branch text, base_commit text not null, created real not null,
+            is_discarded integer not null, primary key (agent, thread_id, principal)) without rowid""",
+    ),
+    (
+        """create table usage (
+            principal text not null, day text not null, tokens integer not null, nano_usd integer not null,
+            primary key (principal, day)) without rowid""",
+    ),
+    (
         # `autoincrement`: a number is not used again, also when the newest entry was deleted.
         """create table audit_log (
             number integer primary key autoincrement, at real not null, action text not null, principal text not null,

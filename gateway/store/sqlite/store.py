@@ -28,6 +28,8 @@ from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
 from gateway.store.sqlite.session_owners import SqliteSessionOwners
 from gateway.store.sqlite.transaction import Row
+from gateway.store.sqlite.usage import SqliteUsage
+from gateway.store.sqlite.worktrees import SqliteWorktrees
 from gateway.store.sqlite.writer import Writer
 
 MAX_BACKLOG_BYTES = 32 * 2**20
@@ -59,6 +61,8 @@ class SqliteStore:
         self.deliveries = SqliteDeliveries(self._write, self._query)
         self.audit = SqliteAudit(self._write, self._query)
         self.session_owners = SqliteSessionOwners(self._write, self._query)
+        self.worktrees = SqliteWorktrees(self._write, self._query)
+        self.usage = SqliteUsage(self._write, self._query)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"

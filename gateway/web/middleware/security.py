@@ -24,6 +24,7 @@ from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
 from gateway.web.auth.local_user import Peer
 from gateway.web.auth.proxies import Forwarded
+from gateway.web.login_attempts import LoginAttempts
 from gateway.web.problems import problem_response
 from gateway.web.scoped_routes import matches_any, open_routes
 
@@ -47,6 +48,7 @@ class SecurityMiddleware:
     ) -> None:
         self._app = app
         self._authenticator = authenticator
+        self._attempts = LoginAttempts(settings)
         self._live_requests = live_requests
         self._open_routes = open_routes(routes)
         """A container's health check has no token, and the console's files hold no secret."""
@@ -78,7 +80,7 @@ class SecurityMiddleware:
             if scope["type"] == "http" and _is_preflight(scope, headers):
                 return await _preflight(headers)(scope, receive, send)
         try:
-            caller = await self._authenticate(scope, headers, is_proxied)
+            caller = await self._authenticate(scope, headers, forwarded, is_proxied)
         except GatewayError as exc:
             return await problem_response(exc)(scope, receive, send)
         scope.setdefault("state", {}).update(caller=caller, principal=caller.principal)
@@ -88,15 +90,21 @@ class SecurityMiddleware:
             return await self._live_requests.serve(self._app, caller, scope, receive, send)
         return await self._app(scope, receive, send)
 
-    async def _authenticate(self, scope: Scope, headers: Headers, is_proxied: bool) -> Caller:
+    async def _authenticate(self, scope: Scope, headers: Headers, forwarded: Forwarded, is_proxied: bool) -> Caller:
         """A caller that is not known passes to what is open to everybody, without any scope."""
         peer = scope.get("state", {}).get("peer") or Peer(scope.get("client"), scope.get("server"))
+        token = _read_token(scope, headers)
+        address = forwarded.client or (scope["client"][0] if scope.get("client") else "")
         try:
-            return await self._authenticator.authenticate(peer, is_proxied, headers, _read_token(scope, headers))
+            caller = await self._authenticator.authenticate(peer, is_proxied, headers, token)
         except GatewayError as exc:
             if isinstance(exc, Unauthorized | Forbidden) and matches_any(self._open_routes, scope):
                 return Caller("", frozenset(), frozenset(), "none", refusal=exc)
+            if isinstance(exc, Unauthorized) and token is not None:
+                self._attempts.reject(address)
             raise
+        self._attempts.accept(address, caller.principal)
+        return caller
 
     def _check_host(self, hosts: Sequence[str], forwarded: Forwarded, is_proxied: bool) -> str:
         """The host that the client used. A named proxy decides itself which names it answers to. Raises
