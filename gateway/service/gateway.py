@@ -172,7 +172,7 @@ async def open_gateway(
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
             registrations = Registrations(layers, store, settings, audit)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
-            isolation = Isolation(settings)
+            isolation = Isolation(settings, audit)
             worktrees = ThreadWorktrees(settings, store)
             await worktrees.load()
             default_folder = real_folder(settings.workspace[0])

@@ -13,7 +13,7 @@ import pytest
 
 from tests.attacks.principals import Principal, principals, token_of, write_tokens
 from tests.behaviour.acp.harness import Stage
-from tests.support.gateway import events_of, run_input
+from tests.support.gateway import Gateway, events_of, run_input
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +181,19 @@ def test_entries_outlive_the_gateway_and_the_numbers_go_on(tmp_path: Path) -> No
         assert after[: len(before)] == before
         numbers = [entry["number"] for entry in after]
         assert numbers == sorted(set(numbers))
+
+
+def test_tokens_that_come_and_go_are_entries(tmp_path: Path) -> None:
+    tokens = write_tokens(tmp_path / "tokens", ("root", "bob"))
+    with Gateway(tmp_path / "home", "--token-file", str(tokens)) as gateway, principals(gateway, "root") as [root]:
+        write_tokens(tmp_path / "tokens", ("root", "ann"))
+        found: list[tuple[str, str]] = []
+        headers = {"accept": "text/event-stream"}
+        with root.client.stream("GET", "/audit?action=token", headers=headers) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data: "):
+                    entry = json.loads(line[6:])
+                    found.append((entry["action"], entry["principal"]))
+                if len(found) == 2:
+                    break
+    assert found == [("token.add", "ann"), ("token.revoke", "bob")]
