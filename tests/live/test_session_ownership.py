@@ -73,12 +73,12 @@ def test_a_real_agents_session_is_not_continued_by_another_principal(
 
 @contextmanager
 def two_accounts(agent: str, models: ModelServer, base: Path) -> Iterator[tuple[Gateway, list[Principal]]]:
-    """The agent behind a gateway in which ann and bob each have a home with a key of their own."""
+    """The agent behind a gateway in which each principal has a home with a key of its own."""
     recipes = load_recipes()
     recipe = recipes.agents[agent]
     install(recipe, recipes)
     homes = PrincipalHomes(Settings(homes=base / "homes", credentials="principal"))
-    for name in ("ann", "bob"):
+    for name in ("ann", "bob", "root"):
         home = homes.open(name)
         home.prepare()
         ready = prepare(recipe, paths=programs(recipe), home=home.directory, models=models.url)
@@ -129,7 +129,7 @@ def test_two_principals_have_two_accounts_and_two_sets_of_session_files(
         models.forget()
         root.post_run(agent, "what did I say?", "t2", sessionId=session)
         assert SECRET not in asked(models)
-        assert OPERATORS_KEY not in keys_used(models)
+        assert keys_used(models) == {"sk-ant-root-0123456789"}
 
         models.forget()
         ann.say(agent, "and now?", "t1")
