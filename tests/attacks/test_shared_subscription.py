@@ -12,6 +12,7 @@ signed in is answered for each; and without tokens the person at the machine kee
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from typing import Any
 
 import pytest
 
+from gateway.drivers.homes import PrincipalHomes
+from gateway.settings import Settings
 from tests.attacks.principals import Principal, principals, write_tokens
 from tests.behaviour.acp.harness import Stage, pid_of
 from tests.support.gateway import run_input
@@ -173,3 +176,28 @@ def test_secrets_can_be_mounted_for_each_principal(tmp_path: Path) -> None:
     with stage, principals(stage, "ann", "bob") as people:
         keys = [json.loads(caller.say("env", "show", "t")).get("SCRIPTED_KEY") for caller in people]
     assert keys == ["mounted-key-0123456789", None]
+
+
+SEARCH = """
+import os, sys
+sys.stdin.readline()
+found = [os.path.join(folder, name) for folder, _, names in os.walk(sys.argv[1]) for name in names]
+print(found)
+"""
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+def test_in_the_sandbox_an_agent_does_not_see_the_home_of_another_principal(tmp_path: Path) -> None:
+    """Agents of all principals run as one user of the system, so only a sandbox keeps a hostile one out."""
+    homes = tmp_path / "homes"
+    for name in ("ann", "bob"):
+        PrincipalHomes(Settings(homes=homes, credentials="principal")).open(name).save_secret("SCRIPTED_KEY", name)
+    tokens = write_tokens(tmp_path / "tokens", ("ann", "bob"))
+    stage = Stage(tmp_path / "gateway", "--token-file", str(tokens), credentials="principal", homes=homes)
+    text = {"dialect": "text", "process": "turn", "transport": "stdio-raw"}
+    command = {"run": [sys.executable, "-c", SEARCH, str(homes)]}
+    for name, sandbox in (("free", "none"), ("confined", "bubblewrap")):
+        stage.agent(name, driver="cli", command=command, cli=text, sandbox=sandbox)
+    with stage, principals(stage, "bob") as [bob]:
+        assert bob.say("free", "search", "t1").count("SCRIPTED_KEY") == 2
+        assert "SCRIPTED_KEY" not in bob.say("confined", "search", "t1")
