@@ -200,7 +200,7 @@ def test_requests_between_runs_never_ask_and_never_trust(stage: TrustStage) -> N
     stage.ask("clean")
     run = stage.client.get("/agents/clean/threads/t").json()
     stage.client.post(f"/runs/{run['pendingRunId']}/cancel")
-    answer = stage.client.post("/agents/clean/threads/t/mode", json={"mode": "x"})
+    answer = stage.client.post("/agents/clean/threads/t/acp", json={"method": "x", "params": {}})
     assert answer.json()["code"] == "WORKSPACE_UNTRUSTED", answer.text
     assert stage.starts() == []
 
