@@ -1,4 +1,4 @@
-"""The trust file: written as a whole, by one writer at a time, and never trusted where another could have written it."""
+"""The trust file: written as a whole, by one writer at a time, and not used where another could have written it."""
 
 from __future__ import annotations
 
