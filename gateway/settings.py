@@ -106,8 +106,9 @@ class Settings(BaseModel):
     trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
     """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
     unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
-    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
-    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    """What happens in a directory that is not known to be trusted. `ask`: the first run asks the user before the agent
+    starts. `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run
+    starts."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)

@@ -52,7 +52,7 @@ class AgentDefinition(Section):
     """Other ways to run the agent, the best first. The first one that is available is used, and the capabilities
     say which."""
     trust: Trust = Field(default_factory=Trust)
-    """Drivers `acp` and `cli`: how the agent works in folders that nobody has trusted."""
+    """Drivers `acp` and `cli`: how the agent works in folders that are not trusted."""
     install: tuple[Install, ...] = ()
     """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()

@@ -291,7 +291,7 @@ def test_the_snapshot_tells_what_was_decided_and_by_whom(stage: TrustStage) -> N
         return trust
 
     folder = str(stage.workspace)
-    unknown = {"state": "unknown", "folder": folder, "decidedBy": "nobody", "untrustedStart": "restricted"}
+    unknown = {"state": "unknown", "folder": folder, "decidedBy": "none", "untrustedStart": "restricted"}
     assert read("") == read("?thread=t") == unknown
     stage.answer("restricted", stage.ask("restricted"), "reject_once")
     assert read("?thread=t") == {**unknown, "state": "untrusted", "decidedBy": "thread"}

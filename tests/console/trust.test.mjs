@@ -11,7 +11,7 @@ test("the snapshot's state has a label, and says who decided", () => {
   const trusted = readTrust(snapshot({ state: "trusted", folder: "/src", decidedBy: "operator" }));
   assert.deepEqual([trusted.label, trusted.kind], ["Trusted", "good"]);
   assert.match(trusted.about, /\/src · decided by the operator$/);
-  assert.equal(readTrust(snapshot({ state: "unknown", folder: "/src", decidedBy: "nobody" })).label, "Not trusted yet");
+  assert.equal(readTrust(snapshot({ state: "unknown", folder: "/src", decidedBy: "none" })).label, "Not trusted yet");
 });
 
 test("without a known state there is no tag", () => {
