@@ -59,8 +59,13 @@ TRUST = f"{GATEWAY}.trust"
 AVAILABILITY = f"{GATEWAY}.availability.status"
 SEEN_TOOLS = f"{GATEWAY}.tools.seen"
 """Names of the tools that a session has called."""
+WORKTREE = f"{GATEWAY}.worktree"
+"""The thread's git worktree: `branch`, `path`, `base`."""
 GATEWAY_MCP = f"{GATEWAY}.mcp"
 """Below it, by a server's name: `status`, `transport`, `reason`, `tools` (how many), `complete`, `source`."""
+GATEWAY_SANDBOX = f"{GATEWAY}.sandbox"
+"""Below it, of a session: `kind`, `reason`, `warning`, `hosts`, `writable`, `limits`; of an agent: `mode`, `kind` or
+`untrusted` (the kind in an untrusted folder), `reason`, `limits`."""
 
 # -- what only one protocol or program has
 

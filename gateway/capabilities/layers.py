@@ -18,12 +18,15 @@ from gateway.capabilities.session_tools import (
     has_tools,
     item_sources,
 )
-from gateway.capability_paths import MODEL, MODES, TRUST, flatten
+from gateway.capability_paths import GATEWAY_SANDBOX, MODEL, MODES, TRUST, WORKTREE, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
 from gateway.catalog.models.definition import Model
 from gateway.events import Layer
+
+SANDBOX_PREFIX = f"{GATEWAY_SANDBOX}."
+SANDBOXED = "execution.sandboxed"
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
 """In order of precedence: later layers win, key by key."""
@@ -191,8 +194,14 @@ def session_layers(
     values = fold_session_layer(session_layer, [statement.values for statement in below], definition.mcp_tool_names)
     items = values.pop(ITEMS, None)
     servers = {path: values.pop(path) for path in [*values] if path.startswith(SERVERS)}
+    sandbox = {path: values.pop(path) for path in [*values] if path.startswith(SANDBOX_PREFIX)}
+    worktree = {path: values.pop(path) for path in [*values] if path.startswith(f"{WORKTREE}.")}
     trust = {path: values.pop(path) for path in [*values] if path.startswith(f"{TRUST}.")}
     layers = [LayerStatement("session", "what the session reported", values)] if values else []
+    if sandbox:
+        layers.append(_sandbox_layer(sandbox, [values, *(statement.values for statement in below)]))
+    if worktree:
+        layers.append(LayerStatement("gateway", "the git worktree that it made for the thread", worktree))
     if trust:
         layers.append(trust_layer(trust))
     if servers:
@@ -204,6 +213,15 @@ def session_layers(
     elif supported:
         layers.append(LayerStatement("session", TOOL_SOURCES["seen"], supported))
     return layers
+
+
+def _sandbox_layer(facts: Layer, others: Iterable[Layer]) -> LayerStatement:
+    """`others`: what all others state. An agent that the gateway runs without a sandbox may have one of its own: then
+    its own statement holds."""
+    is_sandboxed = facts.get(f"{SANDBOX_PREFIX}kind") != "none"
+    is_stated = any(SANDBOXED in values for values in others)
+    stated = {SANDBOXED: is_sandboxed} if is_sandboxed or not is_stated else {}
+    return LayerStatement("gateway", "the sandbox of its process", {**facts, **stated})
 
 
 def current_model(session_layer: Layer) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from gateway.catalog.capability_table import CapabilityTable
 from gateway.catalog.field_types import CommandLine, Headers
@@ -133,6 +133,9 @@ class Auth(Section):
     """For `command`: seconds after which it counts as failed."""
     hint: str | None = None
     """What the user should do when no check succeeds: ``"run `codex login`"``."""
+    login: CommandLine = ()
+    """A command that signs the user in, at a terminal: `["codex", "login"]`. `agui-gateway login` runs it in the home
+    directory of a principal."""
 
 
 def _read_flag(value: Any) -> Any:
@@ -169,7 +172,9 @@ class Flags(Section):
     directory: Flag | None = None
     """The option `additionalDirectories`. `{path}`: one directory; the flag is repeated for each."""
     mcp: Flag | None = None
-    """The option `mcpServers`. `{json}`: `{"mcpServers": {name: {…}}}`; `{file}`: the path of a file with this JSON."""
+    """The option `mcpServers`. `{file}`: the path of a file with `{"mcpServers": {name: {…}}}`, which only the user of
+    the gateway can read. `{json}`: this JSON itself, in an environment variable only: it has secrets in it, and every
+    user of the machine can read the arguments of a process."""
     schema_: Flag | None = Field(default=None, alias="schema")
     """The option `outputSchema`. `{json}`: the JSON Schema of the answer; `{file}`: the path of a file with it."""
     max_turns: Flag | None = None
@@ -183,6 +188,13 @@ class Flags(Section):
     """The option `approvals`: for each policy what is added. `prompt` is the default policy."""
     thinking: dict[str, Flag] = Field(default_factory=dict)
     """Thinking parameters: for each parameter of `[effort]` what is added. `{value}`: its value."""
+
+    @field_validator("mcp")
+    @classmethod
+    def _check_mcp(cls, flag: FlagTable | None) -> FlagTable | None:
+        if flag is not None and any("{json}" in part for part in flag.args):
+            raise ValueError("`{json}` would show secrets to every user of the machine; use `{file}`")
+        return flag
 
 
 class Cli(Section):
@@ -202,7 +214,8 @@ class Cli(Section):
     the loopback interface."""
     url: str | None = None
     """With `http` and `websocket`: the process's address, `"http://127.0.0.1:{port}"`. `{port}` is a free port and
-    `{token}` a secret for this process; both may also be used in the command's arguments and environment."""
+    `{token}` a secret for this process. Both may also be used in the command: give the agent its token by a variable of
+    the environment, because every user of the machine can read arguments."""
     health: str | None = None
     """With `http` and `websocket`: a URL that answers 200 when the process is ready."""
     events: str | None = None

@@ -16,6 +16,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.fallback import Fallback
 from gateway.catalog.trust import Trust
 from gateway.drivers.base import Driver, Opening, Session
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import BEST_FIRST, Availability
 from gateway.errors import AgentFault
 
@@ -91,9 +92,9 @@ class FallbackDriver:
     async def probe(self) -> None:
         await self._use_first_working(lambda driver: driver.probe())
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         """Of the transport that is nearest to being ready; among equals, the first."""
-        results = [await driver.availability() for driver in self._drivers[self._index :]]
+        results = [await driver.availability(home) for driver in self._drivers[self._index :]]
         return min(results, key=lambda each: BEST_FIRST.index(each.status))
 
     async def models(self) -> list[Mapping[str, Any]] | None:

@@ -16,14 +16,16 @@ from pathlib import Path
 import anyio
 from anyio import CancelScope
 
+from gateway.agui.translate import notice_event
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.drivers import Driver, LiveTurn
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreError
 from gateway.events import ClientToolCall, MessagesSnapshot, TurnEnded, TurnFailed, Wire
 from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
 from gateway.runs.capability_events import ThreadSnapshotReader, read_before_turn, with_announcements
+from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import has_new_message, read_history
 from gateway.runs.interrupts import Interrupts, ResumeResult
@@ -39,6 +41,7 @@ from gateway.runs.trust import WorkspaceTrust, needs_trust
 from gateway.runs.trust_question import ask_about_folders
 from gateway.settings import Settings
 from gateway.store.base import Status, Store
+from gateway.turn import Notice
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +58,7 @@ class RunServices:
     sessions: ThreadSessions
     outcomes: LastOutcomes
     activities: ThreadActivities
+    budget: DailyBudget
     trust: WorkspaceTrust
     facts: FactsCache | None
     """By which runs notice that their capabilities have changed; None: they do not look."""
@@ -184,7 +188,9 @@ class Playback:
         changes = await read_before_turn(self._snapshot_reader() if driver.is_local else None)
         sessions = self._services.sessions
         definition = self._agent.definition
-        session = await sessions.acquire(self._thread, self._run.turn, definition, driver, interrupts)
+        session = await sessions.acquire(
+            self._thread, self._run.turn, definition, driver, interrupts, self._write_notices
+        )
         try:
             if self._run.before_prompt is not None:
                 await self._run.before_prompt()
@@ -193,6 +199,9 @@ class Playback:
             with CancelScope(shield=True):
                 await sessions.release(self._thread)
             raise
+
+    async def _write_notices(self, notices: Sequence[Notice]) -> None:
+        await self._run.log.append([notice_event(notice) for notice in notices])
 
     def _snapshot_reader(self) -> ThreadSnapshotReader | None:
         facts = self._services.facts
@@ -236,11 +245,24 @@ class Playback:
         """A client may send the next run the moment it sees the end, so the thread is freed before that."""
         if self._run.log.over:
             return
+        await self._record_usage(last_events[-1])
         show = await self._run.log.seal(last_events, status)
         is_parked = self._services.states.parked_run(self._thread) is not None
         self._services.outcomes.run_ended(self._thread, last_events[-1], is_parked=is_parked)
         self._services.release(self._thread, self._run)
         show()
+
+    async def _record_usage(self, last_event: Wire) -> None:
+        """Before a client can see the end and send the next run."""
+        if not (entries := last_event.get("usage")):
+            return
+        name = self._run.turn.options.model
+        models = self._agent.models
+        model = models.default() if name is None else models.find(name)
+        try:
+            await self._services.budget.add(self._thread.principal, entries, models, model)
+        except StoreError as exc:
+            log.error("run %s: what it used could not be stored: %s", self._run.record.run_id, exc)
 
     async def _abandon(self, parked: ParkedTurn, calls: Sequence[ClientToolCall]) -> None:
         """What the turn waited for does not come. A tool call without a result would stay in the conversation."""

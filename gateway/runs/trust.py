@@ -89,13 +89,20 @@ class WorkspaceTrust:
         return Decision("unknown", folder)
 
     async def check_start(
-        self, definition: AgentDefinition, thread: ThreadKey, folders: Sequence[Path], *, is_trusted: bool
+        self,
+        definition: AgentDefinition,
+        thread: ThreadKey,
+        originals: Sequence[Path],
+        folders: Sequence[Path],
+        *,
+        is_trusted: bool,
     ) -> None:
-        """To be called right before the agent's session is opened. Raises `Refused` where the agent would read the
+        """To be called right before the agent's session is opened. `folders`: where it works; `originals`: the same
+        folders in the workspace, where a folder is a worktree. Raises `Refused` where the agent would read the
         configuration of a folder that is not trusted."""
         if is_trusted or not needs_trust(definition):
             return
-        decision = self.decide(thread, folders)
+        decision = self.decide(thread, originals)
         if self._unknown == "refuse":
             raise self._refusal(definition, decision.folder, "the gateway starts no agent in such a folder")
         match definition.trust.untrusted_start:
@@ -105,10 +112,10 @@ class WorkspaceTrust:
                 raise self._refusal(definition, decision.folder, "it is not known how it is started without a project")
             case "clean":
                 patterns = definition.trust.configuration
-                for folder in folders:
+                for folder, original in zip(folders, originals, strict=True):
                     if await to_thread.run_sync(has_configuration, folder, patterns):
                         reason = "it cannot ignore the project's configuration, and the folder holds some"
-                        raise self._refusal(definition, folder, reason)
+                        raise self._refusal(definition, original, reason)
 
     def _refusal(self, definition: AgentDefinition, folder: Path, reason: str) -> Refused:
         detail = (

@@ -7,6 +7,7 @@ with which the next run would open it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from gateway.capability_paths import TRUST
@@ -18,7 +19,16 @@ from gateway.runs.trust import Decision, WorkspaceTrust, needs_trust
 
 
 class TrustFacts:
-    def __init__(self, trust: WorkspaceTrust, pool: SessionPool, default_folder: Path) -> None:
+    def __init__(
+        self,
+        trust: WorkspaceTrust,
+        pool: SessionPool,
+        default_folder: Path,
+        original_of: Callable[[ThreadKey, Path], Path] = lambda thread, folder: folder,
+    ) -> None:
+        """`original_of`: a folder of a thread's session → the folder of the workspace that it is, or is a worktree
+        of."""
+        self._original_of = original_of
         self._trust = trust
         self._pool = pool
         self._default_folder = default_folder
@@ -36,12 +46,13 @@ class TrustFacts:
         opening = self._pool.opening(thread)
         if opening is None:
             return _layer(self._trust.decide(thread, [self._default_folder]))
-        decision = self._trust.decide(thread, [opening.cwd, *opening.additional_directories])
+        folders = [self._original_of(thread, folder) for folder in (opening.cwd, *opening.additional_directories)]
+        decision = self._trust.decide(thread, folders)
         is_trusted = opening.confinement.is_trusted
         if decision.is_trusted is is_trusted and decision.state != "unknown":
             return _layer(decision)
         # The process goes on as it was started, whatever was decided since.
-        return _layer(Decision("trusted" if is_trusted else "untrusted", opening.cwd, "session"))
+        return _layer(Decision("trusted" if is_trusted else "untrusted", folders[0], "session"))
 
 
 def _layer(decision: Decision) -> Layer:

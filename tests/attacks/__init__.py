@@ -1,1 +1,2 @@
-"""Attacks that succeeded once, or could have: one file for each class of incident. All of them must fail."""
+"""Attacks that succeeded once, or could have: one file per class of incident. Each is carried out against a real
+gateway, and must fail."""

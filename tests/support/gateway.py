@@ -35,11 +35,13 @@ class Gateway:
     ) -> None:
         """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names.
         `trust`: its workspaces are trusted, so that no run asks about them."""
-        home.mkdir(parents=True, exist_ok=True)
-        self._home = home
-        trusted = _trust_flags(home, flags) if trust else []
+        self.workspace = home / "workspace"
+        """Where it is started, and so where its agents work: its own files must not be there."""
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        trusted = _trust_flags(self.workspace, flags) if trust else []
         self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
-        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **(env or {})}
+        config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
+        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
@@ -55,7 +57,7 @@ class Gateway:
                 stderr=stderr,
                 text=True,
                 env=environ,
-                cwd=self._home,
+                cwd=self.workspace,
                 start_new_session=True,
             )
         assert self._process.stdout is not None

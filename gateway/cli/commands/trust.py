@@ -48,9 +48,9 @@ FoundConfiguration = dict[ConfigurationItem, list[str]]
 @click.option("--force", is_flag=True, help="Also trust the home directory or the root of the filesystem.")
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 @agents_options
-def command(folder: str | None, agents: Sequence[str], acp: Sequence[str], **options: Any) -> None:
+def command(folder: str | None, agents: Sequence[str], acp: Sequence[str], config: Path | None, **options: Any) -> None:
     try:
-        settings = settings_for(agents, acp)
+        settings = settings_for(agents, acp, config)
         file = TrustFile(settings.trust_file)
         if options["list_"]:
             return print_folders(file, json_=options["json_"])

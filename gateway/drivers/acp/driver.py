@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +17,11 @@ from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.client_tools import ExistingDirectory, SocketDirectory
 from gateway.drivers.confinement import UNTRUSTED, Confinement, Launch, start_confined
 from gateway.drivers.empty_folder import EmptyFolder
 from gateway.drivers.environment import agent_environment
+from gateway.drivers.homes import Home, agent_environ
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
@@ -46,7 +46,8 @@ class AcpDriver:
         self._connections: list[Connection] = []
         self._start_lock = anyio.Lock()
         self._failure: str | None = None
-        self._auth_fault: AgentFault | None = None
+        self._auth_faults: dict[Home | None, AgentFault] = {}
+        """Home → why the user whose home it is has to sign in."""
         self._handshake: Handshake | None = None
         self._layer: tuple[Handshake, Mapping[str, Any]] | None = None
         """A handshake and its layer, made once: every snapshot reads it."""
@@ -71,26 +72,27 @@ class AcpDriver:
         models: list[Mapping[str, Any]] = session_layer(self._newest_state).get(MODELS, [])
         return models or None
 
-    async def availability(self) -> Availability:
-        result = await probe(self._definition)
+    async def availability(self, home: Home | None = None) -> Availability:
+        result = await probe(self._definition, await to_thread.run_sync(agent_environ, self._definition, home))
         if result.status == "ready" and self._failure is not None:
             return replace(result, status="broken", reason=self._failure)
-        if result.status == "ready" and self._auth_fault is not None:
-            reason, hint = self._auth_fault.detail, self._auth_fault.extra.get("hint")
-            return replace(result, status="needs-auth", reason=reason, hint=hint)
+        if result.status == "ready" and (fault := self._auth_faults.get(home)) is not None:
+            return replace(result, status="needs-auth", reason=fault.detail, hint=fault.extra.get("hint"))
         return result
 
     async def open(self, opening: Opening) -> AcpSession:
         """The thread's own session if the agent can resume it, else a new one."""
         connection = await self._reserve_connection(opening.confinement, opening.cwd)
-        session = AcpSession(connection, self._definition, opening, self._socket_directory, self, self._tasks)
+        exchange = opening.confinement.exchange
+        directory = self._socket_directory if exchange is None else ExistingDirectory(exchange)
+        session = AcpSession(connection, self._definition, opening, directory, self, self._tasks)
         try:
             await session.establish()
         except BaseException:
             self.cancel_reservation(connection)
             raise
         connection.release()
-        self._auth_fault = None
+        self._auth_faults.pop(opening.confinement.home, None)
         self._newest_state = session.reader.state
         return session
 
@@ -133,7 +135,7 @@ class AcpDriver:
             hints = [auth.hint for auth in self._definition.auth if auth.hint]
             hint = f" {hints[0]}." if hints else ""
             fault = AgentFault(f"{error.detail}.{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
-            self._auth_fault = fault
+            self._auth_faults[connection.confinement.home] = fault
             raise fault
         request = "auth/login" if handshake.protocol_version == 2 else "authenticate"
         await connection.call(request, {"methodId": methods[0].id}, AUTHENTICATE_TIMEOUT_SECONDS)
@@ -170,7 +172,8 @@ class AcpDriver:
         command, acp = self._command, self._definition.acp
         if cwd is None or acp.sessions_per_process == "many":  # other sessions on it have other folders
             cwd = await to_thread.run_sync(self._empty_folder.path)
-        env = agent_environment(command.inherit_env, command.env, os.environ)
+        environ = await to_thread.run_sync(agent_environ, self._definition, confinement.home)
+        env = agent_environment(command.inherit_env, command.env, environ)
         await to_thread.run_sync(self._socket_directory.remove_stale)
         launch = Launch(command.run, env, cwd)
         process = await start_confined(launch, self._definition, confinement, self._tasks)

@@ -22,7 +22,7 @@ from gateway.drivers.acp.session_setup import SessionSetup, location_params
 from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.client_tools import SocketPaths
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.drivers.trust_flags import flags_of, session_meta
@@ -68,7 +68,7 @@ class AcpSession:
         connection: Connection,
         definition: AgentDefinition,
         opening: Opening,
-        socket_directory: SocketDirectory,
+        socket_directory: SocketPaths,
         owner: SessionOwner,
         tasks: Tasks,
     ) -> None:

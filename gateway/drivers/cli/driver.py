@@ -23,6 +23,7 @@ from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.empty_folder import EmptyFolder, make_empty_folder
+from gateway.drivers.homes import Home, agent_environ
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 
@@ -65,8 +66,8 @@ class CliDriver:
             async with self._temporary_session("probe"):
                 pass
 
-    async def availability(self) -> Availability:
-        result = await probe(self._definition)
+    async def availability(self, home: Home | None = None) -> Availability:
+        result = await probe(self._definition, await to_thread.run_sync(agent_environ, self._definition, home))
         if result.status == "ready" and self._failure is not None:
             return replace(result, status="broken", reason=self._failure)
         return result

@@ -28,7 +28,7 @@ from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.trust_flags import dialect_params, flags_of
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, Conflict
 from gateway.events import Event
 from gateway.wire.dialects import Dialect, SessionStart
 
@@ -158,7 +158,12 @@ class SessionProcess:
         params |= {**connection.params, "connected": connection.is_ready}
         if self._cli.error_text_patterns:
             params["error_text_patterns"] = self._cli.error_text_patterns
-        connection.attach(self)
+        try:
+            connection.attach(self)
+        except Conflict:
+            self._connection = None  # else closing this session would release the other one's at the agent
+            self._pool.release(connection)
+            raise
         directories = tuple(str(folder) for folder in opening.additional_directories)
         self.dialect.start_session(
             SessionStart(
