@@ -168,8 +168,9 @@ class Settings(BaseModel):
     trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
     """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
     unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
-    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
-    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    """What happens in a directory that is not known to be trusted. `ask`: the first run asks the user before the agent
+    starts. `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run
+    starts."""
     sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
     """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
     `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
