@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,12 +38,12 @@ def kind(
 @pytest.mark.parametrize("is_trusted", [True, False])
 @pytest.mark.parametrize("is_unattended", [True, False])
 def test_what_the_operator_demands_is_done_or_refused(is_trusted: bool, is_unattended: bool) -> None:
-    situation = {"is_trusted": is_trusted, "is_unattended": is_unattended}
-    assert kind("none", **situation) == "none"
-    assert kind("bubblewrap", **situation) == "bubblewrap"
-    assert kind("bubblewrap", problem=PROBLEM, evidence=EVIDENCE, **situation) == "SANDBOX_UNAVAILABLE"
-    assert kind("container", evidence=EVIDENCE, **situation) == "container"
-    assert kind("container", **situation) == "SANDBOX_UNAVAILABLE"
+    demand = partial(kind, is_trusted=is_trusted, is_unattended=is_unattended)
+    assert demand("none") == "none"
+    assert demand("bubblewrap") == "bubblewrap"
+    assert demand("bubblewrap", problem=PROBLEM, evidence=EVIDENCE) == "SANDBOX_UNAVAILABLE"
+    assert demand("container", evidence=EVIDENCE) == "container"
+    assert demand("container") == "SANDBOX_UNAVAILABLE"
 
 
 def test_auto_is_a_sandbox_where_nobody_watches_or_nobody_trusts() -> None:

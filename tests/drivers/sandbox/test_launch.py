@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -42,10 +43,10 @@ class Stage:
 
     @asynccontextmanager
     async def start(
-        self, command: str | list[str], *hosts: HostRule, port: int | None = None, **fields: object
+        self, command: str | list[str], *hosts: HostRule, port: int | None = None, **fields: Any
     ) -> AsyncIterator[Process]:
         run = ["/bin/sh", "-c", command] if isinstance(command, str) else command
-        policy = SandboxPolicy("bubblewrap", folders=(self.work,), exchange=self.exchange, hosts=hosts, **fields)  # type: ignore[arg-type]
+        policy = SandboxPolicy("bubblewrap", folders=(self.work,), exchange=self.exchange, hosts=hosts, **fields)
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
         async with anyio.create_task_group() as tasks:
             with anyio.fail_after(LIMIT_SECONDS):
@@ -53,7 +54,7 @@ class Stage:
                     yield process
             tasks.cancel_scope.cancel()
 
-    async def output(self, command: str, *hosts: HostRule, **fields: object) -> str:
+    async def output(self, command: str, *hosts: HostRule, **fields: Any) -> str:
         async with self.start(f"{command} 2>&1", *hosts, **fields) as process:
             return await read_all(process)
 
