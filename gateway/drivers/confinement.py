@@ -7,14 +7,18 @@ the process, started accordingly. Every process of an agent is started here; onl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from anyio import to_thread
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
+from gateway.drivers.homes import Home
 from gateway.drivers.process import Process
 from gateway.drivers.sandbox.launch import Program, start_program
 from gateway.drivers.sandbox.policy import SandboxPolicy
+from gateway.drivers.trust_flags import apply_flags, flags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Confinement:
     """The working folder is trusted: the agent may read the project's own configuration."""
     sandbox: SandboxPolicy | None = None
     """What the process can reach, and how much it may use. None: no sandbox, and no limits."""
+    home: Home | None = None
+    """The home directory of the principal whose session it is; None: the gateway's own."""
 
     @property
     def exchange(self) -> Path | None:
@@ -52,5 +58,14 @@ async def start_confined(
     launch: Launch, definition: AgentDefinition, confinement: Confinement, tasks: Tasks
 ) -> Process:
     """Raises `AgentFault` when the command cannot be started as its confinement demands."""
+    if confinement.home is not None:
+        await to_thread.run_sync(confinement.home.prepare)
+    launch = await to_thread.run_sync(_with_trust, launch, definition, confinement)
     program = Program(launch.run, launch.env, launch.cwd, launch.port, definition.id)
     return await start_program(program, confinement.sandbox, tasks)
+
+
+def _with_trust(launch: Launch, definition: AgentDefinition, confinement: Confinement) -> Launch:
+    flags = flags_of(definition, confinement.is_trusted)
+    command = apply_flags(flags, tuple(launch.run), launch.env, launch.cwd)
+    return replace(launch, run=command.run, env=command.env)

@@ -1,7 +1,7 @@
 """Decides how the process of a thread's session is confined.
 
 In: the agent's definition, the thread, the folder that the session works in, the options of its run. Out: a
-`Confinement`. Every session of every thread gets its confinement here, whoever opens it.
+`Confinement`. Every session of every thread gets its confinement here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from pathlib import Path
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.confinement import Confinement
+from gateway.drivers.homes import PrincipalHomes
 from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.runs.sandbox_choice import SandboxChoice, Situation
+from gateway.runs.trust import WorkspaceTrust
 from gateway.settings import Settings
 from gateway.turn import Options
 
@@ -21,21 +23,25 @@ from gateway.turn import Options
 class Isolation:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._homes = PrincipalHomes(settings)
+        self.trust = WorkspaceTrust(settings)
         self._sandboxes = SandboxChoice(settings)
 
     def confine(
         self,
         definition: AgentDefinition,
         thread: ThreadKey,
-        cwd: Path,
         options: Options,
-        additional_directories: Sequence[Path] = (),
+        folders: Sequence[Path],
+        originals: Sequence[Path],
     ) -> Confinement:
-        """Raises `Refused` when the session must not be opened so on this machine."""
-        is_trusted = True
+        """`folders`: where the session works, its working directory first. `originals`: the same folders in the
+        workspace, where a folder is a worktree: it is trusted as its repository's own folder is. Raises `Refused` when
+        the session must not be opened so on this machine."""
+        is_trusted = self.trust.decide(thread, originals).is_trusted
         situation = Situation(is_trusted, is_unattended=options.approvals == "auto")
-        folders = (cwd, *additional_directories)
-        return Confinement(is_trusted, self._sandboxes.choose(definition, thread.principal, folders, situation))
+        sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation)
+        return Confinement(is_trusted, sandbox, self._homes.find(definition, thread.principal))
 
     def sandbox_facts(self, definition: AgentDefinition) -> Layer:
         """What holds for the agent's sessions, as far as it is known without one."""

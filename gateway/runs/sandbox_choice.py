@@ -8,7 +8,6 @@ nobody watches.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +25,12 @@ from gateway.drivers.sandbox.hosts import HostRule, parse_rule
 from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.errors import ConfigError, Refused
 from gateway.events import Layer
-from gateway.settings import Settings, data_dir
+from gateway.gateway_files import withheld_paths
+from gateway.settings import Settings
 
 CONFINABLE_DRIVERS = ("acp", "cli")
 """Drivers whose agents are processes of this machine."""
 REMEDY = 'Install bubblewrap and permit user namespaces, or run the gateway in a container with sandbox = "container"'
-DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class SandboxChoice:
         self._directory = SocketDirectory()
         self._exchanges: dict[SandboxPolicy, Path] = {}
         self._operator_hosts = tuple(_parse_hosts(settings.sandbox_hosts))
-        self._hidden = tuple(_own_files(settings))
+        self._hidden = withheld_paths(settings)
 
     def choose(
         self, definition: AgentDefinition, owner: str, folders: Sequence[Path], situation: Situation
@@ -69,7 +68,7 @@ class SandboxChoice:
             folders=tuple(path.resolve() for path in folders),
             home_read=table.home_read,
             home_write=table.home_write,
-            visible=tuple(path for path in (definition.source.parent.resolve(),) if definition.source.is_file()),
+            visible=tuple(_visible_files(definition)),
             hidden=self._hidden,
             hosts=(*(parse_rule(host) for host in table.hosts), *self._operator_hosts),
             owner=owner,
@@ -176,14 +175,3 @@ def _parse_hosts(texts: Sequence[str]) -> Iterator[HostRule]:
             yield parse_rule(text, allows_private=True)
         except ValueError as exc:
             raise ConfigError(f"sandbox_hosts: {exc}") from exc
-
-
-def _own_files(settings: Settings) -> Iterator[Path]:
-    """The gateway's own files, which no agent may see."""
-    yield data_dir()
-    yield Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "agui-gateway"
-    if settings.token_file is not None:
-        yield settings.token_file.absolute()
-    scheme, _, path = settings.store.partition("://")
-    if scheme == "sqlite" and path:
-        yield from (Path(path + suffix).absolute() for suffix in DATABASE_SUFFIXES)

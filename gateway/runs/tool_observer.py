@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.agui.option_secrets import SecretMask
 from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart, Warning
+from gateway.runs.masked_turn import MaskedTurn, masked_errors
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
@@ -27,11 +29,18 @@ AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 class ObservedSession:
     def __init__(
-        self, session: Session, servers: SessionServers | None = None, sandbox: SandboxPolicy | None = None
+        self,
+        session: Session,
+        servers: SessionServers | None = None,
+        mask: SecretMask | None = None,
+        stated: Layer | None = None,
+        sandbox: SandboxPolicy | None = None,
     ) -> None:
+        """`mask`: the secrets of the servers. `stated`: what the gateway itself states of the session."""
         self._session = session
+        self._mask = mask or SecretMask()
         self._sandbox = sandbox
-        self._sandbox_layer: Layer = {} if sandbox is None else sandbox.to_layer()
+        self._stated: Layer = {**(stated or {}), **({} if sandbox is None else sandbox.to_layer())}
         self._servers = servers
         self._called = CalledTools()
         self._known_servers: dict[str, KnownServer] = {}
@@ -56,10 +65,10 @@ class ObservedSession:
     @property
     def session_layer(self) -> Layer:
         servers = self._read_servers()
-        if not servers and not self._called.any and not self._sandbox_layer:
+        if not servers and not self._called.any and not self._stated:
             return self._session.session_layer
         called = {SEEN_TOOLS: [*self._called.names]} if self._called.any else {}
-        return {**self._session.session_layer, **self._sandbox_layer, **servers, **called}
+        return {**self._session.session_layer, **self._stated, **servers, **called}
 
     def _read_servers(self) -> Layer:
         known = {} if self._servers is None else self._servers.known
@@ -73,7 +82,11 @@ class ObservedSession:
             self._servers.retry_failed()
         client_tools = frozenset(tool["name"] for tool in turn.tools)
         warnings = [] if self._sandbox is None or self._sandbox.warning is None else [self._sandbox.warning]
-        return ToolObserver(await self._session.start(turn), self._called, client_tools, warnings)
+        if not self._mask:
+            return ToolObserver(await self._session.start(turn), self._called, client_tools, warnings)
+        with masked_errors(self._mask):
+            live = MaskedTurn(await self._session.start(turn), self._mask)
+        return ToolObserver(live, self._called, client_tools, warnings)
 
     def leave_servers(self) -> None:
         """Also when the session itself is gone already. May be called twice."""

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gateway.errors import BadRequest, GatewayError, TooLarge, TooSlow
 from gateway.settings import Settings
+from gateway.web.auth.local_user import Peer
 from gateway.web.problems import CONTENT_TYPE
 
 REASON_PHRASES = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
@@ -24,6 +25,10 @@ NOT_HTTP = "this is not an HTTP/1.1 request"
 WEBSOCKET_PATH_END = b"/socket"
 HEADER_LINE_EXTRA_BYTES = 4
 """Of a header's line: the colon, the space and the line end."""
+
+
+def _announces_body(name: bytes, value: bytes) -> bool:
+    return name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
 
 
 class HeadersTooLarge(TooLarge):
@@ -49,6 +54,8 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            # uvicorn copies this into the state of every request of the connection.
+            self.app_state = {**self.app_state, "peer": Peer.of_socket(transport.get_extra_info("socket"))}
             self._start_deadline()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -101,8 +108,14 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
                 super().on_message_complete()
 
         def _should_upgrade(self) -> bool:
-            """Only on the path of a WebSocket; elsewhere the offer is ignored."""
-            return super()._should_upgrade() and self.url.partition(b"?")[0].endswith(WEBSOCKET_PATH_END)
+            """Only a GET without a body on the path of a WebSocket; elsewhere the offer is ignored. RFC 6455, section
+            4.1: https://www.rfc-editor.org/rfc/rfc6455#section-4.1."""
+            return (
+                super()._should_upgrade()
+                and self.parser.get_method() == b"GET"
+                and self.url.partition(b"?")[0].endswith(WEBSOCKET_PATH_END)
+                and not any(_announces_body(*header) for header in self.headers)
+            )
 
         def _has_ignored_upgrade(self) -> bool:
             return self.parser.should_upgrade() and not self._should_upgrade()

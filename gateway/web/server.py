@@ -16,13 +16,12 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
 from gateway.web.event_stream import drain_seconds
 from gateway.web.http_protocol import bounded_protocol
-from gateway.web.middleware.security import LOOPBACK
+from gateway.web.websocket_protocol import bounded_websocket
 
 LISTEN_BACKLOG_CONNECTIONS = 2048
 IDLE_CONNECTION_SECONDS = 65
@@ -62,14 +61,6 @@ class DrainingServer(uvicorn.Server):
             await super().shutdown(sockets)
 
 
-class DrainingWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn closes WebSockets as soon as it shuts down. Here the route closes them, after their runs have ended."""
-
-    def shutdown(self) -> None:
-        if self.close_sent or not self.handshake_complete:
-            super().shutdown()
-
-
 class SupervisedApp:
     """The application. It keeps the error of a failed start, so that the operator gets one sentence instead of
     uvicorn's traceback. It stops the server when the gateway's background tasks fail: a server that answers but can do
@@ -101,11 +92,8 @@ class SupervisedApp:
 def bind(settings: Settings) -> socket.socket:
     """The listening socket. Bound here and not by uvicorn, so that a port in use is reported in one sentence. Raises
     `ConfigError`."""
-    if not is_loopback(settings.host) and settings.token_file is None:
-        raise ConfigError(
-            f"--host {settings.host} can be reached from other machines, so it needs a token: put one into a file "
-            "(openssl rand -hex 24 > tokens.txt) and start with --token-file tokens.txt"
-        )
+    if settings.local_auth == "none":
+        raise ConfigError('local_auth = "none" is for applications that embed the gateway: leave it out to serve')
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     if sys.platform != "win32":
@@ -128,10 +116,6 @@ def _explain_bind_error(settings: Settings, exc: OSError) -> str:
     return f"{settings.host}:{settings.port} cannot be bound: {exc.strerror or exc}"
 
 
-def is_loopback(host: str) -> bool:
-    return host in LOOPBACK or host == "::1" or host.startswith("127.")
-
-
 class GatewayServer:
     """One server, to be run once: until a signal, or in another thread until `stop`."""
 
@@ -140,7 +124,7 @@ class GatewayServer:
         config = uvicorn.Config(
             self._supervised_app,
             http=bounded_protocol(settings),
-            ws=DrainingWebSocket,
+            ws=bounded_websocket(settings),
             ws_max_size=settings.body_limit,
             ws_per_message_deflate=False,  # Costs CPU time; most bytes stay on the machine or behind a proxy.
             lifespan="on",

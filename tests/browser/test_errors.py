@@ -87,6 +87,7 @@ def test_the_agents_page_reports_an_unreachable_gateway_and_recovers(page: Page,
 def locked(tmp_path: Path, page_errors: PageErrors) -> Iterator[Gateway]:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text(f"ann:{TOKEN}\n", "utf-8")
+    tokens.chmod(0o600)
     page_errors.allowed.append("401")
     with Gateway(tmp_path, "--token-file", str(tokens)) as running:
         yield running

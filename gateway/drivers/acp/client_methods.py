@@ -43,7 +43,7 @@ class ClientMethods:
 
     def __init__(self, host: TurnHost, opening: Opening, definition: AgentDefinition, tasks: Tasks) -> None:
         self._host = host
-        self._workspace = Workspace([opening.cwd, *opening.additional_directories])
+        self._workspace = Workspace([opening.cwd, *opening.additional_directories], opening.withheld)
         self._terminals = Terminals(tasks, self._start_command)
         self._opening = opening
         self._definition = definition

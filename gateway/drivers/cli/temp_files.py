@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from base64 import b64decode
@@ -26,7 +27,9 @@ class TempFiles:
                 tempfile.mkdtemp(prefix="agui-gateway-", dir=self._parent)
             )  # readable by this user only
         path = self._folder / name
-        path.write_bytes(content)
+        # Secrets of MCP servers may be in it: only this user may read it, whatever the umask.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
         return str(path)
 
     def save_media(self, blocks: Sequence[dict[str, Any]]) -> dict[int, str]:

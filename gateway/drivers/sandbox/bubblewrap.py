@@ -64,7 +64,7 @@ def bubblewrap_arguments(
 ) -> list[str]:
     """`home_files`: open files whose content is copied to these paths."""
     folders = [path for folder in policy.folders for path in (folder, *git_directories(folder))]
-    hidden = [part for path in policy.hidden for part in _hideable(path, folders)]
+    hidden = [part for path in policy.hidden for part in _hideable(path, [*folders, *policy.visible, home])]
     return [
         shutil.which(PROGRAM) or PROGRAM,
         *_namespaces(),
@@ -76,7 +76,7 @@ def bubblewrap_arguments(
         *_repositories(folders),
         *_read_only(policy.visible),
         *_read_only([policy.exchange]),
-        *(part for path in hidden for part in _hide(path)),
+        *(part for path in hidden for each in _hideable(path, kept) for part in _hide(each)),
         *("--remount-ro", "/", "--chdir", str(cwd if _is_inside(cwd, policy.folders) else policy.folders[0]), "--"),
     ]
 
@@ -129,8 +129,8 @@ def _read_only(paths: Iterable[Path]) -> Arguments:
 
 
 def _hideable(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """The path, or the parts of it that hold none of the folders: a session may work in a folder of the gateway's
-    own."""
+    """The path, or the parts of it that hold none of the folders: a session may work in a folder of the gateway's own,
+    and the home directory of a principal is one."""
     if not any(folder.is_relative_to(path) for folder in folders):
         if path.exists() and not path.is_symlink():
             yield path

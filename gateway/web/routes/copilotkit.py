@@ -18,7 +18,7 @@ from gateway.agui.outbound import PROTOCOL_VERSION
 from gateway.capabilities.views.agui import before_1_0
 from gateway.errors import BadRequest, NotFound
 from gateway.events import Wire
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agent
 from gateway.runs.log import Chunk, Reader
@@ -30,12 +30,17 @@ from gateway.web.routes.runs import choose_encoder, stream_run
 
 DEFAULT = "default"
 """The id that CopilotKit's components use when the application names none."""
+AGENT_PARAM = "agentName"
+"""The part of a path that names an agent, or `default`: so it is checked here, not by the route, whether the caller may
+use it."""
 STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPPED"}
 
 
 async def info(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    agents = {agent.definition.id: await _describe(gateway, agent) for agent in gateway.agents}
+    caller: Caller = request.state.caller
+    allowed = [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+    agents = {agent.definition.id: await _describe(gateway, agent) for agent in allowed}
     if (default := gateway.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])
     return JSONResponse(
@@ -63,7 +68,7 @@ async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.caller)
     return stream_run(gateway, started, request, on_disconnect=turn.options.on_disconnect or "continue")
 
@@ -71,7 +76,7 @@ async def run(request: Request) -> ASGIApp:
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, turn.thread_id, request.state.principal)
     reader = await _read_thread(gateway, thread, turn)
@@ -117,7 +122,7 @@ async def stop(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
-    only_run = _parse_run_id(await read_body(request, gateway.settings))
+    only_run = await read_body(request, _parse_run_id)
     live = gateway.engine.pending_run(thread)
     if live is None or only_run not in (None, live):
         return JSONResponse({"stopped": False, "message": "no such run is live on this thread"})
@@ -137,10 +142,12 @@ def _parse_run_id(body: bytes) -> str | None:
 
 
 def _find_agent(gateway: Gateway, request: Request) -> Agent:
-    name = request.path_params["agent"]
+    caller: Caller = request.state.caller
+    name = request.path_params[AGENT_PARAM]
     if name == DEFAULT and DEFAULT not in gateway.agents:
         default = gateway.default_agent()
         if default is None:
             raise NotFound("there is no agent for 'default' to stand for", code="UNKNOWN_AGENT")
         name = default
+    caller.require_agent(name)
     return gateway.agents[name]

@@ -28,7 +28,7 @@ async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. A client stops it by closing the connection, unless it asked otherwise."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     turn = replace(turn, hops=read_hops(gateway, request))
     run = await gateway.checked_runs.start(agent, turn, request.state.caller)
     return stream_run(gateway, run, request, on_disconnect=turn.options.on_disconnect or "cancel")
@@ -72,6 +72,7 @@ async def attach(request: Request) -> ASGIApp:
     gateway: Gateway = request.app.state.gateway
     after = read_after(request)
     record, reader = await gateway.engine.follow(request.path_params["run"], request.state.principal, after)
+    request.state.caller.require_agent(record.agent)
     protocol = request.query_params.get("protocol")
     is_legacy = record.protocol is None if protocol is None else protocol == "0"
     return EventStream(reader, choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy)
@@ -93,5 +94,6 @@ async def cancel(request: Request) -> Response:
     """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
     gateway: Gateway = request.app.state.gateway
     run_id = request.path_params["run"]
+    request.state.caller.require_agent(await gateway.engine.find_agent(run_id, request.state.principal))
     status = await gateway.engine.cancel(run_id, request.state.principal)
     return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)
