@@ -44,6 +44,8 @@ run = [{python}, {program}]
 dialect = "text"
 process = "turn"
 transport = "stdio-raw"
+[sandbox]
+home_write = ["~/.state/"]
 [limits]
 {limits}
 """
@@ -87,11 +89,9 @@ class Stage:
 
 
 @contextmanager
-def open_stage(
-    folder: Path, sandbox: str, *more: str, work: Path | None = None, store: Path | None = None
-) -> Iterator[Stage]:
+def open_stage(folder: Path, sandbox: str, *more: str, store: Path | None = None) -> Iterator[Stage]:
     """`more`: flags of the gateway."""
-    home, work, agents = folder / "home", work or folder / "work", folder / "agents"
+    home, work, agents = folder / "home", folder / "work", folder / "agents"
     for path in (home / ".ssh", work / ".git" / "hooks", agents):
         path.mkdir(parents=True, exist_ok=True)
     (home / ".ssh" / "id").write_text(CANARY)
@@ -192,16 +192,19 @@ def test_the_workspace_can_be_written(inside: Stage) -> None:
     assert (inside.work / "made").read_text()
 
 
-def test_the_store_and_the_tokens_are_not_visible_even_inside_of_the_workspace(tmp_path: Path) -> None:
-    own, tokens = tmp_path / "work" / "own", tmp_path / "work" / "tokens.txt"
-    own.mkdir(parents=True)
-    tokens.write_text(f"ann:{CANARY}-{CANARY}")
-    flags = ("--token-file", str(tokens))
+def test_the_store_and_the_tokens_are_not_visible_even_where_the_agent_may_write(tmp_path: Path) -> None:
     for sandbox in ("none", "bubblewrap"):
-        with open_stage(tmp_path / sandbox, sandbox, *flags, work=tmp_path / "work", store=own / "x.db") as stage:
+        state = tmp_path / sandbox / "home" / ".state"
+        state.mkdir(parents=True)
+        tokens = state / "tokens.txt"
+        tokens.write_text(f"ann:{CANARY}-{CANARY}")
+        tokens.chmod(0o600)
+        with open_stage(tmp_path / sandbox, sandbox, "--token-file", str(tokens), store=state / "x.db") as stage:
             stage.gateway.client.headers["authorization"] = f"Bearer {CANARY}-{CANARY}"
-            for path in (tokens, own / "x.db", own / "x.db-wal"):
+            for path in (tokens, state / "x.db", state / "x.db-wal"):
                 assert stage.attempt("read", path=str(path))["succeeded"] is (sandbox == "none"), path
+            assert stage.attempt("write", path=str(state / "own"))["succeeded"] is True
+            assert (state / "own").exists(), "the directory itself is the agent's"
 
 
 def test_a_refusal_of_the_proxy_says_what_to_do(inside: Stage) -> None:
