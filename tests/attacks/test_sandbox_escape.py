@@ -14,8 +14,9 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,7 +29,7 @@ from tests.support.project import ROOT
 
 INTRUDER = ROOT / "tests" / "fakes" / "intruder.py"
 CANARY = "canary-0123456789"
-DAEMON_SECONDS = 10.0
+WAIT_SECONDS = 20.0
 
 pytestmark = pytest.mark.skipif(unusable_reason() is not None, reason=f"needs bubblewrap: {unusable_reason()}")
 
@@ -46,12 +47,17 @@ process = "turn"
 transport = "stdio-raw"
 [sandbox]
 home_write = ["~/.state/"]
+[trust]
+untrusted_start = "restricted"
+[trust.untrusted.files]
+OWN_SETTINGS = "ignore the project"
 [limits]
 {limits}
 """
 ACP_AGENT = """
 id = "terminals"
 driver = "acp"
+options = ["mcpServers"]
 [identity]
 name = "Intruder"
 [command]
@@ -89,11 +95,18 @@ class Stage:
 
 
 @contextmanager
-def open_stage(folder: Path, sandbox: str, *more: str, store: Path | None = None) -> Iterator[Stage]:
-    """`more`: flags of the gateway."""
+def open_stage(
+    folder: Path,
+    sandbox: str,
+    *more: str,
+    store: Path | None = None,
+    trust: bool = True,
+    variables: dict[str, str] | None = None,
+) -> Iterator[Stage]:
+    """`more`: flags of the gateway. `variables`: of its environment."""
     home, work, agents = folder / "home", folder / "work", folder / "agents"
-    for path in (home / ".ssh", work / ".git" / "hooks", agents):
-        path.mkdir(parents=True, exist_ok=True)
+    for needed in (home / ".ssh", work / ".git" / "hooks", agents):
+        needed.mkdir(parents=True, exist_ok=True)
     (home / ".ssh" / "id").write_text(CANARY)
     (work / ".git" / "config").write_text("[core]\n")
     values = {"python": json.dumps(sys.executable), "program": json.dumps(str(INTRUDER))}
@@ -110,7 +123,8 @@ def open_stage(folder: Path, sandbox: str, *more: str, store: Path | None = None
             listener.bind(address)
             listener.listen()
         url = None if store is None else f"sqlite://{store}"
-        gateway = stack.enter_context(Gateway(folder / "gateway", *flags, store=url, env={"HOME": str(home)}))
+        env = {"HOME": str(home), **(variables or {})}
+        gateway = stack.enter_context(Gateway(folder / "gateway", *flags, store=url, env=env, trust=trust))
         yield Stage(gateway, home, work, tcp.getsockname()[1], unix_path, f"@{name}")
 
 
@@ -231,6 +245,43 @@ def test_a_command_in_a_terminal_of_the_client_is_in_the_same_sandbox(inside: St
         assert (stage.work / "terminal-was-here").exists()
 
 
+def test_an_mcp_server_that_the_gateway_starts_is_in_the_same_sandbox(inside: Stage, outside: Stage) -> None:
+    """A client names it; the gateway starts it to list its tools."""
+    for stage in (outside, inside):
+        leak, ran = stage.work / "leak", stage.work / "ran"
+        script = f"cp {stage.home}/.ssh/id {leak}; touch {ran}"
+        server = {"name": "leak", "command": "/bin/sh", "args": ["-c", script], "env": []}
+        stage.gateway.run("terminals", "true", forwardedProps={"gateway": {"mcpServers": [server]}})
+        _wait_until(ran.exists)
+        assert leak.exists() is (stage is outside)
+
+
+def test_auto_is_a_sandbox_for_runs_that_nobody_watches(tmp_path: Path) -> None:
+    with open_stage(tmp_path, "auto") as stage:
+        order = json.dumps({"attempt": "read", "path": str(stage.home / ".ssh" / "id")})
+        for approvals, is_readable in (("prompt", True), ("auto", False)):
+            events = stage.gateway.run("intruder", order, forwardedProps={"gateway": {"approvals": approvals}})
+            assert json.loads(text_of(events))["succeeded"] is is_readable, "the folder is trusted"
+
+
+def test_auto_is_a_sandbox_in_an_untrusted_folder(tmp_path: Path) -> None:
+    untrusted = {"AGUI_GATEWAY_UNKNOWN_FOLDER": "untrusted"}
+    with open_stage(tmp_path, "auto", trust=False, variables=untrusted) as stage:
+        assert stage.attempt("read", path=str(stage.home / ".ssh" / "id"))["succeeded"] is False
+        outcome = stage.attempt("write", path=str(stage.work / "made"))
+        assert outcome["succeeded"] is True, outcome
+        outcome = stage.attempt("read_named_file", variable="OWN_SETTINGS")
+        assert outcome["detail"] == "ignore the project", "the settings that keep it from the project's are there"
+
+
+def test_a_sandbox_that_is_demanded_and_not_to_be_had_refuses_the_run(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with open_stage(tmp_path, "bubblewrap", variables={"PATH": str(empty)}) as stage:
+        answer = stage.gateway.post("intruder", run_input(json.dumps({"attempt": "read", "path": "/etc/passwd"}))).text
+        assert "SANDBOX_UNAVAILABLE" in answer and "succeeded" not in answer, answer
+
+
 @pytest.mark.parametrize(
     ("agent", "limit", "attempt", "arguments"),
     [
@@ -260,29 +311,32 @@ def test_a_daemon_does_not_outlive_its_agent(inside: Stage, outside: Stage) -> N
         path = stage.work / "daemon"
         path.unlink(missing_ok=True)
         assert stage.attempt("leave_daemon", path=str(path))["succeeded"] is True
-        end = time.monotonic() + DAEMON_SECONDS
-        while _find_daemon(path) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not _find_daemon(path)
+        _wait_until(partial(_is_gone, path))
 
 
-def _find_daemon(path: Path) -> list[str]:
-    """By its argument: its process id in the sandbox says nothing."""
-    lines = []
+def _wait_until(is_done: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_SECONDS
+    while not is_done():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def _is_gone(path: Path) -> bool:
+    """The daemon is known by its argument: its process id in the sandbox says nothing."""
     for name in os.listdir("/proc"):
         if name.isdigit():
-            try:
-                lines.append(Path(f"/proc/{name}/cmdline").read_bytes().decode("utf-8", "replace"))
-            except OSError:
-                continue
-    return [line for line in lines if line.rstrip("\0").endswith(str(path)) and "time.sleep(60)" in line]
+            with suppress(OSError):
+                line = Path(f"/proc/{name}/cmdline").read_bytes().decode("utf-8", "replace")
+                if line.rstrip("\0").endswith(str(path)) and "time.sleep(60)" in line:
+                    return False
+    return True
 
 
 def test_the_snapshot_says_what_the_sandbox_is(inside: Stage, outside: Stage) -> None:
     for stage, kind in ((inside, "bubblewrap"), (outside, "none")):
         body = run_input("x")
         events = events_of(stage.gateway.post("terminals", body).text)
-        assert events[-1]["type"] == "RUN_FINISHED"
+        assert events[-1]["type"] == "RUN_FINISHED", events[-1]
         query = {"thread": body["threadId"]}
         told = stage.gateway.client.get("/agents/terminals/capabilities", params=query).json()
         assert told["execution"]["sandboxed"] is (kind == "bubblewrap")

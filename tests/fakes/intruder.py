@@ -28,6 +28,10 @@ def read(path: str) -> str:
     return text[:200]
 
 
+def read_named_file(variable: str) -> str:
+    return read(os.environ[variable])
+
+
 def write(path: str) -> str:
     Path(path).write_text("written by the intruder")
     return path
@@ -136,7 +140,18 @@ def leave_daemon(path: str) -> str:
 ATTEMPTS = {
     function.__name__: function
     for function in (
-        *(read, write, rename, list_processes, signal_process, read_memory, connect, connect_by_proxy, connect_unix),
+        *(
+            read,
+            read_named_file,
+            write,
+            rename,
+            list_processes,
+            signal_process,
+            read_memory,
+            connect,
+            connect_by_proxy,
+            connect_unix,
+        ),
         *(fork_many, fill_memory, fill_disk, burn, leave_daemon),
     )
 }
@@ -163,18 +178,18 @@ class AcpAgent:
                 case "initialize":
                     self._reply(message, {"protocolVersion": 1, "agentCapabilities": {}})
                 case "session/new":
-                    self._reply(message, {"sessionId": "s1"})
+                    self._reply(message, {"sessionId": os.urandom(8).hex()})
                 case "session/prompt":
-                    self._run(message["params"]["prompt"][0]["text"])
+                    self._run(message["params"]["sessionId"], message["params"]["prompt"][0]["text"])
                     self._reply(message, {"stopReason": "end_turn"})
 
-    def _run(self, command: str) -> None:
-        terminal = {"sessionId": "s1", "terminalId": ""}
-        terminal |= self._call("terminal/create", {"sessionId": "s1", "command": command})
+    def _run(self, session: str, command: str) -> None:
+        terminal = {"sessionId": session, "terminalId": ""}
+        terminal |= self._call("terminal/create", {"sessionId": session, "command": command})
         self._call("terminal/wait_for_exit", terminal)
         text = self._call("terminal/output", terminal)["output"]
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text or "(nothing)"}}
-        self._send({"method": "session/update", "params": {"sessionId": "s1", "update": update}})
+        self._send({"method": "session/update", "params": {"sessionId": session, "update": update}})
 
     def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._count += 1
