@@ -39,7 +39,7 @@ class Registrations:
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
         """True: no agent had this id. Raises `BadInput` with everything that is wrong."""
         definition = _check_definition(agent_id, table, self._settings)
-        serialized = orjson.dumps({**table, "id": agent_id}, default=str)
+        serialized = _serialize({**table, "id": agent_id})
         is_new = agent_id not in self._overlays.registered and self._overlays.find_unregistered(agent_id) is None
         await self._store.save_agent(AgentRecord(agent_id, serialized, principal, time.time()))
         log.warning("agent %s: registered by %s (%s)", agent_id, principal, definition.driver)
@@ -56,6 +56,14 @@ class Registrations:
         await self._store.delete_agent(agent_id, principal, time.time())
         log.warning("agent %s: its registration was removed by %s", agent_id, principal)
         self._overlays.unregister(agent_id)
+
+
+def _serialize(table: Mapping[str, Any]) -> bytes:
+    """Raises `BadInput` for what cannot be stored: half a surrogate pair, an integer beyond 64 bits."""
+    try:
+        return orjson.dumps(table, default=str)
+    except TypeError as exc:
+        raise BadInput(f"the definition cannot be stored: {exc}", pointer="") from exc
 
 
 async def load_registered(store: Store, settings: Settings) -> Catalog:

@@ -22,6 +22,8 @@ crowd         GET …/capabilities at a gateway with 100 more agents and 1,000 m
 first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
 client        The official JavaScript client reading a run, with merging and without.
+fairness      A small run of one principal, alone and beside another one at its limits: 250 runs, 1,000 feeds, large
+              bodies.
 console       The page in Chromium: its longest task while words, Markdown, messages stream in; how a thread scrolls.
 
 A target that is not met is marked BELOW; the exit code says only whether everything could be measured. Targets are
@@ -42,7 +44,7 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, cli, client, console, fanout, federation, feed, latency, memory, stream
+from tests.bench import acp, calls, cli, client, console, fairness, fanout, federation, feed, latency, memory, stream
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -61,6 +63,7 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "memory": memory.measure,
     "client": client.measure,
     "console": console.measure,
+    "fairness": fairness.measure,
 }
 
 
