@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -31,8 +31,11 @@ class Gateway:
         store: str | None = None,
         env: dict[str, str] | None = None,
         xdg: bool = True,
+        prefix: Sequence[str] = (),
     ) -> None:
-        """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names."""
+        """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names.
+        `prefix`: a command that runs it, as another user for instance."""
+        self._prefix = prefix
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
         self._flags = (*flags, "--store", store or f"sqlite://{home / 'gateway.db'}")
@@ -47,7 +50,7 @@ class Gateway:
         environ |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
         with self.log.open("a") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
+                [*self._prefix, sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
@@ -68,6 +71,16 @@ class Gateway:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def banner(self) -> str:
+        """What it prints after the first line, until it says how to stop it."""
+        assert self._process is not None and self._process.stdout is not None
+        lines = []
+        for line in self._process.stdout:
+            lines.append(line)
+            if "Ctrl-C" in line:
+                break
+        return "".join(lines)
 
     def terminate(self) -> int:
         """SIGTERM; the exit code."""

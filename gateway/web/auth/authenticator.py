@@ -3,7 +3,7 @@
 In: a request's peer, its headers and the token that it sends. Out: a `Caller`, or a refusal with what to do. The order:
 a user that a named proxy has authenticated; a token of the token file; a token of the identity provider; the local
 token; the user of the calling process. Where the operator gives out credentials (`token_file`, `oidc_issuer`,
-`proxy_user_header`), nobody passes without one.
+`proxy_user_header`), no caller passes without one.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Peer:
             return False
 
     def find_owner(self) -> SocketOwner | None:
-        """None: the owner cannot be told. Raises `OSError` where the system does not say."""
+        """None: the owner cannot be known. Raises `OSError` where the system does not say."""
         if self._unix is not None:
             return self._unix
         if self._owner is None and self._peer is not None and self._own is not None and self.is_loopback:
@@ -83,7 +83,7 @@ class Peer:
         except OSError:
             owner = None
         if owner is None:
-            detail = "the gateway cannot tell which user of this machine calls it"
+            detail = "the gateway cannot find out which user of this machine calls it"
             raise Unauthorized(f"{detail}: keep the connection open, or {TOKEN_ADVICE}", code="LOCAL_USER_UNKNOWN")
         if owner.uid not in (os.geteuid(), ROOT_UID):
             detail = f"this gateway belongs to another user of this machine, and you call it as uid {owner.uid}"
@@ -116,7 +116,7 @@ class Peer:
             case Holder.DESCENDANT:
                 reason = "the call comes from a process that this gateway started"
             case Holder.UNKNOWN:
-                reason = "the call cannot be told from one of the processes that this gateway started"
+                reason = "the call cannot be distinguished from one of the processes that this gateway started"
             case Holder.OTHER:
                 return None
         return _refuse_agent(reason)

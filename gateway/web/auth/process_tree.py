@@ -64,16 +64,14 @@ def _holds_any(pids: Iterable[int], inode: int, unreadable: set[int]) -> bool:
 def _holds(pid: int, name: str, unreadable: set[int]) -> bool:
     folder = PROC / str(pid) / "fd"
     try:
-        files = os.listdir(folder)
+        for file in os.listdir(folder):
+            with suppress(FileNotFoundError):  # closed meanwhile
+                if os.readlink(folder / file) == name:
+                    return True
     except PermissionError:
         unreadable.add(pid)
-        return False
     except OSError:
-        return False  # it has ended
-    for file in files:
-        with suppress(OSError):  # closed meanwhile
-            if os.readlink(folder / file) == name:
-                return True
+        pass  # it has ended
     return False
 
 

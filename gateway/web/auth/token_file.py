@@ -1,8 +1,8 @@
 """The operator's token file: tokens as hashes, with their scopes, agents and dates.
 
 In: a path. Out: `TokenRecord`s, or a `ConfigError` with the line or the key that is wrong. The file is JSON, written by
-`agui-gateway token`; it holds only SHA-256 hashes of random 256-bit tokens, so that a copy of it lets nobody in. Files
-of plain lines (`name[read,run]:token`) are read too, but only where nobody but their owner can read them.
+`agui-gateway token`; it holds only SHA-256 hashes of random 256-bit tokens, so that a copy of it opens nothing. Files
+of plain lines (`name[read,run]:token`) are read too, but only where no user but their owner can read them.
 """
 
 from __future__ import annotations
@@ -77,11 +77,10 @@ def read_token_file(path: Path) -> list[TokenRecord]:
     """Raises `ConfigError`."""
     text = _read_text(path)
     records = _parse_json(text, path) if text.lstrip().startswith("{") else list(_parse_lines(text, path))
-    names: set[str] = set()
-    for record in records:
-        if record.name in names or record.name == LOCAL:
-            raise ConfigError(f"{path}: the name {record.name!r} is taken")
-        names.add(record.name)
+    names = [record.name for record in records]
+    for number, name in enumerate(names):
+        if name in names[:number] or name == LOCAL:
+            raise ConfigError(f"{path}: tokens[{number}].name: the name {name!r} is taken")
     return records
 
 
@@ -116,7 +115,7 @@ def _read_text(path: Path) -> str:
 
 
 def _check_mode(path: Path, status: os.stat_result) -> None:
-    """Whoever can write the file can add a token. Raises `ConfigError`."""
+    """A user who can write the file can add a token. Raises `ConfigError`."""
     if os.name != "posix":
         return
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -205,6 +204,7 @@ def _parse_date(value: Any, location: str) -> float | None:
 def _parse_lines(text: str, path: Path) -> Iterator[TokenRecord]:
     """`name:token`, `name[read,run]:token`, or just the token; a `#` begins a comment. Without scopes such a token
     has all of them."""
+    names = {LOCAL}
     for number, line in enumerate(text.splitlines(), 1):
         if not (content := line.partition("#")[0].strip()):
             continue
@@ -216,6 +216,9 @@ def _parse_lines(text: str, path: Path) -> Iterator[TokenRecord]:
             raise ConfigError(f"{location}: a token has at least {MIN_TOKEN_CHARS} characters")
         if not NAME.fullmatch(name):
             raise ConfigError(f"{location}: {NAME_RULE}")
+        if name in names:
+            raise ConfigError(f"{location}: the name {name!r} is taken")
+        names.add(name)
         yield TokenRecord(name, hash_token(token), _parse_scopes(scopes, location) if bracket else SCOPES)
 
 
