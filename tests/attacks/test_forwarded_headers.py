@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from starlette.datastructures import Headers
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from gateway.errors import ConfigError
 from gateway.settings import Settings
@@ -294,7 +295,7 @@ def test_behind_nginx_with_tls_the_console_works_without_a_further_flag(
         raw = socket.create_connection(("127.0.0.1", port), timeout=30)
         url = f"wss://{site}/agents/echo/socket"
         with connect(
-            url, sock=raw, ssl=context, server_hostname=NAME, origin=f"https://{site}", additional_headers=token
+            url, sock=raw, ssl=context, server_hostname=NAME, origin=Origin(f"https://{site}"), additional_headers=token
         ) as opened:
             opened.send('{"type": "nonsense"}')
             assert "problem" in str(opened.recv(timeout=30))
