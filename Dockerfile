@@ -1,7 +1,7 @@
 # agui-gateway as a container. It listens on all interfaces, so it insists on a token:
-#   openssl rand -hex 24 > tokens.txt
+#   agui-gateway token add me --file tokens.json && chmod 644 tokens.json   (it has only hashes)
 #   docker build -t agui-gateway .
-#   docker run -p 8123:8123 -v agui-data:/data -v ./tokens.txt:/run/secrets/agui-gateway-tokens:ro agui-gateway
+#   docker run -p 8123:8123 -v agui-data:/data -v ./tokens.json:/run/secrets/agui-gateway-tokens:ro agui-gateway
 
 FROM python:3.12-slim AS build
 WORKDIR /src

@@ -104,7 +104,7 @@ def write_token_file(path: Path, records: Sequence[TokenRecord]) -> None:
 def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()))
+            _check_mode(path, file.fileno())
             data = file.read()
             if not data.lstrip().startswith(b"{"):
                 _check_unreadable(path, os.fstat(file.fileno()))
@@ -114,13 +114,15 @@ def _read_text(path: Path) -> str:
         raise ConfigError(f"{path}: the token file cannot be read ({reason}); {ADVICE} {path}") from exc
 
 
-def _check_mode(path: Path, status: os.stat_result) -> None:
+def _check_mode(path: Path, file: int) -> None:
     """A user who can write the file can add a token. Raises `ConfigError`."""
     if os.name != "posix":
         return
+    status = os.fstat(file)
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigError(f"{path}: others than its owner may write the token file; run: chmod 600 {path}")
-    if status.st_uid not in (0, os.geteuid()):
+    is_read_only = os.fstatvfs(file).f_flag & os.ST_RDONLY
+    if status.st_uid not in (0, os.geteuid()) and not is_read_only:  # a container's mount keeps the owner of outside
         detail = f"{path}: the token file belongs to another user (uid {status.st_uid}), who could add tokens"
         raise ConfigError(f"{detail}; run: chown {os.geteuid()} {path}")
 
