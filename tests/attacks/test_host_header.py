@@ -46,7 +46,7 @@ FORGED = [
 
 @pytest.mark.parametrize("host", FORGED)
 def test_a_host_that_is_not_wholly_one_is_refused(gateway: Gateway, host: bytes) -> None:
-    response = ask(gateway, b"GET /agents HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % host)
+    response = ask(gateway, b"GET /healthz HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % host)
     assert response is None or response.status_code in (400, 403), response.text
     if response is not None and response.status_code == 403:
         problem_in(response, 403, "HOST_NOT_ALLOWED")
@@ -62,7 +62,7 @@ def test_a_host_that_is_not_wholly_one_is_refused(gateway: Gateway, host: bytes)
     ],
 )
 def test_there_is_exactly_one_host(gateway: Gateway, lines: bytes) -> None:
-    response = ask(gateway, b"GET /agents HTTP/1.1\r\n%b\r\nConnection: close\r\n\r\n" % lines)
+    response = ask(gateway, b"GET /healthz HTTP/1.1\r\n%b\r\nConnection: close\r\n\r\n" % lines)
     assert response is None or response.status_code in (400, 403), response.text
 
 
