@@ -4,6 +4,8 @@ PYTHON  ?= python3
 SECONDS ?= 600
 VENV    := .venv
 BIN     := $(VENV)/bin
+# Agents of `make serve` work here, not in the checkout: the gateway's program and its agents are in that.
+WORKSPACE := $(CURDIR)/workspace
 # The agents of `make test-agents`; installed once, into a cache of their own.
 LIVE    := claude-agent-acp codex-acp gemini-cli opencode-acp qwen-code \
            claude codex gemini copilot opencode pi hermes
@@ -21,8 +23,9 @@ PYTEST  := $(BIN)/pytest -n auto --dist worksteal
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
-serve: $(VENV)/.serve ## Install, start, print the URL
-	@$(BIN)/agui-gateway serve $(ARGS)
+serve: $(VENV)/.serve ## Install, start, print the URL; ARGS="--workspace DIR" to work on a project
+	@mkdir -p $(WORKSPACE)
+	@AGUI_GATEWAY_WORKSPACE="$${AGUI_GATEWAY_WORKSPACE:-$(WORKSPACE)}" $(BIN)/agui-gateway serve $(ARGS)
 
 test: lint types ## Everything but real agents; ARGS=tests/agui for a part
 	@$(BIN)/python -m tests.clients.install

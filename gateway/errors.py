@@ -14,6 +14,7 @@
     ├── Refused              understood, but cannot be done                  422
     │   ├── BadInput         a field is invalid; `pointer` is its JSON pointer
     │   └── NotCapable       the agent lacks `capability`; `source` is the layer that states so
+    ├── LimitReached         the principal is at one of its limits           429
     ├── Busy                 no capacity, or shutting down                   503
     ├── ConfigError          the operator's setting or agent file is invalid (at start)
     ├── StoreError           the store cannot be opened or written           503
@@ -26,6 +27,7 @@ A code is `PARTY_PROBLEM`, for example `AGENT_PROTOCOL_ERROR`. Before the first 
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, ClassVar
 
 
@@ -134,6 +136,18 @@ class Busy(GatewayError):
     status = 503
     title = "Busy"
     code = "GATEWAY_BUSY"
+
+
+class LimitReached(GatewayError):
+    """`limit`: the name of the setting; `value`: what it is; `retry_after`: seconds after which to try again."""
+
+    status = 429
+    title = "Limit reached"
+    code = "LIMIT_REACHED"
+
+    def __init__(self, detail: str, limit: str, value: float, retry_after: float, **extra: Any) -> None:
+        super().__init__(detail, limit=limit, value=value, retryAfter=max(1, ceil(retry_after)), **extra)
+        self.retry_after = retry_after
 
 
 class ConfigError(GatewayError):

@@ -1,6 +1,8 @@
 """One frozen `Settings`: defaults < `gateway.toml` < environment (`AGUI_GATEWAY_*`) < flags.
 
 In: a file, the environment, flags. Out: `Settings`, or a `ConfigError` that names the flag, the variable or the key.
+Never: a file that only happens to lie in the current directory. The current directory is the agents' workspace, and a
+cloned repository could bring a `gateway.toml` of its own, which names Python modules for the gateway to import.
 Every limit of the gateway is a setting, and an error that a limit causes names it. The docstrings of the fields are
 the reference documentation.
 """
@@ -28,11 +30,14 @@ LIST_SETTINGS = (
     "agents",
     "acp",
     "workspace",
+    "trust",
     "allow_origin",
     "allow_host",
     "allow_programs",
     "proxy",
     "proxy_user_scopes",
+    "sandbox_hosts",
+    "shared_env",
 )
 """Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
@@ -53,9 +58,28 @@ RENAMED = {
 """Old name → new name. Used only for error messages: an old name is never accepted."""
 
 
+FILE_NAME = "gateway.toml"
+
+
 def data_dir() -> Path:
     """The directory of the user's data (XDG Base Directory)."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "agui-gateway"
+    return _user_directory(os.environ, "XDG_DATA_HOME", ".local/share")
+
+
+def config_dir(environ: Mapping[str, str]) -> Path:
+    """The directory of the user's configuration (XDG Base Directory)."""
+    return _user_directory(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def _user_directory(environ: Mapping[str, str], variable: str, default: str) -> Path:
+    """A relative path counts as none, as the convention has it: it would mean the current directory
+    (https://specifications.freedesktop.org/basedir-spec/latest/)."""
+    base = environ.get(variable, "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / default) / "agui-gateway"
+
+
+def default_homes() -> Path:
+    return data_dir() / "homes"
 
 
 def default_store() -> str:
@@ -71,6 +95,10 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
+    config: Path | None = None
+    """The settings file, as a flag or a variable names it. Default: `agui-gateway/gateway.toml` in the user's
+    configuration directory (`$XDG_CONFIG_HOME` or `~/.config`), if it exists. A `gateway.toml` in the current directory
+    is read only if it is named."""
     host: str = "127.0.0.1"
     """The address to listen on. At any address but a loopback one every request needs a token."""
     port: int = Field(default=8123, ge=0, le=65535)
@@ -131,11 +159,26 @@ class Settings(BaseModel):
     """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
     """Host names, besides loopback names and `host`, that a request may use: `gateway.example.org`."""
+    credentials: Literal["shared", "principal"] = "shared"
+    """Whose account agents use, unless their file says otherwise. `shared`: all principals use the sign-in and the keys
+    of the gateway's own user. `principal`: each principal's agents run in a home directory of its own, with its own
+    sign-in, keys and session files (`agui-gateway login`): providers forbid to serve others through one account."""
+    homes: Path = Field(default_factory=default_homes)
+    """The directory of the principals' home directories. Default: `homes` in the user's data directory."""
+    credentials_dir: Path | None = None
+    """A directory with one directory for each principal, which has one file for each environment variable, such as a
+    mounted volume of secrets: `CREDENTIALS_DIR/ann/ANTHROPIC_API_KEY`. Used with `credentials = "principal"`."""
+    shared_env: tuple[str, ...] = ()
+    """Variables of the gateway's environment that agents get even with `credentials = "principal"`:
+    `["ANTHROPIC_BASE_URL"]`; `"CORP_*"` for all with that prefix. Default: none."""
     default_agent: str | None = None
     """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
-    body_limit: int = Field(default=32 * 1024 * 1024, gt=0)
-    """The largest request body; a larger one is refused with 413."""
+    body_limit: int = Field(default=8 * 1024 * 1024, gt=0)
+    """The largest request body, and the largest message of a WebSocket; a larger body is refused with 413."""
+    max_body_items: int = Field(default=100_000, gt=0)
+    """How many values (members of arrays and objects) a request's JSON may have; more are refused with 413 before they
+    are parsed."""
     body_timeout: float = Field(default=30.0, gt=0)
     """Seconds within which a request's body must be complete; otherwise it is refused with 408."""
     header_limit: int = Field(default=64 * 1024, gt=0)
@@ -150,12 +193,52 @@ class Settings(BaseModel):
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
     them. Default: the current directory."""
+    worktree: bool = False
+    """Each new thread works in a git worktree and on a branch of its own, so that threads do not change each other's
+    files. An agent's file or a run's option `worktree` may say otherwise. A folder that is in no git repository is used
+    as it is, with a warning."""
+    worktrees: Path = Field(default_factory=lambda: data_dir() / "worktrees")
+    """The directory of the threads' worktrees. Default: `worktrees` in the user's data directory."""
+    trust: tuple[Path, ...] = ()
+    """Directories that are trusted for everybody: agents read the configuration (hooks, MCP servers, plugins) of
+    projects in them. Other directories are trusted with `agui-gateway trust`, or when the user is asked."""
+    trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
+    """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
+    unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
+    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
+    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
+    """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
+    `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
+    otherwise."""
+    sandbox_hosts: tuple[str, ...] = ()
+    """Hosts that every agent in a sandbox may connect to, besides those of its file: `api.example.com`,
+    `*.example.com`, `127.0.0.1:8080`. Only what is listed here may have a private address."""
+    limit_memory: int | None = Field(default=None, gt=0)
+    """The most memory of one agent process. An agent's file may set its own limits."""
+    limit_processes: int | None = Field(default=2048, gt=0)
+    """The most processes that one agent process may have at the same time, itself included."""
+    limit_cpu_seconds: int | None = Field(default=None, gt=0)
+    """The most processor time of each process of an agent."""
+    limit_file_bytes: int | None = Field(default=None, gt=0)
+    """The largest file that a process of an agent may write."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
     """How many runs may be live at once; one more is refused with 503."""
+    max_sessions: int = Field(default=512, gt=0)
+    """How many sessions with agents may be open at once, most of them with a process of their own. For one more an idle
+    session of the same principal is closed; if it has none it is refused with 503."""
     max_watchers: int = Field(default=10_000, gt=0)
     """How many clients may watch capabilities at once; one more is refused with 503."""
+    max_thread_feeds: int = Field(default=4000, gt=0)
+    """How many clients may read the events of threads at once; one more is refused with 503."""
+    max_sockets: int = Field(default=256, gt=0)
+    """How many WebSockets may be open at once; one more is refused with 503."""
+    max_body_bytes: int = Field(default=128 * 1024 * 1024, gt=0)
+    """How many bytes of request bodies may be in memory at once, until they are parsed; more are refused with 503."""
+    max_mcp_servers: int = Field(default=64, gt=0)
+    """To how many MCP servers that clients name the gateway connects at once, to list their tools."""
     stall_timeout: float = Field(default=900.0, gt=0)
     """Seconds without an event after which a run fails with `AGENT_STALLED`. An agent's file may set its own."""
     cancel_grace: float = Field(default=3.0, ge=0)
@@ -168,6 +251,50 @@ class Settings(BaseModel):
     """How many messages may be queued for one thread; one more is refused with 503 `QUEUE_FULL`."""
     max_queued: int = Field(default=10_000, gt=0)
     """How many messages may be queued for all threads together; one more is refused with 503 `QUEUE_FULL`."""
+    max_interrupts: int = Field(default=100, gt=0)
+    """How many interrupts an agent may request at once; a run with more fails with `TOO_MANY_INTERRUPTS`."""
+
+    max_runs_per_principal: int | None = Field(default=None, gt=0)
+    """How many runs of one principal may be live at once; one more is refused with 429. Default: a quarter of
+    `max_runs`; where no token is required, `max_runs`."""
+    max_sessions_per_principal: int | None = Field(default=None, gt=0)
+    """How many sessions with agents one principal may have open at once. For one more its oldest idle session is
+    closed; if all are in use it is refused with 429. Default: a quarter of `max_sessions`; where no token is required,
+    `max_sessions`."""
+    max_sockets_per_principal: int | None = Field(default=None, gt=0)
+    """How many WebSockets of one principal may be open at once; one more is refused with 429. Default: a quarter of
+    `max_sockets`; where no token is required, `max_sockets`."""
+    max_thread_feeds_per_principal: int | None = Field(default=None, gt=0)
+    """How many feeds of thread events one principal may read at once; one more is refused with 429. Default: a quarter
+    of `max_thread_feeds`; where no token is required, `max_thread_feeds`."""
+    max_watchers_per_principal: int | None = Field(default=None, gt=0)
+    """How many capability feeds one principal may watch at once; one more is refused with 429. Default: a quarter of
+    `max_watchers`; where no token is required, `max_watchers`."""
+    max_mcp_servers_per_principal: int | None = Field(default=None, gt=0)
+    """To how many MCP servers of one principal the gateway connects at once. The tools of one more are not listed, and
+    its status names this limit; the agent has it all the same. Default: a quarter of `max_mcp_servers`; where no token
+    is required, `max_mcp_servers`."""
+    max_queued_per_principal: int | None = Field(default=None, gt=0)
+    """How many messages of one principal may be queued for its threads together; one more is refused with 429.
+    Default: a quarter of `max_queued`; where no token is required, `max_queued`."""
+    max_body_bytes_per_principal: int | None = Field(default=None, gt=0)
+    """How many bytes of one principal's request bodies may be in memory at once, until they are parsed; more are
+    refused with 429. Default: a quarter of `max_body_bytes`; where no token is required, `max_body_bytes`."""
+    max_requests_per_second: float | None = Field(default=None, gt=0)
+    """How many requests one principal may send in a second, messages of WebSockets included; more are refused with 429.
+    A body counts as one request more for each 64 KiB. Default: 200; where no token is required, any number."""
+    max_request_burst: int = Field(default=1000, gt=0)
+    """How many requests a principal that was quiet may send at once before `max_requests_per_second` holds."""
+    max_tokens_per_day: int | None = Field(default=None, gt=0)
+    """How many tokens the runs of one principal may use in a day (UTC), by what agents report; the next run is refused
+    with 429 until the day is over. A run that is live is not cut. Default: any number."""
+    max_cost_per_day: float | None = Field(default=None, gt=0)
+    """How many US dollars the runs of one principal may cost in a day (UTC), by what agents report and their models'
+    prices; the next run is refused with 429. Tokens of a model without a known price cost nothing here: limit them by
+    `max_tokens_per_day`. Default: any amount."""
+    max_failed_logins: int = Field(default=20, gt=0)
+    """How many wrong tokens one address may send in a minute; after that it is refused with 429, even with a right
+    token, unless that token's principal was there before."""
 
     log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory. Clients that are further behind read from the store."""
@@ -185,6 +312,9 @@ class Settings(BaseModel):
     """How many events of a thread, delivery receipts among them, are kept; the oldest are deleted first."""
     retain_all_thread_events: int = Field(default=500_000, gt=0)
     """How many events of all threads together are kept. `retain_seconds` applies to them too."""
+
+    audit_retain_seconds: float = Field(default=365 * 86400.0, gt=0)
+    """How long entries of the audit log are kept, independent of the other limits."""
 
     @field_validator("allow_origin")
     @classmethod
@@ -227,14 +357,21 @@ class Settings(BaseModel):
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """`flags`: only those that the user has set. Without `file`: `gateway.toml` of the current directory, if any."""
-    path = file or Path("gateway.toml")
-    from_file = _read_file(path) if file or path.is_file() else {}
+    """`flags`: only those that the user has set. `file`: the settings file; without it `AGUI_GATEWAY_CONFIG` names one,
+    or there is one in the user's configuration directory, or none."""
     from_env = _read_environment(environ)
+    named = from_env.pop("config", None)
+    path = file or (Path(named) if named else _users_file(environ))
+    from_file = _read_file(path) if path is not None else {}
     try:
-        return Settings(**{**from_file, **from_env, **flags})
+        return Settings(**{**from_file, **from_env, **flags, "config": path})
     except ValidationError as exc:
         raise ConfigError(_explain(exc, path, from_env, flags)) from exc
+
+
+def _users_file(environ: Mapping[str, str]) -> Path | None:
+    path = config_dir(environ) / FILE_NAME
+    return path if path.is_file() else None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -244,13 +381,16 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise ConfigError(f"{path}: not TOML: {exc}") from exc
+    if "config" in table:
+        raise ConfigError(f"{path}: config: a settings file cannot name another one")
     # A path in a file is relative to the file.
     base = path.resolve().parent
-    for key in ("agents", "workspace"):
+    for key in ("agents", "workspace", "trust"):
         if isinstance(table.get(key), list):
             table[key] = [base / str(folder) for folder in table[key]]
-    if isinstance(table.get("token_file"), str):
-        table["token_file"] = base / table["token_file"]
+    for key in ("token_file", "trust_file", "homes", "credentials_dir", "worktrees"):
+        if isinstance(table.get(key), str):
+            table[key] = base / table[key]
     return table
 
 
@@ -264,11 +404,11 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key in ("agents", "workspace") else ","
+    separator = os.pathsep if key in ("agents", "workspace", "trust") else ","
     return [part.strip() for part in value.split(separator) if part.strip()]
 
 
-def _explain(exc: ValidationError, path: Path, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
+def _explain(exc: ValidationError, path: Path | None, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
     error = exc.errors(include_url=False)[0]
     key = str(error["loc"][0]) if error["loc"] else "settings"
     if key in flags:

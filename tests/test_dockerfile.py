@@ -70,7 +70,7 @@ class Container:
 @pytest.fixture
 def container(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Container:
     folder = made_once(tmp_path_factory, "docker", make)
-    mounts = {"/data": tmp_path / "data", "/run/secrets": tmp_path / "secrets"}
+    mounts = {"/data": tmp_path / "data", "/workspace": tmp_path / "workspace", "/run/secrets": tmp_path / "secrets"}
     for mount in mounts.values():
         mount.mkdir()
     return Container(folder / "image", mounts)
@@ -92,8 +92,16 @@ def test_it_runs_as_a_user_other_than_root_who_owns_the_data() -> None:
     user = re.fullmatch(r"(\d+):(\d+)", IMAGE.user)
     assert user is not None
     assert "0" not in user.groups()
-    assert f"-m 0700 -o {user[1]} -g {user[2]} /data" in next(step.rest for step in STEPS if " /data" in step.rest)
-    assert "/data" in IMAGE.volumes
+    made = next(step.rest for step in STEPS if " /data" in step.rest)
+    assert f"-m 0700 -o {user[1]} -g {user[2]} /data /workspace" in made
+    assert IMAGE.volumes == ("/data", "/workspace")
+
+
+def test_the_workspace_is_a_volume_of_its_own_without_the_gateways_files() -> None:
+    workspace = Path(IMAGE.env["AGUI_GATEWAY_WORKSPACE"])
+    assert str(workspace) in IMAGE.volumes
+    own = [IMAGE.env["HOME"], IMAGE.env["AGUI_GATEWAY_TOKEN_FILE"], IMAGE.env["AGUI_GATEWAY_STORE"][len("sqlite://") :]]
+    assert not any(workspace == Path(path) or workspace in Path(path).parents for path in own)
 
 
 def test_no_secret_is_built_in() -> None:
@@ -104,12 +112,12 @@ def test_no_secret_is_built_in() -> None:
 
 
 def test_the_command_at_its_top_fits_what_it_says_below() -> None:
-    command = next(line for line in DOCKERFILE.splitlines() if "docker run" in line)
+    command = DOCKERFILE.partition("docker run")[2].partition(" agui-gateway\n")[0]
     port = IMAGE.env["AGUI_GATEWAY_PORT"]
     assert IMAGE.exposed == (port,)
     assert f"-p {port}:{port}" in command
     assert f":{IMAGE.env['AGUI_GATEWAY_TOKEN_FILE']}:ro" in command
-    assert f":{IMAGE.volumes[0]} " in command
+    assert all(f":{volume} " in command for volume in IMAGE.volumes)
     assert IMAGE.env["AGUI_GATEWAY_STORE"].startswith(f"sqlite://{IMAGE.volumes[0]}/")
 
 

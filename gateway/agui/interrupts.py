@@ -27,6 +27,16 @@ def check_interrupts(value: Any) -> Sequence[Interrupt]:
     return interrupts
 
 
+def count_native_interrupts(event: Any) -> int:
+    """How many interrupts the `RUN_FINISHED` of an agent that speaks AG-UI has, before it is validated; 0 for anything
+    else."""
+    if not isinstance(event, dict) or event.get("type") != "RUN_FINISHED":
+        return 0
+    outcome = event.get("outcome")
+    interrupts = outcome.get("interrupts") if isinstance(outcome, dict) else None
+    return len(interrupts) if isinstance(interrupts, list) else 0
+
+
 def check_client_calls(value: Any) -> Sequence[ClientToolCall]:
     is_list = isinstance(value, tuple | list) and value
     if not is_list or not all(isinstance(call, ClientToolCall) and isinstance(call.id, str) for call in value):

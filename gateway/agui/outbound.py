@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.agui.attribution import tag_event
 from gateway.agui.deltas import SurrogatePairs, merge, split
-from gateway.agui.interrupts import check_client_calls, check_interrupts
+from gateway.agui.interrupts import check_client_calls, check_interrupts, count_native_interrupts
 from gateway.agui.limits import MAX_DELTA_CHARS, check_size
 from gateway.agui.ordering import Order
 from gateway.agui.passthrough import Passthrough, decode_lines
@@ -71,10 +71,12 @@ class Outbound:
         merging: bool = True,
         client_tools: Iterable[str] = (),
         max_event_bytes: int = 10_000_000,
+        max_interrupts: int = 100,
     ) -> None:
         self._ids = {"threadId": thread_id, "runId": run_id}
         self._merging = merging
         self._max_event_bytes = max_event_bytes
+        self._max_interrupts = max_interrupts
         self._client_tools = frozenset(client_tools)
         self._translator = Translator(prefix)
         self._order = Order()
@@ -224,6 +226,7 @@ class Outbound:
 
     def check_interrupts(self, interrupts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The interrupts as they may be sent. Raises `AgentFault` for one that no client could read or answer."""
+        self._check_count(len(interrupts))
         outcome = {"type": "interrupt", "interrupts": list(interrupts)}
         event = validate({"type": "RUN_FINISHED", **self._ids, "outcome": outcome})
         check_size(event, self._max_event_bytes)
@@ -231,6 +234,12 @@ class Outbound:
         if len({interrupt["id"] for interrupt in checked}) < len(checked):
             raise AgentFault("the agent has two interrupts with one id")
         return checked
+
+    def _check_count(self, interrupts: int) -> None:
+        """Before they are validated: nobody can answer 100,000, and validating these takes seconds."""
+        if interrupts > self._max_interrupts:
+            detail = f"the agent requests {interrupts} interrupts at once; it may request {self._max_interrupts}"
+            raise AgentFault(f"{detail} (max_interrupts)", code="TOO_MANY_INTERRUPTS")
 
     def suspended(self) -> Suspended:
         """For `started` of the run that continues the turn. Must be called before `finished`."""
@@ -252,6 +261,7 @@ class Outbound:
         self._needs_packing = True
         match event:
             case AguiEvent():
+                self._check_count(count_native_interrupts(event.event))
                 for wire in self._passthrough.read(event.event):
                     self._emit_native(wire, out)
             case EncodedText() if event.message_id in self._passthrough.unchecked_messages(ended=False):
@@ -261,6 +271,7 @@ class Outbound:
                     self._read(AguiEvent(wire), out)
             case InterruptRequested():
                 self.open_interrupts.extend(check_interrupts(event.interrupts))
+                self._check_count(len(self.open_interrupts))
             case ClientToolsCalled():
                 self.client_calls.extend(check_client_calls(event.calls))
             case ToolCallResult() if event.id in self._answered_calls:

@@ -21,6 +21,8 @@ from anyio.lowlevel import checkpoint
 from gateway.background import Tasks
 from gateway.capabilities.versions import FeedEvent, Key, RenderedSnapshot, Versions
 from gateway.errors import Busy, GatewayError
+from gateway.identity import LOCAL
+from gateway.limits import WATCHERS, PrincipalLimits
 
 log = logging.getLogger(__name__)
 
@@ -161,19 +163,38 @@ class AgentWatch:
 class Feed:
     """All watched agents."""
 
-    def __init__(self, source: SnapshotSource, changes: ChangeSignal, tasks: Tasks, max_watchers: int) -> None:
+    def __init__(
+        self,
+        source: SnapshotSource,
+        changes: ChangeSignal,
+        tasks: Tasks,
+        max_watchers: int,
+        limits: PrincipalLimits | None = None,
+    ) -> None:
+        """`limits`: of each principal; None: only `max_watchers` holds."""
         self._source = source
         self._changes = changes
         self._tasks = tasks
         self._max_watchers = max_watchers
+        self._limits = limits
         self._watches: dict[str, AgentWatch] = {}
         self._idle: dict[Key, Versions] = {}
         self._is_closed = False
 
     @asynccontextmanager
-    async def watch(self, key: Key, after: int | None = None) -> AsyncIterator[Watcher]:
+    async def watch(self, key: Key, after: int | None = None, principal: str = LOCAL) -> AsyncIterator[Watcher]:
         """`after`: the number of the last event that this watcher has had. Raises `GatewayError` if there is no such
-        snapshot, `Busy` if there are too many watchers."""
+        snapshot, `LimitReached` or `Busy` if there are too many watchers."""
+        hold = None if self._limits is None else self._limits.acquire(WATCHERS, principal)
+        try:
+            async with self._watch(key, after) as watcher:
+                yield watcher
+        finally:
+            if hold is not None:
+                hold.release()
+
+    @asynccontextmanager
+    async def _watch(self, key: Key, after: int | None) -> AsyncIterator[Watcher]:
         watch = self._enter(key.agent)
         try:
             channel = await self._open_channel(watch, key)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import uuid4
 
 import anyio
 
 from gateway.agui import inbound
+from gateway.agui.option_secrets import mask_secrets
 from gateway.agui.outbound import Outbound
 from gateway.errors import Busy, Conflict
 from gateway.identity import ThreadKey
 from gateway.jsonio import dumps
+from gateway.limits import RUNS, Hold, PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.log import Log
 from gateway.runs.readiness import BeforePrompt
@@ -34,13 +37,16 @@ FINAL_WRITE_SECONDS = 2.0
 
 
 class Admission:
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, limits: PrincipalLimits) -> None:
         self._settings = settings
         self._store = store
+        self._limits = limits
         self._claims: dict[ThreadKey, str] = {}
         """Threads with a live run → its id."""
         self._live: dict[tuple[str, str], Run] = {}
         """(principal, run id) → run."""
+        self._holds: dict[tuple[str, str], Hold] = {}
+        """(principal, run id) → its place among the runs of its principal."""
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -79,7 +85,7 @@ class Admission:
                 await run.over.wait()
 
     def claim(self, thread: ThreadKey, turn: Turn, agent: Agent, before_prompt: BeforePrompt | None = None) -> Run:
-        """Raises `Busy` or `Conflict` where the run may not begin."""
+        """Raises `Busy`, `LimitReached` or `Conflict` where the run may not begin."""
         if self._is_closed:
             raise Busy(STOPPING[1], code=STOPPING[0])
         if (live := self._claims.get(thread)) is not None:
@@ -89,7 +95,9 @@ class Admission:
             raise Conflict(f"a live run has the id {turn.run_id!r}", code="RUN_ID_IN_USE", runId=turn.run_id)
         if len(self._live) >= self._settings.max_runs:
             raise Busy(f"{self._settings.max_runs} runs are live (max_runs); try again when one has ended")
+        self._limits.check(RUNS, thread.principal)
         run = self._new_run(thread, turn, agent, before_prompt)
+        self._holds[thread.principal, turn.run_id] = self._limits.acquire(RUNS, thread.principal)
         self._claims[thread] = turn.run_id
         self._live[thread.principal, turn.run_id] = run
         agent.add_run(run.over)
@@ -100,6 +108,7 @@ class Admission:
         had_thread = self._live.get((thread.principal, run.record.run_id)) is run
         if had_thread:
             del self._live[thread.principal, run.record.run_id]
+            self._holds.pop((thread.principal, run.record.run_id)).release()
             del self._claims[thread]
         run.ending.set()
         return had_thread
@@ -109,7 +118,9 @@ class Admission:
         definition = agent.definition
         options = turn.options
         key = uuid4().hex
-        body = dumps(inbound.dump_run_input(turn))
+        # What is stored has no secrets: nothing reads the options of an earlier run, only its messages.
+        stored = replace(turn, forwarded_props=mask_secrets(turn.forwarded_props))
+        body = dumps(inbound.dump_run_input(stored))
         record = RunRecord(
             key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
         )
@@ -120,6 +131,7 @@ class Admission:
             merging=definition.merge if options.merge is None else options.merge,
             client_tools=[tool["name"] for tool in turn.tools],
             max_event_bytes=settings.max_event_bytes,
+            max_interrupts=settings.max_interrupts,
         )
         window_ms = definition.merge_window_ms if options.merge_window_ms is None else options.merge_window_ms
         stall = definition.stall_timeout or settings.stall_timeout

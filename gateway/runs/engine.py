@@ -19,8 +19,10 @@ from gateway.background import Tasks
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.errors import Conflict, NotFound, StoreError
 from gateway.identity import ThreadKey
+from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
+from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
 from gateway.runs.interrupts import Interrupts
@@ -36,6 +38,7 @@ from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
 from gateway.turn import Turn, title_of
@@ -50,19 +53,30 @@ class Engine:
         pool: SessionPool,
         facts: FactsCache | None = None,
         isolation: Isolation | None = None,
+        worktrees: ThreadWorktrees | None = None,
+        limits: PrincipalLimits | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
         self._settings = settings
         self._store = store
         self._tasks = tasks
         self._pool = pool
-        self._admission = Admission(settings, store)
+        self._budget = DailyBudget(settings, store)
+        self._admission = Admission(settings, store, limits or PrincipalLimits(settings))
         outcomes = LastOutcomes()
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
+        isolation = isolation or Isolation(settings)
         self.sessions = ThreadSessions(
-            settings, store, pool, self._states, outcomes, self.activities, isolation or Isolation(settings)
+            settings,
+            store,
+            pool,
+            self._states,
+            outcomes,
+            self.activities,
+            isolation,
+            worktrees or ThreadWorktrees(settings, store),
         )
         self._services = RunServices(
             settings=settings,
@@ -73,6 +87,8 @@ class Engine:
             sessions=self.sessions,
             outcomes=outcomes,
             activities=self.activities,
+            budget=self._budget,
+            trust=isolation.trust,
             facts=facts,
         )
 
@@ -100,10 +116,12 @@ class Engine:
         driver = agent.usable_driver
         thread = ThreadKey(agent.definition.id, turn.thread_id, principal)
         await self._admission.wait_for_ending_run(thread)
+        await self._budget.check(principal)
         before_prompt = None if precondition is None else precondition.before_prompt
         run = self._admission.claim(thread, turn, agent, before_prompt)
         parked: ParkedTurn | None = None
         try:
+            self._pool.check_room(thread)
             if precondition is not None:
                 await self._check_latest_run(thread, precondition.latest_run)
             interrupts = await self._states.load(thread)

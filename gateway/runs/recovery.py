@@ -13,12 +13,15 @@ from gateway.agui.ordering import Order, OutOfOrder
 from gateway.errors import GatewayError
 from gateway.events import Wire
 from gateway.jsonio import dumps
+from gateway.runs.daily_budget import day_of
 from gateway.runs.log import READ_BYTES
 from gateway.settings import Settings
 from gateway.store.base import Piece, RunRecord, Store
 
 log = logging.getLogger(__name__)
 
+USAGE_SECONDS = 40 * 86400.0
+"""How long is kept what principals have used on a day: a month, for whoever reads the store."""
 RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
 
 
@@ -49,7 +52,10 @@ async def prune_for_ever(store: Store, settings: Settings) -> None:
     while True:
         try:
             await store.prune(time.time() - settings.retain_seconds, settings.retain_bytes)
+            await store.session_owners.prune(time.time() - settings.retain_seconds)
+            await store.audit.prune(time.time() - settings.audit_retain_seconds)
             await store.deliveries.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
+            await store.usage.prune(day_of(time.time() - USAGE_SECONDS))
         except GatewayError as exc:
             log.error("old logs could not be pruned: %s", exc)
         await anyio.sleep(settings.prune_interval)

@@ -1,7 +1,8 @@
 """The events of threads, by Agent Relay's names: numbered, stored, and followed by any number of readers.
 
 In: events of a thread. Out: numbered lines in the store, and for every reader the ones it has not had yet, read from
-there. A reader that is slow, or comes back later, costs one read of the store.
+there. A reader that is slow, or comes back later, costs one read of the store; readers that are at the same place share
+one read (`threads.channel`).
 
 Only observed threads have events: those whose events were read, or to which a message was posted. They stay observed
 for the life of the gateway, the last `MAX_OBSERVED_THREADS` of them. `run_follower` writes what their runs do.
@@ -13,20 +14,19 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-
-import anyio
 
 from gateway.errors import Busy, StoreError
 from gateway.events import Wire
 from gateway.identity import ThreadKey
 from gateway.jsonio import dumps
+from gateway.limits import THREAD_FEEDS, PrincipalLimits
 from gateway.runs.log import Chunk
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.settings import Settings
 from gateway.store.base import Store
 from gateway.store.deliveries import EventBatch
+from gateway.threads.channel import Channel
 
 log = logging.getLogger(__name__)
 
@@ -36,40 +36,15 @@ READ_EVENTS = 200
 """Events that a reader receives at once."""
 
 
-@dataclass(slots=True)
-class Channel:
-    """One observed thread."""
-
-    users: int = 0
-    """Readers, and tasks that follow its runs."""
-    grown: anyio.Event = field(default_factory=anyio.Event)
-    deliveries: dict[str, str] = field(default_factory=dict)
-    """Message id → delivery id, of messages that have not reached the agent yet."""
-
-    @property
-    def is_idle(self) -> bool:
-        return not (self.users or self.deliveries)
-
-    def add_user(self) -> None:
-        self.users += 1
-
-    def remove_user(self) -> None:
-        self.users -= 1
-
-    def wake(self) -> None:
-        grown, self.grown = self.grown, anyio.Event()
-        grown.set()
-
-
 class ThreadEvents:
-    def __init__(self, settings: Settings, store: Store, activities: ThreadActivities) -> None:
+    def __init__(self, settings: Settings, store: Store, activities: ThreadActivities, limits: PrincipalLimits) -> None:
         self._settings = settings
         self._store = store
         self._activities = activities
+        self._limits = limits
         self.subscription = activities.subscribe()
         """What happens on observed threads; read by `RunFollower`."""
         self._channels: dict[ThreadKey, Channel] = {}
-        self._readers = 0
         self._is_closed = False
 
     @property
@@ -146,22 +121,18 @@ class ThreadEvents:
 
     @asynccontextmanager
     async def read(self, thread: ThreadKey, after: int) -> AsyncIterator[ThreadEventReader]:
-        """`after`: the number of the last event that the reader has."""
+        """`after`: the number of the last event that the reader has. Raises `LimitReached` or `Busy`."""
         if self._is_closed:
             raise Busy("the gateway is shutting down; read again when it is back")
-        if self._readers >= self._settings.max_watchers:
-            limit = self._settings.max_watchers
-            raise Busy(f"max_watchers ({limit}) are reading the events of threads already; try later")
-        self._readers += 1
-        channel = self.observe(thread)
-        channel.add_user()
-        try:
-            last_number = await self._store.deliveries.last_event_number(thread)
-            # A higher number is from events that were deleted since.
-            yield ThreadEventReader(self, self._store, thread, channel, after if after <= last_number else 0)
-        finally:
-            channel.remove_user()
-            self._readers -= 1
+        with self._limits.acquire(THREAD_FEEDS, thread.principal):
+            channel = self.observe(thread)
+            channel.add_user()
+            try:
+                last_number = await self._store.deliveries.last_event_number(thread)
+                # A higher number is from events that were deleted since.
+                yield ThreadEventReader(self, self._store, thread, channel, after if after <= last_number else 0)
+            finally:
+                channel.remove_user()
 
     def close(self) -> None:
         """The gateway stops: every reader's stream ends."""
@@ -182,17 +153,20 @@ class ThreadEventReader:
 
     async def next(self) -> list[Chunk]:
         while not self._events.is_closed:
-            grown = self._channel.grown
+            version = self._channel.version
             try:
-                notes = await self._store.deliveries.read_events(self._thread, self._after, READ_EVENTS)
+                chunks = await self._channel.read(self._after, self._load)
             except StoreError as exc:  # the stream ends; a reader that comes back misses nothing
                 log.error("thread %s: its events cannot be read: %s", self._thread.thread_id, exc)
                 return []
-            if notes:
-                self._after = notes[-1][0]
-                return list(_to_chunks(notes))
-            await grown.wait()
+            if chunks:
+                self._after = chunks[-1].last
+                return chunks
+            await self._channel.wait(version)
         return []
+
+    async def _load(self) -> list[Chunk]:
+        return list(_to_chunks(await self._store.deliveries.read_events(self._thread, self._after, READ_EVENTS)))
 
 
 def _to_chunks(notes: Iterable[tuple[int, bytes]]) -> Iterable[Chunk]:

@@ -25,7 +25,8 @@ from gateway.runs.engine import Engine
 from gateway.runs.log import Chunk
 from gateway.runs.run import Run
 from gateway.runs.thread_activity import ThreadActivity
-from gateway.threads.events import Channel, ThreadEvents
+from gateway.threads.channel import Channel
+from gateway.threads.events import ThreadEvents
 from gateway.threads.relay_events import OpenCalls, RelayEvents
 from gateway.threads.status import ThreadStatuses, to_status
 

@@ -13,9 +13,12 @@ from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
 from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
+from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
+from gateway.web.middleware.rate_limit import RateLimitMiddleware
 from gateway.web.middleware.security import SecurityMiddleware
 from gateway.web.problems import HANDLERS
+from gateway.web.request_body import BodyParser
 from gateway.web.routes import ROUTES
 from gateway.web.transports import transport_layer
 
@@ -38,6 +41,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
         )
         async with opened as gateway, anyio.create_task_group() as tasks:
             app.state.gateway = gateway
+            app.state.body_parser = BodyParser()
             tasks.start_soon(authenticator.watch, end_revoked)
             await gateway.recover_deliveries()
             yield
@@ -46,6 +50,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     return Starlette(
         routes=ROUTES,
         middleware=[
+            Middleware(ContentTypeMiddleware),
             Middleware(
                 SecurityMiddleware,
                 settings=settings,
@@ -53,6 +58,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
                 live_requests=live_requests,
                 routes=ROUTES,
             ),
+            Middleware(RateLimitMiddleware),
             Middleware(GzipMiddleware),
         ],
         exception_handlers=HANDLERS,

@@ -27,6 +27,10 @@ HEADER_LINE_EXTRA_BYTES = 4
 """Of a header's line: the colon, the space and the line end."""
 
 
+def _announces_body(name: bytes, value: bytes) -> bool:
+    return name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
+
+
 class HeadersTooLarge(TooLarge):
     status = 431
     title = "Headers too large"
@@ -104,8 +108,14 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
                 super().on_message_complete()
 
         def _should_upgrade(self) -> bool:
-            """Only on the path of a WebSocket; elsewhere the offer is ignored."""
-            return super()._should_upgrade() and self.url.partition(b"?")[0].endswith(WEBSOCKET_PATH_END)
+            """Only a GET without a body on the path of a WebSocket; elsewhere the offer is ignored. RFC 6455, section
+            4.1: https://www.rfc-editor.org/rfc/rfc6455#section-4.1."""
+            return (
+                super()._should_upgrade()
+                and self.parser.get_method() == b"GET"
+                and self.url.partition(b"?")[0].endswith(WEBSOCKET_PATH_END)
+                and not any(_announces_body(*header) for header in self.headers)
+            )
 
         def _has_ignored_upgrade(self) -> bool:
             return self.parser.should_upgrade() and not self._should_upgrade()

@@ -14,17 +14,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
-from gateway.errors import BadRequest, GatewayError, NotAllowed, NotFound, Unauthorized
+from gateway.errors import BadRequest, GatewayError, LimitReached, NotAllowed, NotFound, Unauthorized
 
 CONTENT_TYPE = "application/problem+json"
+
+NOSNIFF = {"x-content-type-options": "nosniff"}
+"""A browser must not read a response as another type than it has: agents and clients choose much of the content."""
 
 log = logging.getLogger(__name__)
 
 
 def problem_response(error: GatewayError, headers: Mapping[str, str] | None = None) -> Response:
-    all_headers = dict(headers or {})
+    all_headers = {**NOSNIFF, **(headers or {})}
     if isinstance(error, Unauthorized):
         all_headers["www-authenticate"] = "Bearer"
+    if isinstance(error, LimitReached):
+        all_headers["retry-after"] = str(error.extra["retryAfter"])
     if error.status in (408, 413):
         all_headers["connection"] = "close"  # The client may still be sending the rest of the body.
     return Response(orjson.dumps(error.problem(), default=str), error.status, all_headers, CONTENT_TYPE)

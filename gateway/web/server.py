@@ -16,12 +16,12 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
 from gateway.web.event_stream import drain_seconds
 from gateway.web.http_protocol import bounded_protocol
+from gateway.web.websocket_protocol import bounded_websocket
 
 LISTEN_BACKLOG_CONNECTIONS = 2048
 IDLE_CONNECTION_SECONDS = 65
@@ -59,14 +59,6 @@ class DrainingServer(uvicorn.Server):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._app.state.gateway.drain)
             await super().shutdown(sockets)
-
-
-class DrainingWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn closes WebSockets as soon as it shuts down. Here the route closes them, after their runs have ended."""
-
-    def shutdown(self) -> None:
-        if self.close_sent or not self.handshake_complete:
-            super().shutdown()
 
 
 class SupervisedApp:
@@ -132,7 +124,7 @@ class GatewayServer:
         config = uvicorn.Config(
             self._supervised_app,
             http=bounded_protocol(settings),
-            ws=DrainingWebSocket,
+            ws=bounded_websocket(settings),
             ws_max_size=settings.body_limit,
             ws_per_message_deflate=False,  # Costs CPU time; most bytes stay on the machine or behind a proxy.
             lifespan="on",

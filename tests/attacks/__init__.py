@@ -1,1 +1,2 @@
-"""Attacks on a running gateway: one file per class of incident. Each test makes the attack, and holds that it fails."""
+"""Attacks that succeeded once, or could have: one file per class of incident. Each is carried out against a real
+gateway, and must fail."""

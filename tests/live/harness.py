@@ -43,9 +43,9 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
 
 
 @contextmanager
-def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str) -> Iterator[Gateway]:
+def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str, trust: bool = True) -> Iterator[Gateway]:
     """The agent's own definition as it is: its program is on the gateway's PATH, its settings in the environment, so
-    that what the definition lets through is what it needs."""
+    that what the definition lets through is what it needs. `trust`: the workspace is trusted."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
@@ -55,5 +55,5 @@ def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str) -> I
     # A key of the developer's own must not be found by the agent: it would talk to a real model.
     foreign = {name: "" for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))}
     env = {**foreign, **{name: "" for name in os.environ if name.startswith("XDG_")}, **ready.env}
-    with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False) as gateway:
+    with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False, trust=trust) as gateway:
         yield gateway

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from gateway.identity import ThreadKey
+from gateway.limits import PrincipalLimits
 from gateway.runs.admission import Admission
 from gateway.runs.outcomes import LastOutcomes
 from gateway.runs.parked_turns import ParkedTurn, ParkedTurns
@@ -26,7 +27,7 @@ class World:
     def __init__(self) -> None:
         self.parked = ParkedTurns()
         self.outcomes = LastOutcomes()
-        admission = Admission(Settings(), MemoryStore())
+        admission = Admission(Settings(), MemoryStore(), PrincipalLimits(Settings()))
         pool = cast(SessionPool, None)  # read only while a run is live
         self.activities = ThreadActivities(admission, self.parked, self.outcomes, pool)
 

@@ -31,15 +31,20 @@ class Gateway:
         store: str | None = None,
         env: dict[str, str] | None = None,
         xdg: bool = True,
+        trust: bool = True,
         prefix: Sequence[str] = (),
     ) -> None:
         """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names.
-        `prefix`: a command that runs it, as another user for instance."""
+        `trust`: its workspaces are trusted, so that no run asks about them. `prefix`: a command that
+        runs it, as another user for instance."""
         self._prefix = prefix
-        home.mkdir(parents=True, exist_ok=True)
-        self._home = home
-        self._flags = (*flags, "--store", store or f"sqlite://{home / 'gateway.db'}")
-        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **(env or {})}
+        self.workspace = home / "workspace"
+        """Where it is started, and so where its agents work: its own files must not be there."""
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        trusted = _trust_flags(self.workspace, flags) if trust else []
+        self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
+        config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
+        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
@@ -55,7 +60,7 @@ class Gateway:
                 stderr=stderr,
                 text=True,
                 env=environ,
-                cwd=self._home,
+                cwd=self.workspace,
                 start_new_session=True,
             )
         assert self._process.stdout is not None
@@ -136,6 +141,11 @@ class Gateway:
         with self.client.stream("POST", f"/agents/{agent}", json=body) as response:
             assert response.status_code == 200, response.read()
             yield (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+
+
+def _trust_flags(home: Path, flags: tuple[str, ...]) -> list[str]:
+    named = [flags[index + 1] for index, flag in enumerate(flags) if flag == "--workspace"]
+    return [part for folder in named or [str(home)] for part in ("--trust", folder)]
 
 
 def run_input(text: str | list[dict[str, Any]] = "hello", **fields: Any) -> dict[str, Any]:

@@ -72,6 +72,12 @@ class Connection:
         found.begin()
         return httpx.Response(found.status, headers=found.getheaders(), content=found.read())
 
+    def first(self) -> bytes:
+        """The first bytes that come; none if the gateway closes without any."""
+        with suppress(ConnectionError):
+            return self._reader.read1()
+        return b""
+
     def rest(self) -> bytes:
         """All that comes until the gateway closes."""
         pieces = []

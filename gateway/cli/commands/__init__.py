@@ -11,5 +11,6 @@ COMMANDS = {
     "models": "Show an agent's models and their prices.",
     "run": "Talk to an agent in this terminal.",
     "token": "Make, list and revoke tokens.",
+    "trust": "Trust the project in a folder: agents then read its own configuration.",
 }
 """Name of the module → the line in `agui-gateway --help`. A subcommand exists if it is listed here."""

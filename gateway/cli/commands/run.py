@@ -65,6 +65,7 @@ On a running gateway:      agui-gateway run demo --url http://127.0.0.1:8123 "he
     "--approvals", type=click.Choice(["prompt", "auto", "deny"]), help="Ask before tools run, allow all, or deny all."
 )
 @click.option("--cwd", metavar="DIR", help="The agent's working directory.  [default: the current one]")
+@click.option("--trust", is_flag=True, help="Trust the working directory for this command.")
 @click.option("--thread", metavar="ID", help="Continue this conversation.")
 @click.option("--schema", type=click.Path(path_type=Path), help="A JSON Schema for the answer.")
 @click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="Attach an image. Repeatable.")
@@ -131,8 +132,9 @@ def prompt_console(json_: bool) -> Console | None:
 def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> Iterator[Gateway]:
     """The gateway in --url, which gets --cwd as an option, or one that is started here in that directory."""
     if flags["url"]:
-        if flags["agents"] or flags["acp"] or flags["store"]:
-            raise ConfigError("--url: that gateway has its own agents and store; omit --agents, --acp and --store")
+        if flags["agents"] or flags["acp"] or flags["store"] or flags["trust"]:
+            own = "--agents, --acp, --store and --trust"
+            raise ConfigError(f"--url: that gateway has its own agents, store and trusted folders; omit {own}")
         options["cwd"] = str(working_directory(flags["cwd"])) if flags["cwd"] else None
         with client_for(flags["url"], flags["token_file"]) as client:
             yield Gateway(client, is_persistent=True)
@@ -140,7 +142,10 @@ def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> 
         cwd = working_directory(flags["cwd"])
         if not cwd.is_dir():
             raise ConfigError(f"--cwd {cwd}: there is no such directory")
-        settings = settings_for(flags["agents"], flags["acp"], workspace=(cwd,), store=flags["store"])
+        trust = (cwd,) if flags["trust"] else ()
+        settings = settings_for(
+            flags["agents"], flags["acp"], flags["config"], workspace=(cwd,), store=flags["store"], trust=trust
+        )
         find_agent(catalog_for(settings, lean=True), agent)  # an unknown agent is reported before anything is started
         with ExitStack() as stack:
             yield start_gateway(stack, settings, needs_store=bool(flags["store"] or flags["thread"]))

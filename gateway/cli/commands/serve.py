@@ -16,10 +16,11 @@ from rich.markup import escape
 
 from gateway import __version__
 from gateway.catalog.definition import AgentDefinition
+from gateway.cli.agent_options import config_option, load_settings
 from gateway.cli.exit import fail
 from gateway.drivers.probe import seems_installed
 from gateway.errors import GatewayError
-from gateway.settings import Settings, load
+from gateway.settings import Settings
 from gateway.web.app import create_app
 from gateway.web.auth.local_token import choose_local_auth, ensure_local_token, has_credentials, local_token_path
 from gateway.web.server import bind, serve
@@ -28,8 +29,9 @@ SERVE_HELP = """Start the gateway.
 
 It listens on the loopback interface, for you alone. At any other --host every request needs a token: one of the
 --token-file, or the one that the gateway makes and prints as a part of its URL. Every option can also be set in the
-environment (AGUI_GATEWAY_PORT=8200) or in gateway.toml (port = 8200), and so can all other settings. An option takes
-precedence over the environment, and the environment over the file.
+environment (AGUI_GATEWAY_PORT=8200) or in a settings file (port = 8200), and so can all other settings. An option
+takes precedence over the environment, and the environment over the file. The file is the one that --config names, or
+gateway.toml in your configuration directory; a gateway.toml in the current directory is not read.
 
 \b
 Allow a web page:           agui-gateway serve --allow-origin http://localhost:5173
@@ -49,22 +51,24 @@ Behind a TLS proxy:         agui-gateway serve --proxy 127.0.0.1 --token-file to
 )
 @click.option("--acp", multiple=True, metavar="COMMAND", help="The command line of an ACP agent. Repeatable.")
 @click.option("--workspace", multiple=True, metavar="DIR", help="A directory in which agents may work. Repeatable.")
+@click.option("--trust", multiple=True, metavar="DIR", help="A directory that is trusted for everybody. Repeatable.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(("auto", "none", "bubblewrap", "container")),
+    help="How the processes of all agents are isolated.  [default: as each agent's file says]",
+)
+@click.option("--sandbox-hosts", multiple=True, metavar="HOST", help="A host for agents in a sandbox. Repeatable.")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
 @click.option("--token-file", metavar="FILE", help="The tokens of `agui-gateway token add`; every request needs one.")
 @click.option("--allow-origin", multiple=True, metavar="ORIGIN", help="A web origin whose pages may call. Repeatable.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A host name that requests may use. Repeatable.")
 @click.option("--proxy", multiple=True, metavar="ADDRESS", help="A proxy that may forward requests. Repeatable.")
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="A settings file.  [default: gateway.toml, if it exists]"
-)
+@config_option
 @click.option("--verbose", is_flag=True, help="Log more.")
 def command(config: Path | None, verbose: bool, **options: Any) -> None:
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    flags = {name: value for name, value in options.items() if value not in (None, ())}
+    start_log(verbose=verbose)
     try:
-        settings = load(flags, os.environ, config)
+        settings = load_settings(options, config)
         app = create_app(settings)
         sock = bind(settings)
 
@@ -76,6 +80,15 @@ def command(config: Path | None, verbose: bool, **options: Any) -> None:
         fail(exc)
     if not started:
         sys.exit(1)
+
+
+def start_log(*, verbose: bool) -> None:
+    """With `verbose` only the gateway's own loggers say more: libraries write headers and URLs, and tokens with them,
+    into their debug log (uvicorn every header of a WebSocket, httpx every URL)."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if verbose:
+        logging.getLogger("gateway").setLevel(logging.DEBUG)
+        logging.getLogger("uvicorn").setLevel(logging.INFO)
 
 
 def url_for(settings: Settings, sock: socket.socket) -> str:
@@ -99,10 +112,13 @@ def print_banner(settings: Settings, sock: socket.socket, definitions: Sequence[
     console.print(f"[bold]agui-gateway {__version__}[/bold]  {url}", soft_wrap=True)
     for label, value in (
         ("agents", agents),
+        ("settings", "" if settings.config is None else str(settings.config)),
         ("store", settings.store),
         ("AG-UI", f"{url}/agents/demo"),
         ("CopilotKit", f"{url}/copilotkit"),
     ):
+        if not value:
+            continue
         console.print(f"  [dim]{label:<11}[/dim]{escape(value)}", soft_wrap=True)
     console.print("[dim]Try:[/dim]")
     console.print(f"  {page} in a browser: the console, with all agents and a chat", soft_wrap=True, markup=False)

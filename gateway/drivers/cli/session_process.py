@@ -27,7 +27,8 @@ from gateway.drivers.cli.command import (
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
-from gateway.errors import AgentFault
+from gateway.drivers.trust_flags import dialect_params, flags_of
+from gateway.errors import AgentFault, Conflict
 from gateway.events import Event
 from gateway.wire.dialects import Dialect, SessionStart
 
@@ -152,10 +153,17 @@ class SessionProcess:
         if new_id in session.args:
             self.dialect.session_id = new_id
         await connection.subscribe(str(opening.cwd))
-        params = {**self._cli.params, **connection.params, "connected": connection.is_ready}
+        flags = flags_of(self._definition, opening.confinement.is_trusted)
+        params = dialect_params(self._cli.params, flags, opening.cwd)
+        params |= {**connection.params, "connected": connection.is_ready}
         if self._cli.error_text_patterns:
             params["error_text_patterns"] = self._cli.error_text_patterns
-        connection.attach(self)
+        try:
+            connection.attach(self)
+        except Conflict:
+            self._connection = None  # else closing this session would release the other one's at the agent
+            self._pool.release(connection)
+            raise
         directories = tuple(str(folder) for folder in opening.additional_directories)
         self.dialect.start_session(
             SessionStart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from base64 import b64decode
@@ -13,16 +14,22 @@ from typing import Any
 
 
 class TempFiles:
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """`parent`: a directory that the agent can see. Default: the system's for temporary files."""
+        self._parent = parent
         self._folder: Path | None = None
         self._count = 0
 
     def save(self, name: str, content: bytes) -> str:
         """The file's path. A name that was used before is overwritten: so the same options give the same command."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="agui-gateway-"))  # readable by this user only
+            self._folder = Path(
+                tempfile.mkdtemp(prefix="agui-gateway-", dir=self._parent)
+            )  # readable by this user only
         path = self._folder / name
-        path.write_bytes(content)
+        # Secrets of MCP servers may be in it: only this user may read it, whatever the umask.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
         return str(path)
 
     def save_media(self, blocks: Sequence[dict[str, Any]]) -> dict[int, str]:

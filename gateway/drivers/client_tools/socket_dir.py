@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 from uuid import uuid4
 
 PREFIX = "agui-tools-"
@@ -23,6 +24,30 @@ MAX_PATH_BYTES = 100
 MAX_NAME_BYTES = 30
 """Of the random part of a directory's name, and a socket's name in it."""
 CREATE_ATTEMPTS = 3
+
+
+class SocketPaths(Protocol):
+    """Where sockets are created."""
+
+    def new_path(self) -> Path:
+        """A path for one socket."""
+
+    def release(self, path: Path) -> None:
+        """The socket is closed."""
+
+
+class ExistingDirectory:
+    """A directory that somebody else creates and removes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def new_path(self) -> Path:
+        return self._path / uuid4().hex[:12]
+
+    def release(self, path: Path) -> None:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 class SocketDirectory:

@@ -30,6 +30,7 @@ from gateway.agui.message_input import MessageInput
 from gateway.background import Tasks
 from gateway.errors import Busy, Conflict, StoreError
 from gateway.identity import Caller, ThreadKey
+from gateway.limits import QUEUED, PrincipalLimits
 from gateway.registry.agents import Agents
 from gateway.runs.admission import STOPPING
 from gateway.runs.engine import Engine
@@ -60,6 +61,7 @@ class Dispatcher:
         agents: Agents,
         events: ThreadEvents,
         start_run: StartRun,
+        limits: PrincipalLimits,
         find_caller: FindCaller = Caller,
     ) -> None:
         """`find_caller`: by which a message of a principal that does not exist any more fails."""
@@ -68,6 +70,7 @@ class Dispatcher:
         self._tasks = tasks
         self._engine = engine
         self._events = events
+        self._limits = limits
         self._receipts = Receipts(store, events)
         self._starter = RunStarter(store, agents, self._receipts, start_run, find_caller)
         self._queues: dict[ThreadKey, DeliveryQueue] = {}
@@ -117,7 +120,7 @@ class Dispatcher:
         message_id = posted.message["id"]
         queue = self._queue(thread)
         try:
-            self._check_room(queue, message_id)
+            self._check_room(thread, queue, message_id)
             queue.begin_accepting(message_id)
             try:
                 accepted = await self._store_message(thread, posted, digest)
@@ -131,10 +134,11 @@ class Dispatcher:
             await accepted.decided.wait()
         return accepted.record
 
-    def _check_room(self, queue: DeliveryQueue, message_id: str) -> None:
+    def _check_room(self, thread: ThreadKey, queue: DeliveryQueue, message_id: str) -> None:
         """Without awaiting, so that two messages cannot both have the last place."""
         settings = self._settings
         queued = sum(map(len, self._queues.values()))
+        own = sum(len(each) for other, each in self._queues.items() if other.principal == thread.principal)
         if self._is_closed or self._engine.is_draining:
             raise Busy("the gateway is shutting down; post the message again when it is back", code=STOPPING[0])
         if queue.has(message_id):
@@ -142,6 +146,7 @@ class Dispatcher:
         if len(queue) >= settings.max_queued_per_thread:
             detail = f"{len(queue)} messages wait for this thread already (max_queued_per_thread)"
             raise _queue_full(detail, settings.max_queued_per_thread)
+        self._limits.check_count(QUEUED, thread.principal, own)
         if queued >= settings.max_queued:
             raise _queue_full(f"{queued} messages wait for threads already (max_queued)", settings.max_queued)
 
@@ -160,7 +165,7 @@ class Dispatcher:
         stored = await self._receipts.accept(record)
         if stored is not record:
             return stored
-        delivery = QueuedDelivery(record, next(self._numbers))
+        delivery = QueuedDelivery(record, next(self._numbers), posted.forwarded_props)
         self._put(thread, delivery)
         return delivery
 

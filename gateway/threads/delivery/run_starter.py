@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gateway.agui.message_input import to_turn
-from gateway.errors import Busy, Conflict, Forbidden, GatewayError, NotFound, StoreError
+from gateway.errors import Busy, Conflict, Forbidden, GatewayError, LimitReached, NotFound, StoreError
 from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.history import read_history
@@ -31,6 +31,8 @@ from gateway.turn import Turn
 
 RETRY_SECONDS = 0.5
 """Between two tries, where no activity says that the thread is free again."""
+MAX_RETRY_SECONDS = 60.0
+"""Between two tries of a principal that is at one of its limits. Its limit for a day is over at midnight."""
 AGENT_START_SECONDS = 5.0
 """How long after the gateway's start an agent may be missing: agents of mounted gateways appear later."""
 
@@ -69,6 +71,9 @@ class RunStarter:
         except (Conflict, Busy) as exc:  # another client has started a run, or too many runs are live
             await self._receipts.defer(delivery, exc.detail)
             return RETRY_SECONDS
+        except LimitReached as exc:
+            await self._receipts.defer(delivery, exc.detail)
+            return min(exc.retry_after, MAX_RETRY_SECONDS)
         except NotFound as exc:
             if time.monotonic() - self._started < AGENT_START_SECONDS:
                 return RETRY_SECONDS

@@ -25,6 +25,7 @@ from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
 from gateway.web.auth.local_user import Peer
 from gateway.web.auth.proxies import Forwarded
+from gateway.web.login_attempts import LoginAttempts
 from gateway.web.problems import problem_response
 from gateway.web.scoped_routes import matches_any, open_routes
 
@@ -36,6 +37,8 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?)(?::[0-9]{1,5})?", re.IGNORECASE)
 CHECKED_HEADERS = frozenset((b"host", b"origin", b"sec-fetch-site"))
 CROSS_SITE = "cross-site"
+REVOCABLE = ("token", "oidc")
+"""Credentials that a client sends, and that end."""
 NOT_FORWARDED = Forwarded()
 
 
@@ -50,6 +53,7 @@ class SecurityMiddleware:
     ) -> None:
         self._app = app
         self._authenticator = authenticator
+        self._attempts = LoginAttempts(settings)
         self._live_requests = live_requests
         self._open_routes = open_routes(routes)
         """A container's health check has no token, and the console's files hold no secret."""
@@ -83,27 +87,31 @@ class SecurityMiddleware:
             if scope["type"] == "http" and _is_preflight(scope, headers):
                 return await _preflight(headers)(scope, receive, send)
         try:
-            caller = await self._authenticate(scope, headers, is_proxied)
+            caller = await self._authenticate(scope, headers, forwarded, is_proxied)
         except GatewayError as exc:
             return await problem_response(exc)(scope, receive, send)
         scope.setdefault("state", {}).update(caller=caller, principal=caller.principal)
         if forwarded.client is not None:
             scope["client"] = (forwarded.client, 0)
-        if caller.credential in ("token", "oidc"):
+        if caller.credential in REVOCABLE:
             return await self._live_requests.serve(self._app, caller, scope, receive, send)
         return await self._app(scope, receive, send)
 
-    async def _authenticate(self, scope: Scope, headers: Headers, is_proxied: bool) -> Caller:
+    async def _authenticate(self, scope: Scope, headers: Headers, forwarded: Forwarded, is_proxied: bool) -> Caller:
         """A caller that is not known passes to what is open to everybody, without any scope."""
         peer = scope.get("state", {}).get("peer") or Peer(scope.get("client"), scope.get("server"))
+        read_token = partial(_read_token, scope, headers)
         try:
-            return await self._authenticator.authenticate(
-                peer, is_proxied, headers, partial(_read_token, scope, headers)
-            )
+            caller = await self._authenticator.authenticate(peer, is_proxied, headers, read_token)
         except GatewayError as exc:
             if isinstance(exc, Unauthorized | Forbidden) and matches_any(self._open_routes, scope):
                 return Caller("", frozenset(), frozenset(), "none", refusal=exc)
+            if isinstance(exc, Unauthorized) and read_token() is not None:
+                self._attempts.reject(_address(scope, forwarded))
             raise
+        if caller.credential in REVOCABLE:
+            self._attempts.accept(_address(scope, forwarded), caller.principal)
+        return caller
 
     def _check_host(self, hosts: Sequence[str], forwarded: Forwarded, is_proxied: bool) -> str:
         """The host that the client used. A named proxy decides itself which names it answers to. Raises
@@ -138,6 +146,11 @@ class SecurityMiddleware:
         Raises `Forbidden`."""
         if not matches_any(self._pages, scope):
             raise Forbidden("pages of other sites may only link to the console of this gateway", code="CROSS_SITE")
+
+
+def _address(scope: Scope, forwarded: Forwarded) -> str:
+    """Of the client."""
+    return forwarded.client or (scope["client"][0] if scope.get("client") else "")
 
 
 def _check_path(path: str) -> None:

@@ -25,6 +25,7 @@ from gateway.web.routes import (
     schemas,
     threads,
     websocket,
+    worktrees,
 )
 from gateway.web.scoped_routes import OPEN, ScopedRoute, ScopedWebSocketRoute, post
 from gateway.web.transports import REPLAY_ROUTE
@@ -42,6 +43,11 @@ class AgentEndpoint(HTTPEndpoint):
 class ThreadEndpoint(HTTPEndpoint):
     get = head = staticmethod(threads.show)
     delete = staticmethod(threads.delete)
+
+
+class WorktreeEndpoint(HTTPEndpoint):
+    get = head = staticmethod(worktrees.show)
+    delete = staticmethod(worktrees.discard)
 
 
 AGENT = "/agents/{agent}"
@@ -68,6 +74,10 @@ ROUTES: list[BaseRoute] = [
     ScopedRoute(f"{AGENT}/threads", threads.list_threads, scope="read"),
     # Before the thread itself, whose id may contain slashes.
     ScopedRoute(f"{THREAD}/events", messages.events, scope="read"),
+    ScopedRoute(f"{THREAD}/worktree", WorktreeEndpoint, scope={"GET": "read", "DELETE": "run"}),
+    ScopedRoute(f"{THREAD}/worktree/diff", worktrees.show_diff, scope="read"),
+    post(f"{THREAD}/worktree/commit", worktrees.commit),
+    post(f"{THREAD}/worktree/merge", worktrees.merge),
     ScopedRoute(THREAD, ThreadEndpoint, scope={"GET": "read", "DELETE": "run"}),
     post(f"{THREAD}/messages", messages.post),
     post(f"{THREAD}/close", threads.close),
@@ -76,7 +86,7 @@ ROUTES: list[BaseRoute] = [
     post(f"{THREAD}/model", threads.set_model),
     post(f"{THREAD}/config", threads.set_config),
     # Any method of the agent's own protocol.
-    post(f"{THREAD}/acp", threads.call, scope="admin"),
+    post(f"{THREAD}/acp", threads.call),  # all but the list of one's own sessions needs `admin`: see `threads.call`
     ScopedRoute("/runs/{run:path}/events", runs.attach, scope="read", name=REPLAY_ROUTE),
     post("/runs/{run:path}/cancel", runs.cancel),
     Mount(

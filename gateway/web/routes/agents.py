@@ -50,7 +50,7 @@ async def list_agents(request: Request) -> Response:
     described: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in usable}
 
     async def fill(agent: Agent) -> None:
-        described[agent.definition.id] = await describe(gateway, agent)
+        described[agent.definition.id] = await describe(gateway, agent, request.state.principal)
 
     async with anyio.create_task_group() as tasks:  # each may have to probe its agent, and none waits for another
         for agent in usable:
@@ -60,12 +60,15 @@ async def list_agents(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    return JSONResponse(await describe(gateway, gateway.agents[request.path_params["agent"]]))
+    return JSONResponse(await describe(gateway, gateway.agents[request.path_params["agent"]], request.state.principal))
 
 
-async def describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
+async def describe(gateway: Gateway, agent: Agent, principal: str) -> dict[str, Any]:
+    """As this principal sees the agent: each may have credentials of its own."""
     availability = await agent.probe()
-    tree = (await gateway.snapshots.take(agent)).snapshot.tree()
+    if (home := gateway.snapshots.find_home(agent, principal)) is not None:
+        availability = await agent.probe_home(home)
+    tree = (await gateway.snapshots.take(agent, principal=principal)).snapshot.tree()
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,

@@ -41,9 +41,10 @@ class CapabilityFeedResponse:
         self._gateway = gateway
         self._key = key
         self._after = _last_event_id(request)
+        self._principal: str = request.state.principal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._gateway.capability_feed.watch(self._key, self._after) as watcher:
+        async with self._gateway.capability_feed.watch(self._key, self._after, self._principal) as watcher:
             await EventStream(WatcherReader(watcher), sse.ENCODER, self._gateway.settings)(scope, receive, send)
 
 

@@ -53,8 +53,8 @@ def wants_page(accept: str) -> bool:
 
 
 def _serve_file(request: Request, name: str) -> Response:
-    path = (FOLDER / name).resolve()
-    if FOLDER not in path.parents or path.suffix not in TYPES or not path.is_file():
+    path = _find_file(name)
+    if path is None:
         raise HTTPException(404, f"the console has no file {name!r}")
     plain, gzipped, tag = _read(path, path.stat().st_mtime_ns)
     headers = SECURITY_HEADERS | {"etag": tag, "vary": "accept, accept-encoding"}
@@ -63,6 +63,15 @@ def _serve_file(request: Request, name: str) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(gzipped, headers=headers | {"content-encoding": "gzip"}, media_type=TYPES[path.suffix])
     return Response(plain, headers=headers, media_type=TYPES[path.suffix])
+
+
+def _find_file(name: str) -> Path | None:
+    """None: the folder has no such file, or a name that no file can have: with a NUL character, or too long."""
+    try:
+        path = (FOLDER / name).resolve()
+        return path if FOLDER in path.parents and path.suffix in TYPES and path.is_file() else None
+    except (OSError, ValueError):
+        return None
 
 
 @lru_cache(maxsize=256)

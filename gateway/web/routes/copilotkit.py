@@ -68,7 +68,7 @@ async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
 async def run(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/run`."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     started = await gateway.checked_runs.start(_find_agent(gateway, request), turn, request.state.caller)
     return stream_run(gateway, started, request, on_disconnect=turn.options.on_disconnect or "continue")
 
@@ -76,7 +76,7 @@ async def run(request: Request) -> ASGIApp:
 async def connect(request: Request) -> ASGIApp:
     """`POST /copilotkit/agent/{agent}/connect`: the thread as it stands, then its live run."""
     gateway: Gateway = request.app.state.gateway
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, turn.thread_id, request.state.principal)
     reader = await _read_thread(gateway, thread, turn)
@@ -122,7 +122,7 @@ async def stop(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     agent = _find_agent(gateway, request)
     thread = ThreadKey(agent.definition.id, request.path_params["thread"], request.state.principal)
-    only_run = _parse_run_id(await read_body(request, gateway.settings))
+    only_run = await read_body(request, _parse_run_id)
     live = gateway.engine.pending_run(thread)
     if live is None or only_run not in (None, live):
         return JSONResponse({"stopped": False, "message": "no such run is live on this thread"})

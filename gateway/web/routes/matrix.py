@@ -31,18 +31,18 @@ Matrix = dict[str, dict[str, Any]]
 async def show(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     explain = is_true(request.query_params.get("explain"))
-    snapshots = await _snapshots(gateway, usable_agents(request))
+    snapshots = await _snapshots(gateway, usable_agents(request), request.state.principal)
     cells = _to_matrix(snapshots, explain=explain)
     if accepts(request.headers.get("accept"), CSV):
         return _answer(request, _to_csv(list(snapshots), cells, explain=explain), f"{CSV}; charset=utf-8")
     return _answer(request, to_json({"agents": list(snapshots), "leaves": cells}), "application/json")
 
 
-async def _snapshots(gateway: Gateway, agents: Sequence[Agent]) -> Mapping[str, Snapshot]:
+async def _snapshots(gateway: Gateway, agents: Sequence[Agent], principal: str) -> Mapping[str, Snapshot]:
     snapshots: dict[str, Snapshot | None] = {agent.definition.id: None for agent in agents}
 
     async def fill(agent: Agent) -> None:
-        snapshots[agent.definition.id] = (await gateway.snapshots.take(agent)).snapshot
+        snapshots[agent.definition.id] = (await gateway.snapshots.take(agent, principal=principal)).snapshot
 
     async with anyio.create_task_group() as tasks:  # each may have to read its agent, and none waits for another
         for agent in agents:

@@ -28,7 +28,7 @@ from gateway.web.routes.threads import read_target
 async def post(request: Request) -> Response:
     """202: the message will be delivered, or the thread's feed reports why not."""
     gateway, agent, thread = read_target(request)
-    message = read_message_input(await read_json_body(request, gateway.settings))
+    message = await read_json_body(request, read_message_input)
     await _check_message(gateway, agent, thread, request.state.caller, message)
     record = await gateway.dispatcher.accept(thread, message)
     receipt = {

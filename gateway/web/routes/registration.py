@@ -33,7 +33,7 @@ async def put(request: Request) -> Response:
     _require_administrator(request)
     agent_id = request.path_params["agent"]
     new = await gateway.registrations.put(agent_id, await _read_table(request, gateway), request.state.principal)
-    return JSONResponse(await describe(gateway, gateway.agents[agent_id]), 201 if new else 200)
+    return JSONResponse(await describe(gateway, gateway.agents[agent_id], request.state.principal), 201 if new else 200)
 
 
 async def delete(request: Request) -> Response:
@@ -72,8 +72,7 @@ async def _read_table(request: Request, gateway: Gateway) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in (JSON, TOML):
         raise WrongType(f"the body must be {JSON} or {TOML}, not {media_type or 'without a type'}")
-    body = await read_body(request, gateway.settings)
-    table = loads(body) if media_type == JSON else _parse_toml(body)
+    table = await read_body(request, loads if media_type == JSON else _parse_toml)
     if not isinstance(table, dict):
         raise BadInput("the body must be an object", pointer="")
     return table

@@ -28,7 +28,7 @@ async def start(request: Request) -> ASGIApp:
     """`POST /agents/{agent}`: one run. A client stops it by closing the connection, unless it asked otherwise."""
     gateway: Gateway = request.app.state.gateway
     agent = gateway.agents[request.path_params["agent"]]
-    turn = inbound.read_run_input(await read_json_body(request, gateway.settings))
+    turn = await read_json_body(request, inbound.read_run_input)
     turn = replace(turn, hops=read_hops(gateway, request))
     run = await gateway.checked_runs.start(agent, turn, request.state.caller)
     return stream_run(gateway, run, request, on_disconnect=turn.options.on_disconnect or "cancel")

@@ -47,8 +47,8 @@ async def show(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
-    await gateway.threads.delete(agent, thread)
-    return Response(status_code=204)
+    kept = await gateway.threads.delete(agent, thread, request.state.caller)
+    return Response(status_code=204) if kept is None else JSONResponse({"kept": kept.to_json()})
 
 
 async def close(request: Request) -> Response:
@@ -60,14 +60,12 @@ async def close(request: Request) -> Response:
 async def fork(request: Request) -> Response:
     """`POST …/fork`, with `{"threadId": "…"}` or an empty body."""
     gateway, agent, thread = read_target(request)
-    body = await read_body(request, gateway.settings)
-    new_id = f"fork-{uuid4().hex[:8]}"
-    if body.strip():
-        new_id = _parse_object(body).get("threadId", new_id)
+    body = await read_body(request, lambda data: _parse_object(data) if data.strip() else {})
+    new_id = body.get("threadId", f"fork-{uuid4().hex[:8]}")
     if not isinstance(new_id, str) or not new_id:
         raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
     check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
-    session_id = await gateway.threads.fork(agent, thread, new_id)
+    session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
     return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
@@ -85,9 +83,9 @@ async def set_config(request: Request) -> Response:
 
 async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
-    body = _parse_object(await read_json_body(request, gateway.settings))
+    body = await read_json_body(request, _parse_object)
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
-    values = await gateway.threads.set(agent, thread, setting, body)
+    values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
     return JSONResponse({**values, "warnings": warnings} if warnings else values)
 
@@ -116,13 +114,13 @@ async def _check_setting(
 async def call(request: Request) -> Response:
     """`POST …/acp`, with `{"method": "…", "params": {…}}`: any further method of ACP."""
     gateway, agent, thread = read_target(request)
-    body = _parse_object(await read_json_body(request, gateway.settings))
+    body = await read_json_body(request, _parse_object)
     method = body.get("method")
     params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
     check_call(agent.definition, params, request.state.caller)
-    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params)})
+    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -22,10 +22,13 @@ from gateway.encode.websocket import SUBPROTOCOLS, Subprotocol
 from gateway.errors import BadInput, Busy, Conflict, GatewayError
 from gateway.identity import Caller
 from gateway.jsonio import dumps, loads
+from gateway.limits import BODY_BYTES, SOCKETS
 from gateway.runs.log import Chunk, Reader
 from gateway.runs.run import Run
 from gateway.service.gateway import Gateway
+from gateway.web.json_items import ItemCounter
 from gateway.web.problems import problem_response
+from gateway.web.request_body import BodyParser
 from gateway.web.routes.runs import read_hops
 
 MAX_RUNS_PER_SOCKET = 64
@@ -41,12 +44,19 @@ async def socket(websocket: WebSocket) -> None:
     gateway: Gateway = websocket.app.state.gateway
     try:
         agent = gateway.agents[websocket.path_params["agent"]].definition.id
+        hold = gateway.limits.acquire(SOCKETS, websocket.state.principal)
     except GatewayError as exc:
-        return await websocket.send_denial_response(problem_response(exc))
+        await websocket.send_denial_response(problem_response(exc))
+    else:
+        with hold:
+            await _serve(gateway, agent, websocket)
+
+
+async def _serve(gateway: Gateway, agent: str, websocket: WebSocket) -> None:
     offered = [name for name in websocket.scope["subprotocols"] if name in SUBPROTOCOLS]
     await websocket.accept(offered[0] if offered else None)
     subprotocol = SUBPROTOCOLS[offered[0] if offered else next(iter(SUBPROTOCOLS))]
-    return await SocketConnection(gateway, agent, websocket, subprotocol).serve()
+    await SocketConnection(gateway, agent, websocket, subprotocol).serve()
 
 
 class SocketConnection:
@@ -60,6 +70,7 @@ class SocketConnection:
         self._encoding = f"socket/{subprotocol.name}"
         """Under this name a chunk keeps the bytes of this format."""
         self._caller: Caller = websocket.state.caller
+        self._parser: BodyParser = websocket.app.state.body_parser
         self._send_lock = anyio.Lock()
         self._own_runs: dict[str, Run] = {}
         """Runs that end with the connection."""
@@ -94,15 +105,28 @@ class SocketConnection:
                 return
             payload: Any = None
             try:
-                payload = loads(_read_text(message).encode())
-                await self._handle(payload, tasks)
+                text = _read_text(message)
+                payload, items = await self._parse(text)
+                await self._handle(payload, len(text), items, tasks)
             except GatewayError as exc:
                 await self._send_problem(exc, payload)
 
-    async def _handle(self, payload: Any, tasks: TaskGroup) -> None:
+    async def _parse(self, text: str) -> tuple[Any, int]:
+        """The message, and how many values it has. It counts as a request, and its bytes as a request's body."""
+        data = text.encode()
+        limits = self._gateway.limits
+        limits.spend_request(self._caller.principal)
+        limits.spend_request(self._caller.principal, len(data))
+        with limits.acquire(BODY_BYTES, self._caller.principal, len(data)):
+            counter = ItemCounter(self._gateway.settings.max_body_items)
+            counter.count(data)
+            counter.raise_if_full()
+            return await self._parser.run(len(data), counter.items, lambda: loads(data)), counter.items
+
+    async def _handle(self, payload: Any, size: int, items: int, tasks: TaskGroup) -> None:
         match payload:
             case {"type": "run", "input": dict() as body}:
-                await self._start_run(body, tasks)
+                await self._start_run(body, size, items, tasks)
             case {"type": "attach", "runId": str(run_id), **fields}:
                 after = fields.get("after", 0)
                 if not isinstance(after, int) or after < 0:
@@ -118,8 +142,8 @@ class SocketConnection:
                 detail = f"a message is an object with the type {MESSAGE_TYPES}, and the fields of that type"
                 raise BadInput(detail, pointer="")
 
-    async def _start_run(self, body: dict[str, Any], tasks: TaskGroup) -> None:
-        turn = inbound.read_run_input(dumps(body))
+    async def _start_run(self, body: dict[str, Any], size: int, items: int, tasks: TaskGroup) -> None:
+        turn = await self._parser.run(size, items, lambda: inbound.read_run_input(dumps(body)))
         if turn.protocol_version is None:
             raise BadInput('the socket speaks AG-UI 1.0: send "protocolVersion": "1.0"', pointer="/protocolVersion")
         self._check_followed(turn.run_id)

@@ -14,6 +14,8 @@ import pytest
 from gateway.drivers.mcp_client import McpServers, SessionServers, pool, watcher
 from gateway.drivers.mcp_client.server_config import ServerUnusable
 from gateway.drivers.mcp_client.watcher import ServerState, describe_failure
+from gateway.limits import MCP_SERVERS, PrincipalLimits
+from gateway.settings import Settings
 from tests.drivers.mcp_client.servers import FAKE, lines, pids, remote, serving, stdio
 from tests.drivers.process_watch import LIMIT, alive, running
 
@@ -248,10 +250,28 @@ async def test_the_servers_of_a_session_are_bounded(user: PoolUser, monkeypatch:
     assert "only 2 MCP servers of a session" in str(servers.known["server2"].state.reason)
 
 
-async def test_the_servers_of_all_sessions_are_bounded(user: PoolUser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MAX_SERVERS", 1)
-    servers = user.use(remote("one", "http://127.0.0.1:9"), remote("two", "http://127.0.0.1:10"))
-    assert "the tools of 1 MCP servers already" in str(servers.known["two"].state.reason)
+async def test_the_servers_of_all_sessions_are_bounded(tmp_path: Path) -> None:
+    async with anyio.create_task_group() as tasks:
+        user = PoolUser(McpServers(tasks, private=True, max_servers=1), tmp_path)
+        servers = user.use(remote("one", "http://127.0.0.1:9"), remote("two", "http://127.0.0.1:10"))
+        assert "the tools of 1 MCP servers already" in str(servers.known["two"].state.reason)
+        tasks.cancel_scope.cancel()
+
+
+async def test_the_servers_of_one_principal_are_bounded_and_those_of_another_are_not(tmp_path: Path) -> None:
+    limits = PrincipalLimits(Settings(max_mcp_servers=8))
+    async with anyio.create_task_group() as tasks:
+        servers = McpServers(tasks, private=True, max_servers=8, limits=limits)
+        configs = [remote(str(port), f"http://127.0.0.1:{port}") for port in (9, 10, 11)]
+        greedy = servers.use(configs, tmp_path, lambda: None, "greedy")
+        assert "max_mcp_servers_per_principal" in str(greedy.known["11"].state.reason)
+        again = servers.use(configs[:2], tmp_path, lambda: None, "greedy")  # the same servers take no further place
+        other = servers.use(configs, tmp_path, lambda: None, "other")
+        assert "max_mcp_servers_per_principal" in str(other.known["11"].state.reason)
+        for session in (greedy, again, other):
+            session.release()
+        assert limits.held(MCP_SERVERS, "greedy") == limits.held(MCP_SERVERS, "other") == 0
+        tasks.cancel_scope.cancel()
 
 
 def test_the_reason_is_the_gateways_own_before_a_librarys() -> None:

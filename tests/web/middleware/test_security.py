@@ -181,7 +181,8 @@ def test_a_token_may_be_limited_to_scopes(tmp_path: Path) -> None:
 
         def status(method: str, path: str, who: str) -> int:
             bearer = {"authorization": f"Bearer 0123456789abcdef-{who}"}
-            return gateway.client.request(method, path, json=run_input("hello"), headers=bearer).status_code
+            body = {**run_input("hello"), "method": "_vendor/method"}
+            return gateway.client.request(method, path, json=body, headers=bearer).status_code
 
         assert [status("GET", "/agents", who) for who in ("read", "user", "all")] == [200, 200, 200]
         assert [status("POST", "/agents/echo", who) for who in ("read", "user", "all")] == [403, 200, 200]
