@@ -47,6 +47,8 @@ ADMIN_PATHS = [
     ("DELETE", "/agents/mine"),
     ("PUT", "/agents/echo"),
 ]
+BODY = b'{"method": "session/set_mode", "params": {}}'
+"""Of a call of the agent's own protocol, which is for administrators."""
 SPELLINGS = [
     "/agents/echo/threads/t%2Facp",
     "/agents/echo/threads/t/%61cp",
@@ -74,7 +76,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def test_no_ending_of_a_path_takes_its_scope_away(limited: Gateway, method: str, path: str, ending: str) -> None:
     token = limited.client.headers["authorization"]
     lines = [f"authorization: {token}", "connection: close"]
-    response = ask(limited, request(path + ending, b"{}", lines, method=method))
+    response = ask(limited, request(path + ending, BODY, lines, method=method))
     assert response is not None
     assert response.status_code in (400, 403, 404, 405, 307), response.text
     assert "mine" not in limited.client.get("/agents").text
@@ -83,7 +85,7 @@ def test_no_ending_of_a_path_takes_its_scope_away(limited: Gateway, method: str,
 @pytest.mark.parametrize("path", SPELLINGS)
 def test_no_spelling_of_a_path_takes_its_scope_away(limited: Gateway, path: str) -> None:
     lines = [f"authorization: {limited.client.headers['authorization']}", "connection: close"]
-    response = ask(limited, request(path, b'{"method": "session/list"}', lines))
+    response = ask(limited, request(path, BODY, lines))
     assert response is not None
     assert response.status_code in (400, 403, 404, 405), response.text
 
