@@ -144,7 +144,7 @@ def test_without_its_token_file_it_refuses_and_says_what_to_do(container: Contai
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert str(container.token_file) in done.stderr
-    assert "openssl rand -hex 24 >" in done.stderr
+    assert "agui-gateway token add NAME --file" in done.stderr
 
 
 def test_it_listens_on_every_address_and_keeps_its_store_in_the_volume(container: Container) -> None:
