@@ -43,6 +43,7 @@ def own_paths(settings: Settings) -> list[OwnPath]:
         paths += [OwnPath("the store", Path(f"{store}{suffix}"), "store") for suffix in ("", *SQLITE_SUFFIXES)]
     paths.append(OwnPath("the trust file", settings.trust_file, "trust_file"))
     paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
+    paths.append(OwnPath("the folder of the threads' worktrees", settings.worktrees, "worktrees"))
     if settings.credentials_dir is not None:
         paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     if settings.token_file is not None:

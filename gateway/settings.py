@@ -89,7 +89,7 @@ class Settings(BaseModel):
     """How the person at the machine is known where no tokens are given out. `user`: the calling process must run as the
     gateway's own user or as root, and be none that the gateway started; this needs Linux and a loopback `host`.
     `token`: by a token in the user's data directory, which the gateway makes and prints as a part of its URL. `auto`:
-    `user` where it can be told, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
+    `user` where it can be known, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
     checks its callers itself; `serve` refuses it."""
     oidc_issuer: str | None = None
     """The OpenID Connect issuer whose tokens (JWTs) are accepted: `https://login.example.org/realms/main`. Needs
@@ -168,8 +168,9 @@ class Settings(BaseModel):
     trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
     """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
     unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
-    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
-    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    """What happens in a directory that is not known to be trusted. `ask`: the first run asks the user before the agent
+    starts. `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run
+    starts."""
     sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
     """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
     `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
