@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
 
+from gateway.configuration import RENAMED, load
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, RENAMED, Settings, data_dir, load
+from gateway.settings import ENV_PREFIX, Settings, data_dir
 
 TIMES = [name for name, field in Settings.model_fields.items() if field.annotation is float]
 
@@ -59,12 +61,12 @@ def test_every_setting_can_be_set_in_every_way(name: str) -> None:
     from_flag = load({name: value}, {})
     assert from_flag == from_environment != Settings()
     # A path in a file is relative to the file, so it differs.
-    assert from_file == from_flag or name in ("agents", "workspace", "token_file")
+    assert from_file == from_flag or is_path(name)
     assert from_file != Settings()
 
 
 EXAMPLES: dict[str, Any] = {
-    "local_auth": "token",
+    "allow_origin": ["http://localhost:1"],
     "oidc_issuer": "https://login.example",
     "oidc_jwks_url": "https://login.example/keys",
     "proxy": ["127.0.0.1"],
@@ -74,17 +76,27 @@ EXAMPLES: dict[str, Any] = {
 
 
 def example(name: str) -> Any:
+    """Another value than the default, of the setting's type."""
     if name in EXAMPLES:
         return EXAMPLES[name]
-    match getattr(Settings(), name):
-        case tuple():
-            return ["http://localhost:1" if name == "allow_origin" else "other"]
-        case bool() as flag:
-            return not flag
-        case str() | None:
-            return "other"
-        case number:
-            return number + 1
+    types = types_of(name)
+    default = getattr(Settings(), name)
+    if choices := [value for kind in types for value in get_args(kind) if get_origin(kind) is Literal]:
+        return next(value for value in choices if value != default)
+    if any(get_origin(kind) is tuple for kind in types):
+        return ["other"]
+    if bool in types:
+        return not default
+    return "other" if str in types or Path in types else (default or 1) + 1
+
+
+def types_of(name: str) -> tuple[Any, ...]:
+    annotation = Settings.model_fields[name].annotation
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def is_path(name: str) -> bool:
+    return any(kind is Path or Path in get_args(kind) for kind in types_of(name))
 
 
 def test_a_table_is_json_in_the_environment() -> None:

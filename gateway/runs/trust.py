@@ -39,7 +39,7 @@ class Decision:
     """The first folder that is not trusted; else the first of all."""
     decided_by: str | None = None
     """`operator`, `user` (the trust file), `run` (the answer, for one run), `thread` (the answer no), `setting`
-    (`unknown_folder`); None: nobody yet."""
+    (`unknown_folder`); None: not decided yet."""
 
     @property
     def is_trusted(self) -> bool:
@@ -121,7 +121,7 @@ class WorkspaceTrust:
 
     def _refusal(self, definition: AgentDefinition, folder: Path, reason: str) -> Refused:
         detail = (
-            f"{definition.id!r} was not started: nobody has trusted {folder}, and {reason}. Look at the project's "
+            f"{definition.id!r} was not started: {folder} is not trusted, and {reason}. Look at the project's "
             f"configuration and trust the folder (`agui-gateway trust {folder}`, or answer the question of a new "
             "thread), or choose an agent that can ignore it"
         )

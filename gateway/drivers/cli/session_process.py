@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -29,7 +30,7 @@ from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.trust_flags import dialect_params, flags_of
 from gateway.errors import AgentFault
-from gateway.events import Event
+from gateway.events import Event, TurnFailed
 from gateway.wire.dialects import Dialect, SessionStart
 
 log = logging.getLogger(__name__)
@@ -298,6 +299,8 @@ class SessionProcess:
         process = connection.process
         self._death = error or process.died()
         last_events = self.dialect.on_process_exit(process.exit_code, process.stderr_tail())
+        if (cause := process.limit_message) is not None:
+            last_events = [_add_cause(event, cause) for event in last_events]
         self._receiver.process_ended(last_events, self._death)
         self._pool.release(connection)
         self._notify()
@@ -305,3 +308,7 @@ class SessionProcess:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
+
+
+def _add_cause(event: Event, cause: str) -> Event:
+    return replace(event, message=f"{event.message} {cause}") if isinstance(event, TurnFailed) else event
