@@ -9,6 +9,7 @@ import { chatAddress, History, newThreadId } from "./history.js";
 import { MessageList } from "./message_list.js";
 import { agentActions, openPalette } from "./palette.js";
 import { Session } from "./session.js";
+import { trustTag } from "./trust.js";
 
 const HISTORY_KEY = "agui-gateway-history", WIDE_PX = 1000, INSPECTOR_DELAY_MS = 120;
 
@@ -94,7 +95,7 @@ class ChatPage {
     document.title = `${identity.name ?? this.session.agent} · agui-gateway`;
     const { availability } = this.session.agentInfo.value;
     fill(this.badge, this.session.connection.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Unreachable")
-      : availability && statusTag(availability));
+      : [availability && statusTag(availability), " ", trustTag(this.session.capabilities.value)]);
     this.meter.textContent = formatUsage(usage);
     this.#showBranch(readWorktree(this.session.capabilities.value));
     this.#showWelcome();
