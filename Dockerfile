@@ -1,9 +1,9 @@
 # agui-gateway as a container. It listens on all interfaces, so it insists on a token:
-#   openssl rand -hex 24 > tokens.txt
+#   agui-gateway token add me --file tokens.json && chmod 644 tokens.json   (it has only hashes)
 #   docker build -t agui-gateway .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
 #     -p 8123:8123 -v agui-data:/data -v agui-workspace:/workspace \
-#     -v ./tokens.txt:/run/secrets/agui-gateway-tokens:ro agui-gateway
+#     -v ./tokens.json:/run/secrets/agui-gateway-tokens:ro agui-gateway
 # Two volumes: agents work in /workspace; /data has the store and the agents' own homes, and no agent works there. Nothing
 # else is written but temporary files, so the rest may be read-only.
 

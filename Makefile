@@ -62,8 +62,9 @@ test-openclaw: $(VENV)/.test ## The agent openclaw alone
 	@$(BIN)/python -m tests.live.install openclaw
 	@AGUI_TEST_THOROUGH=1 AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
 
-fuzz: $(VENV)/.test ## Search at random for input that breaks a reader; SECONDS=600
+fuzz: $(VENV)/.test ## Search at random for input that breaks a reader or a route; SECONDS=600
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGS)
+	@$(BIN)/python -m tests.fuzz.web
 
 coverage: $(VENV)/.test ## Branch coverage of the pure packages, with its floor
 	@$(PYTEST) $(PURE) --cov --cov-report=term:skip-covered $(ARGS)

@@ -89,7 +89,7 @@ class Settings(BaseModel):
     """How the person at the machine is known where no tokens are given out. `user`: the calling process must run as the
     gateway's own user or as root, and be none that the gateway started; this needs Linux and a loopback `host`.
     `token`: by a token in the user's data directory, which the gateway makes and prints as a part of its URL. `auto`:
-    `user` where it can be told, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
+    `user` where it can be known, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
     checks its callers itself; `serve` refuses it."""
     oidc_issuer: str | None = None
     """The OpenID Connect issuer whose tokens (JWTs) are accepted: `https://login.example.org/realms/main`. Needs

@@ -41,7 +41,7 @@ class Registrations:
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
         """True: no agent had this id. Raises `BadInput` with everything that is wrong."""
         definition = _check_definition(agent_id, table, self._settings)
-        serialized = orjson.dumps({**table, "id": agent_id}, default=str)
+        serialized = _serialize({**table, "id": agent_id})
         is_new = agent_id not in self._overlays.registered and self._overlays.find_unregistered(agent_id) is None
         detail = {
             "driver": definition.driver,
@@ -67,6 +67,14 @@ class Registrations:
         self._audit.notify()
         log.warning("agent %s: its registration was removed by %s", agent_id, principal)
         self._overlays.unregister(agent_id)
+
+
+def _serialize(table: Mapping[str, Any]) -> bytes:
+    """Raises `BadInput` for what cannot be stored: half a surrogate pair, an integer beyond 64 bits."""
+    try:
+        return orjson.dumps(table, default=str)
+    except TypeError as exc:
+        raise BadInput(f"the definition cannot be stored: {exc}", pointer="") from exc
 
 
 async def load_registered(store: Store, settings: Settings) -> Catalog:

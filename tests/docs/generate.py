@@ -80,6 +80,9 @@ def cli() -> str:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
         lines += ["", f"## `agui-gateway {name}`", "", *_help(command, inner)]
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            below = click.Context(part, info_name=part.name, parent=inner, max_content_width=100, terminal_width=100)
+            lines += ["", f"### `agui-gateway {name} {part.name}`", "", *_help(part, below)]
     return _page(lines)
 
 

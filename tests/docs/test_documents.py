@@ -237,6 +237,7 @@ def commands_there_are() -> list[str]:
 def all_options() -> set[str]:
     context = click.Context(main)
     found = [main.get_command(context, name) for name in commands_there_are()]
+    found += [each for group in found if isinstance(group, click.Group) for each in group.commands.values()]
     return {name for command in found if command is not None for param in command.params for name in param.opts}
 
 
