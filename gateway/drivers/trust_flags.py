@@ -66,9 +66,14 @@ def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
     return tree
 
 
+def settings_dir() -> Path:
+    """Where the files of `[trust.…] files` are: settings from agents' files, no secrets."""
+    return data_dir() / "agent-settings"
+
+
 def _write_file(content: str) -> Path:
     """One file for each content, written again for every start, so that nothing else can have changed it meanwhile."""
-    folder = data_dir() / "agent-settings"
+    folder = settings_dir()
     path = folder / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -104,6 +104,10 @@ class Authenticator:
             return False
         return self.find_principal(caller.principal) != caller
 
+    def token_names(self) -> frozenset[str]:
+        """The principals whose tokens of the token file are in force."""
+        return frozenset() if self._tokens is None else self._tokens.names()
+
     async def watch(self, on_change: Callable[[], None]) -> None:
         """Until cancelled. `on_change`: called when the credentials that are in force have changed."""
         if self._tokens is not None:
