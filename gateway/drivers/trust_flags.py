@@ -32,10 +32,14 @@ class TrustedCommand:
     env: dict[str, str]
 
 
-def apply_flags(flags: TrustFlags, run: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> TrustedCommand:
-    """Arguments go right after the program's name: those of a program stand before its subcommand."""
+def apply_flags(
+    flags: TrustFlags, run: tuple[str, ...], env: Mapping[str, str], cwd: Path, folder: Path | None = None
+) -> TrustedCommand:
+    """Arguments go right after the program's name: those of a program stand before its subcommand. `folder`: where the
+    process finds files of the gateway's; None: anywhere."""
+    folder = folder or data_dir() / "agent-settings"
     args = tuple(part.replace(CWD, str(cwd)) for part in flags.args)
-    files = {name: str(_write_file(content)) for name, content in flags.files.items()}
+    files = {name: str(_write_file(content, folder)) for name, content in flags.files.items()}
     variables = {name: value.replace(CWD, str(cwd)) for name, value in flags.env.items()}
     return TrustedCommand((run[0], *args, *run[1:]), {**env, **variables, **files})
 
@@ -66,9 +70,8 @@ def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
     return tree
 
 
-def _write_file(content: str) -> Path:
+def _write_file(content: str, folder: Path) -> Path:
     """One file for each content, written again for every start, so that nothing else can have changed it meanwhile."""
-    folder = data_dir() / "agent-settings"
     path = folder / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
