@@ -44,9 +44,10 @@ def apply_flags(
     return TrustedCommand((run[0], *args, *run[1:]), {**env, **variables, **files})
 
 
-def dialect_params(params: Mapping[str, Any], flags: TrustFlags, cwd: Path) -> dict[str, Any]:
+def dialect_params(definition: AgentDefinition, is_trusted: bool, cwd: Path) -> dict[str, Any]:
     """The parameters of the dialect, with those of the flags over them, key by key."""
-    return _merge(params, _fill(flags.params, str(cwd)))
+    params = {} if definition.cli is None else definition.cli.params
+    return _merge(params, _fill(flags_of(definition, is_trusted).params, str(cwd)))
 
 
 def session_meta(flags: TrustFlags, cwd: Path) -> dict[str, Any]:

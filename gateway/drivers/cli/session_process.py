@@ -27,7 +27,7 @@ from gateway.drivers.cli.command import (
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
-from gateway.drivers.trust_flags import dialect_params, flags_of
+from gateway.drivers.trust_flags import dialect_params
 from gateway.errors import AgentFault, Conflict
 from gateway.events import Event
 from gateway.wire.dialects import Dialect, SessionStart
@@ -153,8 +153,7 @@ class SessionProcess:
         if new_id in session.args:
             self.dialect.session_id = new_id
         await connection.subscribe(str(opening.cwd))
-        flags = flags_of(self._definition, opening.confinement.is_trusted)
-        params = dialect_params(self._cli.params, flags, opening.cwd)
+        params = dialect_params(self._definition, opening.confinement.is_trusted, opening.cwd)
         params |= {**connection.params, "connected": connection.is_ready}
         if self._cli.error_text_patterns:
             params["error_text_patterns"] = self._cli.error_text_patterns
