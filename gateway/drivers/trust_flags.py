@@ -32,22 +32,17 @@ class TrustedCommand:
     env: dict[str, str]
 
 
-def apply_flags(
-    flags: TrustFlags, run: tuple[str, ...], env: Mapping[str, str], cwd: Path, folder: Path | None = None
-) -> TrustedCommand:
-    """Arguments go right after the program's name: those of a program stand before its subcommand. `folder`: where the
-    process finds files of the gateway's; None: anywhere."""
-    folder = folder or data_dir() / "agent-settings"
+def apply_flags(flags: TrustFlags, run: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> TrustedCommand:
+    """Arguments go right after the program's name: those of a program stand before its subcommand."""
     args = tuple(part.replace(CWD, str(cwd)) for part in flags.args)
-    files = {name: str(_write_file(content, folder)) for name, content in flags.files.items()}
+    files = {name: str(_write_file(content)) for name, content in flags.files.items()}
     variables = {name: value.replace(CWD, str(cwd)) for name, value in flags.env.items()}
     return TrustedCommand((run[0], *args, *run[1:]), {**env, **variables, **files})
 
 
-def dialect_params(definition: AgentDefinition, is_trusted: bool, cwd: Path) -> dict[str, Any]:
+def dialect_params(params: Mapping[str, Any], flags: TrustFlags, cwd: Path) -> dict[str, Any]:
     """The parameters of the dialect, with those of the flags over them, key by key."""
-    params = {} if definition.cli is None else definition.cli.params
-    return _merge(params, _fill(flags_of(definition, is_trusted).params, str(cwd)))
+    return _merge(params, _fill(flags.params, str(cwd)))
 
 
 def session_meta(flags: TrustFlags, cwd: Path) -> dict[str, Any]:
@@ -71,8 +66,14 @@ def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]
     return tree
 
 
-def _write_file(content: str, folder: Path) -> Path:
+def settings_dir() -> Path:
+    """Where the files of `[trust.…] files` are: settings from agents' files, no secrets."""
+    return data_dir() / "agent-settings"
+
+
+def _write_file(content: str) -> Path:
     """One file for each content, written again for every start, so that nothing else can have changed it meanwhile."""
+    folder = settings_dir()
     path = folder / f"{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

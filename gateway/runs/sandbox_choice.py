@@ -23,6 +23,7 @@ from gateway.drivers.sandbox.bubblewrap import unusable_reason
 from gateway.drivers.sandbox.containers import container_evidence
 from gateway.drivers.sandbox.hosts import HostRule, parse_rule
 from gateway.drivers.sandbox.policy import SandboxPolicy
+from gateway.drivers.trust_flags import settings_dir
 from gateway.errors import ConfigError, Refused
 from gateway.events import Layer
 from gateway.gateway_files import withheld_paths
@@ -68,7 +69,7 @@ class SandboxChoice:
             folders=tuple(path.resolve() for path in folders),
             home_read=table.home_read,
             home_write=table.home_write,
-            visible=tuple(path for path in (definition.source.parent.resolve(),) if definition.source.is_file()),
+            visible=tuple(_visible_files(definition)),
             hidden=self._hidden,
             hosts=(*(parse_rule(host) for host in table.hosts), *self._operator_hosts),
             owner=owner,
@@ -175,3 +176,11 @@ def _parse_hosts(texts: Sequence[str]) -> Iterator[HostRule]:
             yield parse_rule(text, allows_private=True)
         except ValueError as exc:
             raise ConfigError(f"sandbox_hosts: {exc}") from exc
+
+
+def _visible_files(definition: AgentDefinition) -> Iterator[Path]:
+    """Of the gateway's: the folder of the agent's file, to which its command may refer, and the settings that an agent
+    is started with in an untrusted folder. Without these it would read the project's."""
+    if definition.source.is_file():
+        yield definition.source.parent.resolve()
+    yield settings_dir().resolve()

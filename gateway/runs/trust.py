@@ -14,6 +14,7 @@ from typing import Literal
 
 from anyio import to_thread
 
+from gateway.audit import Action, AuditLog
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import ConfigError, Refused
 from gateway.identity import ThreadKey
@@ -46,8 +47,9 @@ class Decision:
 
 
 class WorkspaceTrust:
-    def __init__(self, settings: Settings) -> None:
-        """Raises `ConfigError` for a folder that is too wide to be trusted."""
+    def __init__(self, settings: Settings, audit: AuditLog | None = None) -> None:
+        """Raises `ConfigError` for a folder that is too wide to be trusted. `audit`: where answers are recorded."""
+        self._audit = audit
         self._operators = [real_folder(path) for path in settings.trust]
         for folder in self._operators:
             if (reason := too_wide_reason(folder)) is not None:
@@ -129,6 +131,7 @@ class WorkspaceTrust:
 
     def trust_run(self, thread: ThreadKey, folders: Sequence[Path]) -> None:
         """Until `end_run`."""
+        self._record("folder.trust", thread, folders, "run")
         self._this_run[thread] = frozenset(folders)
 
     def end_run(self, thread: ThreadKey) -> None:
@@ -145,13 +148,20 @@ class WorkspaceTrust:
                 await to_thread.run_sync(self._file.add, thread.principal, folder)
         except ConfigError as exc:
             raise Refused(f"the folder is not trusted: {exc.detail}", code="TRUST_FILE_UNUSABLE") from exc
+        self._record("folder.trust", thread, folders, "always")
         self._declined.pop(thread, None)
 
     def decline(self, thread: ThreadKey, folders: Sequence[Path]) -> None:
         """The thread is not asked about these again while the gateway lives."""
+        self._record("folder.distrust", thread, folders, "thread")
         self._declined[thread] = self._declined.pop(thread, frozenset()) | frozenset(folders)
         if len(self._declined) > MAX_ANSWERS:
             del self._declined[next(iter(self._declined))]
+
+    def _record(self, action: Action, thread: ThreadKey, folders: Sequence[Path], duration: str) -> None:
+        if self._audit is not None:
+            detail = {"folders": [str(folder) for folder in folders], "for": duration}
+            self._audit.record(action, thread.principal, agent=thread.agent, thread=thread.thread_id, detail=detail)
 
     # -- what is shown
 

@@ -29,8 +29,9 @@ def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
 
 
 @contextmanager
-def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterator[Gateway]:
-    """The gateway, not yet asked anything. It may be stopped and started again inside. `acp`: over its definition's."""
+def behind_gateway(name: str, models: str, home: Path, config: Path | None = None, **acp: object) -> Iterator[Gateway]:
+    """The gateway, not yet asked anything. It may be stopped and started again inside. `config`: its settings file.
+    `acp`: over its definition's."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
@@ -38,7 +39,8 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
     agents = overlay(name, ready, home / "agents", **acp)
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:
+    settings = ("--config", str(config)) if config else ()
+    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings) as gateway:
         yield gateway
 
 

@@ -106,6 +106,13 @@ class Process:
         """The limit that it has reached, where one ended it: `memory`, `processes`, `cpu_seconds`, `file_bytes`."""
         return self._supervisor.limit or find_limit(self.exit_code, self._limits, self._stderr.text())
 
+    @property
+    def limit_message(self) -> str | None:
+        """For users: which limit ended it, and what to do. None: no limit did."""
+        if self.limit is None:
+            return None
+        return f"It has reached its limit `{self.limit}`, which the operator can raise: `[limits]` in the agent's file."
+
     # -- pipes
 
     async def read(self) -> bytes:
@@ -165,7 +172,7 @@ class Process:
         """The error for a caller that waits for an agent that is gone: "The agent exited with code 3 before …"."""
         tail = self.stderr_tail()
         last_line = f" Its last output: {tail.splitlines()[-1][:MAX_STDERR_LINE_CHARS]}" if tail else ""
-        cause = "" if self.limit is None else f" It has reached its limit `{self.limit}` (docs/isolation.md)."
+        cause = "" if self.limit_message is None else f" {self.limit_message}"
         return AgentFault(
             f"The agent {_describe_exit(self.exit_code)} before {before}.{cause}{last_line}",
             code="AGENT_DIED",

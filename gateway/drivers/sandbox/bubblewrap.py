@@ -64,7 +64,11 @@ def bubblewrap_arguments(
 ) -> list[str]:
     """`home_files`: open files whose content is copied to these paths."""
     folders = [path for folder in policy.folders for path in (folder, *git_directories(folder))]
-    hidden = [part for path in policy.hidden for part in _hideable(path, [*folders, *policy.visible, home])]
+    named = [home / name[2:] for name in (*policy.home_read, *policy.home_write)]
+    shown = [*map(Path, SYSTEM), *folders, *named, *programs, *policy.visible]
+    hidden = [path.resolve() for path in policy.hidden]
+    hidden = [path for path in hidden if _is_inside(path, shown)]  # whatever is not shown is not there
+    kept = [*folders, home, *policy.visible, policy.exchange]
     return [
         shutil.which(PROGRAM) or PROGRAM,
         *_namespaces(),
@@ -76,7 +80,7 @@ def bubblewrap_arguments(
         *_repositories(folders),
         *_read_only(policy.visible),
         *_read_only([policy.exchange]),
-        *(part for path in hidden for part in _hide(path)),
+        *(part for path in hidden for each in _hideable(path, kept) for part in _hide(each)),
         *("--remount-ro", "/", "--chdir", str(cwd if _is_inside(cwd, policy.folders) else policy.folders[0]), "--"),
     ]
 

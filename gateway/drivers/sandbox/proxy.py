@@ -102,7 +102,8 @@ class Proxy:
             target = parse_head(head)
             server = await self._connect(target)
         except Refusal as exc:
-            log.warning("%s in its sandbox: %s", self._agent, exc.reason)
+            level = logging.WARNING if exc.status.startswith("403") else logging.INFO
+            log.log(level, "%s in its sandbox: %s", self._agent, exc.reason)
             await client.send(_refuse(exc))
             return
         async with server:
