@@ -25,8 +25,8 @@ SHARE = 4
 """One of so many equal parts of the bound for all is a principal's limit, unless the operator set another."""
 DEFAULT_REQUESTS_PER_SECOND = 200.0
 BYTES_PER_REQUEST = 16 * 1024
-"""A request counts once more for each so many bytes of its body: what it costs grows with them. Most of it is the store:
-the input and the log of a run are on the disk before its client reads the end, and all runs share one writer."""
+"""A request counts once more for each so many bytes of its body: what it costs grows with them. Most of that is the
+store: the input and the log of a run are written before its client reads the end, and all runs share one writer."""
 MAX_IDLE_BUCKETS = 10_000
 """Principals whose buckets are kept; a full bucket can be forgotten."""
 CAPACITY_RETRY_SECONDS = 5.0
