@@ -23,10 +23,14 @@ export default function (pi: any) {
   pi.on("tool_call", async (event: any, ctx: any) => {
     if (READ_ONLY_TOOLS.has(event.toolName)) return undefined;
     if (!ctx.hasUI) return deny("This tool needs an approval, and no user can be asked.");
-    const call = JSON.stringify({ toolCallId: event.toolCallId, toolName: event.toolName });
+    const names = Object.keys(isObject(event.input) ? event.input : {});
+    const call = JSON.stringify({ toolCallId: event.toolCallId, toolName: event.toolName, argumentNames: names });
     const answer = readAnswer(await ctx.ui.input(TITLE, call, { signal: ctx.signal }));
     if (answer.approved !== true) return deny(answer.reason);
-    if (isObject(answer.editedArgs)) replace(event.input, answer.editedArgs);
+    if (isObject(answer.editedArgs)) {
+      if (!Object.keys(answer.editedArgs).every((key) => names.includes(key))) return deny("An edit may not add arguments.");
+      replace(event.input, answer.editedArgs);
+    }
     return undefined;
   });
 }

@@ -54,11 +54,18 @@ SKILLS = f"{SESSION}.skills"
 GATEWAY = "custom.gateway"
 STEERING = f"{GATEWAY}.steering"
 """Whether a user's message can join the turn under way."""
+TRUST = f"{GATEWAY}.trust"
+"""Whether the agent may read the configuration of the project it works in: `state folder decidedBy untrustedStart`."""
 AVAILABILITY = f"{GATEWAY}.availability.status"
 SEEN_TOOLS = f"{GATEWAY}.tools.seen"
 """Names of the tools that a session has called."""
+WORKTREE = f"{GATEWAY}.worktree"
+"""The thread's git worktree: `branch`, `path`, `base`."""
 GATEWAY_MCP = f"{GATEWAY}.mcp"
 """Below it, by a server's name: `status`, `transport`, `reason`, `tools` (how many), `complete`, `source`."""
+GATEWAY_SANDBOX = f"{GATEWAY}.sandbox"
+"""Below it, of a session: `kind`, `reason`, `warning`, `hosts`, `writable`, `limits`; of an agent: `mode`, `kind` or
+`untrusted` (the kind in an untrusted folder), `reason`, `limits`."""
 
 # -- what only one protocol or program has
 

@@ -1,44 +1,48 @@
-"""One frozen `Settings`: defaults < `gateway.toml` < environment (`AGUI_GATEWAY_*`) < flags.
+"""One frozen `Settings`, and the directories that belong to the user.
 
-In: a file, the environment, flags. Out: `Settings`, or a `ConfigError` that names the flag, the variable or the key.
-Every limit of the gateway is a setting, and an error that a limit causes names it. The docstrings of the fields are
-the reference documentation.
+In: values from `configuration`. Out: `Settings`, checked. Every limit of the gateway is a setting, and an error that a
+limit causes names it. The docstrings of the fields are the reference documentation.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from gateway.errors import ConfigError
+Scope: TypeAlias = Literal["read", "run", "approve", "programs", "admin"]
+"""Of `identity.SCOPES`."""
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LIST_SETTINGS = ("agents", "acp", "workspace", "allow_origin", "allow_host")
-"""Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
-RENAMED = {
-    "allow_private": "allow_private_addresses",
-    "event_bytes": "max_event_bytes",
-    "feed_events": "retain_thread_events",
-    "max_deliveries": "max_queued_per_thread",
-    "max_waiting": "max_queued",
-    "mcp_stdio": "probe_mcp_stdio",
-    "retain_feed_events": "retain_all_thread_events",
-    "run_bytes": "max_run_log_bytes",
-    "session_idle": "session_idle_timeout",
-    "tail_bytes": "log_tail_bytes",
-}
-"""Old name → new name. Used only for error messages: an old name is never accepted."""
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def data_dir() -> Path:
     """The directory of the user's data (XDG Base Directory)."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "agui-gateway"
+    return _user_directory(os.environ, "XDG_DATA_HOME", ".local/share")
+
+
+def config_dir(environ: Mapping[str, str]) -> Path:
+    """The directory of the user's configuration (XDG Base Directory)."""
+    return _user_directory(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def _user_directory(environ: Mapping[str, str], variable: str, default: str) -> Path:
+    """A relative path counts as none, as the convention has it: it would mean the current directory
+    (https://specifications.freedesktop.org/basedir-spec/latest/)."""
+    base = environ.get(variable, "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / default) / "agui-gateway"
+
+
+def default_homes() -> Path:
+    return data_dir() / "homes"
 
 
 def default_store() -> str:
@@ -54,8 +58,12 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
+    config: Path | None = None
+    """The settings file, as a flag or a variable names it. Default: `agui-gateway/gateway.toml` in the user's
+    configuration directory (`$XDG_CONFIG_HOME` or `~/.config`), if it exists. A `gateway.toml` in the current directory
+    is read only if it is named."""
     host: str = "127.0.0.1"
-    """The address to listen on. Any address but a loopback one requires `token_file`."""
+    """The address to listen on. At any address but a loopback one every request needs a token."""
     port: int = Field(default=8123, ge=0, le=65535)
     """The port to listen on; 0 chooses a free one."""
     agents: tuple[Path, ...] = ()
@@ -75,12 +83,57 @@ class Settings(BaseModel):
     """Where threads and run logs are kept: `sqlite:///PATH`, or `memory:` to keep nothing. Default: `gateway.db` in the
     user's data directory."""
     token_file: Path | None = None
-    """A file with one token per line, as `name:token` or just the token; `#` begins a comment. Default: no token is
-    required."""
+    """The file of tokens that `agui-gateway token add` makes; every request then needs one. It is read again when it
+    changes. Default: only the person at the machine may call (`local_auth`)."""
+    local_auth: Literal["auto", "user", "token", "none"] = "auto"
+    """How the person at the machine is known where no tokens are given out. `user`: the calling process must run as the
+    gateway's own user or as root, and be none that the gateway started; this needs Linux and a loopback `host`.
+    `token`: by a token in the user's data directory, which the gateway makes and prints as a part of its URL. `auto`:
+    `user` where it can be known, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
+    checks its callers itself; `serve` refuses it."""
+    oidc_issuer: str | None = None
+    """The OpenID Connect issuer whose tokens (JWTs) are accepted: `https://login.example.org/realms/main`. Needs
+    `oidc_audience`."""
+    oidc_audience: str | None = None
+    """The audience (`aud`) that such a token must be for."""
+    oidc_jwks_url: str | None = None
+    """Where the issuer's keys are. Default: where its discovery document says."""
+    oidc_principal_claim: str = "sub"
+    """The claim that names the principal, which becomes `oidc:NAME`."""
+    oidc_scope_claim: str = "scope"
+    """The claim whose values `oidc_scopes` maps to scopes; dots lead into objects: `realm_access.roles`."""
+    oidc_scopes: dict[str, tuple[Scope, ...]] = Field(default={"*": ("read", "run")})
+    """Values of that claim, and the scopes that each gives; `"*"` is for every token of the issuer:
+    `{ "*" = ["read"], "agents-user" = ["run", "approve"] }`. As an environment variable: JSON."""
+    oidc_leeway: float = Field(default=60.0, ge=0, le=600)
+    """Seconds by which the issuer's clock may differ from this one."""
+    proxy: tuple[str, ...] = ()
+    """Addresses or networks of proxies whose forwarded headers are trusted: `127.0.0.1`, `10.0.0.0/24`. The host and
+    the origin that they forward are then this gateway's own. Their requests always need a credential."""
+    proxy_user_header: str | None = None
+    """The header in which these proxies name the user that they have authenticated, who becomes the principal
+    `proxy:NAME`: `X-Forwarded-User`. The proxy must remove this header from what its clients send."""
+    proxy_user_scopes: tuple[Scope, ...] = ("read", "run")
+    """The scopes of such users."""
+    allow_programs: tuple[str, ...] = ()
+    """What runs may start without the scope `programs`: command lines of stdio MCP servers, exactly as they are
+    started (`"uvx mcp-server-time"`), and folders of skills outside the workspace."""
     allow_origin: tuple[str, ...] = ()
     """Web origins, besides the gateway's own, whose pages may call it: `http://localhost:5173`."""
     allow_host: tuple[str, ...] = ()
     """Host names, besides loopback names and `host`, that a request may use: `gateway.example.org`."""
+    credentials: Literal["shared", "principal"] = "shared"
+    """Whose account agents use, unless their file says otherwise. `shared`: all principals use the sign-in and the keys
+    of the gateway's own user. `principal`: each principal's agents run in a home directory of its own, with its own
+    sign-in, keys and session files (`agui-gateway login`): providers forbid to serve others through one account."""
+    homes: Path = Field(default_factory=default_homes)
+    """The directory of the principals' home directories. Default: `homes` in the user's data directory."""
+    credentials_dir: Path | None = None
+    """A directory with one directory for each principal, which has one file for each environment variable, such as a
+    mounted volume of secrets: `CREDENTIALS_DIR/ann/ANTHROPIC_API_KEY`. Used with `credentials = "principal"`."""
+    shared_env: tuple[str, ...] = ()
+    """Variables of the gateway's environment that agents get even with `credentials = "principal"`:
+    `["ANTHROPIC_BASE_URL"]`; `"CORP_*"` for all with that prefix. Default: none."""
     default_agent: str | None = None
     """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
@@ -103,6 +156,36 @@ class Settings(BaseModel):
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
     them. Default: the current directory."""
+    worktree: bool = False
+    """Each new thread works in a git worktree and on a branch of its own, so that threads do not change each other's
+    files. An agent's file or a run's option `worktree` may say otherwise. A folder that is in no git repository is used
+    as it is, with a warning."""
+    worktrees: Path = Field(default_factory=lambda: data_dir() / "worktrees")
+    """The directory of the threads' worktrees. Default: `worktrees` in the user's data directory."""
+    trust: tuple[Path, ...] = ()
+    """Directories that are trusted for everybody: agents read the configuration (hooks, MCP servers, plugins) of
+    projects in them. Other directories are trusted with `agui-gateway trust`, or when the user is asked."""
+    trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
+    """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
+    unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
+    """What happens in a directory that is not known to be trusted. `ask`: the first run asks the user before the agent
+    starts. `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run
+    starts."""
+    sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
+    """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
+    `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
+    otherwise."""
+    sandbox_hosts: tuple[str, ...] = ()
+    """Hosts that every agent in a sandbox may connect to, besides those of its file: `api.example.com`,
+    `*.example.com`, `127.0.0.1:8080`. Only what is listed here may have a private address."""
+    limit_memory: int | None = Field(default=None, gt=0)
+    """The most memory of one agent process. An agent's file may set its own limits."""
+    limit_processes: int | None = Field(default=2048, gt=0)
+    """The most processes that one agent process may have at the same time, itself included."""
+    limit_cpu_seconds: int | None = Field(default=None, gt=0)
+    """The most processor time of each process of an agent."""
+    limit_file_bytes: int | None = Field(default=None, gt=0)
+    """The largest file that a process of an agent may write."""
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
@@ -194,6 +277,9 @@ class Settings(BaseModel):
     retain_all_thread_events: int = Field(default=500_000, gt=0)
     """How many events of all threads together are kept. `retain_seconds` applies to them too."""
 
+    audit_retain_seconds: float = Field(default=365 * 86400.0, gt=0)
+    """How long entries of the audit log are kept, independent of the other limits."""
+
     @field_validator("allow_origin")
     @classmethod
     def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -203,61 +289,32 @@ class Settings(BaseModel):
                 raise ValueError(f"{origin!r} is not an origin: write it as scheme://host[:port], without a path")
         return tuple(origin.lower() for origin in origins)
 
+    @field_validator("proxy")
+    @classmethod
+    def _check_proxies(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in proxies:
+            try:
+                network = ip_network(proxy)
+            except ValueError as exc:
+                raise ValueError(f"{proxy!r} is no address or network: write it as 127.0.0.1 or 10.0.0.0/24") from exc
+            if network.prefixlen == 0:
+                raise ValueError(f"{proxy!r} is every address: name your proxies")
+        return proxies
 
-def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """`flags`: only those that the user has set. Without `file`: `gateway.toml` of the current directory, if any."""
-    path = file or Path("gateway.toml")
-    from_file = _read_file(path) if file or path.is_file() else {}
-    from_env = _read_environment(environ)
-    try:
-        return Settings(**{**from_file, **from_env, **flags})
-    except ValidationError as exc:
-        raise ConfigError(_explain(exc, path, from_env, flags)) from exc
+    @field_validator("oidc_scopes", mode="before")
+    @classmethod
+    def _parse_scope_table(cls, table: Any) -> Any:
+        if not isinstance(table, str):
+            return table
+        try:
+            return json.loads(table)
+        except ValueError as exc:
+            raise ValueError("must be a JSON object") from exc
 
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: not TOML: {exc}") from exc
-    # A path in a file is relative to the file.
-    base = path.resolve().parent
-    for key in ("agents", "workspace"):
-        if isinstance(table.get(key), list):
-            table[key] = [base / str(folder) for folder in table[key]]
-    if isinstance(table.get("token_file"), str):
-        table["token_file"] = base / table["token_file"]
-    return table
-
-
-def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, value in environ.items():
-        if name.startswith(ENV_PREFIX) and value:
-            key = name.removeprefix(ENV_PREFIX).lower()
-            values[key] = _split(key, value) if key in LIST_SETTINGS else value
-    return values
-
-
-def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key in ("agents", "workspace") else ","
-    return [part.strip() for part in value.split(separator) if part.strip()]
-
-
-def _explain(exc: ValidationError, path: Path, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
-    error = exc.errors(include_url=False)[0]
-    key = str(error["loc"][0]) if error["loc"] else "settings"
-    if key in flags:
-        location = f"--{key.replace('_', '-')}"
-    elif key in from_env:
-        location = f"{ENV_PREFIX}{key.upper()}"
-    else:
-        location = f"{path}: {key}"
-    if error["type"] != "extra_forbidden":
-        return f"{location}: {error['msg'].removeprefix('Value error, ')}"
-    if (new := RENAMED.get(key)) is not None:
-        old, new = (f"{ENV_PREFIX}{key.upper()}", f"{ENV_PREFIX}{new.upper()}") if key in from_env else (key, new)
-        return f"{location}: `{old}` is called `{new}` now"
-    return f"{location}: there is no such setting. Known: {', '.join(sorted(Settings.model_fields))}."
+    @field_validator("oidc_issuer", "oidc_jwks_url")
+    @classmethod
+    def _check_issuer_urls(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "https://none")
+        if parts.scheme != "https" and (parts.scheme != "http" or parts.hostname not in LOOPBACK_NAMES):
+            raise ValueError(f"{url!r} must begin with https:// (http:// is for this machine only)")
+        return url

@@ -45,6 +45,8 @@ class Options:
     fork_session_id: str | None = None
     skills: tuple[str, ...] | None = None
     on_disconnect: OnDisconnect | None = None
+    worktree: bool | None = None
+    """The thread works in a git worktree of its own; None: the agent's file or the setting decides."""
     strict: bool = False
     merge: bool | None = None
     """Join adjacent deltas that arrived together; None: the agent's definition decides."""
@@ -129,6 +131,18 @@ def title_of(messages: Sequence[Mapping[str, Any]]) -> str | None:
         if message["role"] == "user" and (title := " ".join(text_of(message["content"])[:1000].split())):
             return title if len(title) <= TITLE_MAX_CHARS else f"{title[: TITLE_MAX_CHARS - 1]}…"
     return None
+
+
+def tool_calls_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of an assistant's message. Other roles have none: their schema does not know the key, so whatever a
+    client puts there was not checked."""
+    calls = message.get("toolCalls") if message["role"] == "assistant" else None
+    return calls or []
+
+
+def answered_call_of(message: Mapping[str, Any]) -> str | None:
+    """The id of the call that a tool message answers. Other roles answer none."""
+    return message.get("toolCallId") if message["role"] == "tool" else None
 
 
 def text_of(content: str | list[dict[str, Any]]) -> str:

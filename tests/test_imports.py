@@ -26,7 +26,12 @@ def row(packages: str = "", libraries: str = "") -> Row:
     return Row(frozenset(packages.split()), frozenset(libraries.split()))
 
 
-VOCABULARY = "background capability_paths errors events identity json_patch jsonio limits settings turn"
+VOCABULARY = " ".join(
+    (
+        *("background", "capability_paths", "configuration", "errors", "events", "gateway_files", "identity"),
+        *("json_patch", "jsonio", "limits", "settings", "turn"),
+    )
+)
 """Modules that every package may import; they import no package."""
 
 TABLE: dict[str, Row] = {
@@ -40,20 +45,28 @@ TABLE: dict[str, Row] = {
         f"{VOCABULARY} catalog encode.protobuf.decoder wire",
         "anyio httpx2 mcp mcp_types orjson pydantic websockets",
     ),
+    # Which folders may configure agents: used before a run starts, and by the command that shows and edits it.
+    "trust": row(f"{VOCABULARY} catalog"),
     "store": row(VOCABULARY, "anyio"),
-    "registry": row(f"{VOCABULARY} catalog drivers store", "anyio orjson watchfiles"),
+    "git": row(VOCABULARY),
+    # Used wherever something is done that the operator wants to read about afterwards.
+    "audit": row(f"{VOCABULARY} agui.option_secrets store", "anyio orjson"),
+    "registry": row(f"{VOCABULARY} audit catalog drivers store", "anyio orjson watchfiles"),
     "runs": row(
-        f"{VOCABULARY} agui capabilities catalog drivers registry store", "anyio jsonschema orjson referencing"
+        f"{VOCABULARY} agui audit capabilities catalog drivers git registry store trust",
+        "anyio jsonschema orjson referencing",
     ),
-    "threads": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store", "anyio orjson"),
-    "service": row(f"{VOCABULARY} agui capabilities catalog drivers registry runs store threads", "anyio orjson"),
+    "threads": row(f"{VOCABULARY} agui audit capabilities catalog drivers git registry runs store", "anyio orjson"),
+    "service": row(
+        f"{VOCABULARY} agui audit capabilities catalog drivers registry runs store threads trust", "anyio orjson"
+    ),
     "web": row(
-        f"{VOCABULARY} __init__ agui capabilities catalog encode registry runs service threads",
-        "anyio httptools orjson sse_starlette starlette uvicorn",
+        f"{VOCABULARY} __init__ agui audit capabilities catalog encode registry runs service threads",
+        "anyio httptools httpx2 jwt orjson sse_starlette starlette uvicorn",
     ),
     # The last package: it shows agents without a server (`catalog`, `drivers`), serves, and is a client of the gateway.
     "cli": row(
-        f"{VOCABULARY} __init__ catalog drivers web",
+        f"{VOCABULARY} __init__ catalog drivers trust web",
         "anyio click httpx jsonpatch jsonpointer jsonschema orjson referencing rich",
     ),
     "__main__": row("cli"),

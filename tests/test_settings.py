@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
 
+from gateway.configuration import RENAMED, load
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, RENAMED, Settings, data_dir, load
+from gateway.settings import ENV_PREFIX, Settings, data_dir
 
 TIMES = [name for name, field in Settings.model_fields.items() if field.annotation is float]
 
@@ -18,6 +20,7 @@ TIMES = [name for name, field in Settings.model_fields.items() if field.annotati
 def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory: there is no `gateway.toml`."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
@@ -42,43 +45,116 @@ def test_without_anything_the_defaults_hold() -> None:
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file() -> None:
-    write_file('port = 1111\nhost = "127.0.0.2"\nmax_runs = 7\n')
+    file = write_file('port = 1111\nhost = "127.0.0.2"\nmax_runs = 7\n')
     environ = {"AGUI_GATEWAY_PORT": "2222", "AGUI_GATEWAY_MAX_RUNS": "8"}
-    settings = load({"port": 3333}, environ)
+    settings = load({"port": 3333}, environ, file)
     assert (settings.port, settings.max_runs, settings.host) == (3333, 8, "127.0.0.2")
 
 
-@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+@pytest.mark.parametrize("name", sorted(set(Settings.model_fields) - {"config", "oidc_scopes"}))
 def test_every_setting_can_be_set_in_every_way(name: str) -> None:
     value = example(name)
-    write_file(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n")
-    from_file = load({}, {})
-    Path("gateway.toml").unlink()
+    file = write_file(f"{name} = {str(value).lower() if isinstance(value, bool) else repr(value)}\n")
+    from_file = load({}, {}, file).model_copy(update={"config": None})
     text = value if not isinstance(value, list) else value[0]
     from_environment = load({}, {ENV_PREFIX + name.upper(): str(text)})
     from_flag = load({name: value}, {})
     assert from_flag == from_environment != Settings()
     # A path in a file is relative to the file, so it differs.
-    assert from_file == from_flag or name in ("agents", "workspace", "token_file")
+    assert from_file == from_flag or is_path(name)
     assert from_file != Settings()
 
 
+EXAMPLES: dict[str, Any] = {
+    "allow_origin": ["http://localhost:1"],
+    "oidc_issuer": "https://login.example",
+    "oidc_jwks_url": "https://login.example/keys",
+    "proxy": ["127.0.0.1"],
+    "proxy_user_scopes": ["read"],
+}
+"""Of settings that do not take any text."""
+
+
 def example(name: str) -> Any:
-    match getattr(Settings(), name):
-        case tuple():
-            return ["http://localhost:1" if name == "allow_origin" else "other"]
-        case bool() as flag:
-            return not flag
-        case str() | None:
-            return "other"
-        case number:
-            return number + 1
+    """Another value than the default, of the setting's type."""
+    if name in EXAMPLES:
+        return EXAMPLES[name]
+    types = types_of(name)
+    default = getattr(Settings(), name)
+    if choices := [value for kind in types for value in get_args(kind) if get_origin(kind) is Literal]:
+        return next(value for value in choices if value != default)
+    if any(get_origin(kind) is tuple for kind in types):
+        return ["other"]
+    if bool in types:
+        return not default
+    return "other" if str in types or Path in types else (default or 1) + 1
 
 
-def test_a_named_file_is_read_instead_of_the_one_in_the_current_directory() -> None:
+def types_of(name: str) -> tuple[Any, ...]:
+    annotation = Settings.model_fields[name].annotation
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def is_path(name: str) -> bool:
+    return any(kind is Path or Path in get_args(kind) for kind in types_of(name))
+
+
+def test_a_table_is_json_in_the_environment() -> None:
+    file = write_file('[oidc_scopes]\nstaff = ["read", "approve"]\n')
+    environ = {"AGUI_GATEWAY_OIDC_SCOPES": '{"staff": ["read", "approve"]}'}
+    assert load({}, {}, file).oidc_scopes == {"staff": ("read", "approve")} == load({}, environ).oidc_scopes
+    assert "AGUI_GATEWAY_OIDC_SCOPES: must be a JSON object" in refusal({}, {"AGUI_GATEWAY_OIDC_SCOPES": "staff"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("proxy", ["proxy.example"]),
+        ("proxy", ["0.0.0.0/0"]),
+        ("proxy", ["10.0.0.1/24"]),
+        ("oidc_issuer", "http://login.example"),
+        ("oidc_scopes", {"*": ["everything"]}),
+        ("proxy_user_scopes", ["root"]),
+        ("local_auth", "no"),
+    ],
+)
+def test_what_would_let_strangers_in_is_refused(name: str, value: Any) -> None:
+    assert refusal({name: value}, {}).startswith(f"--{name.replace('_', '-')}: ")
+
+
+def test_a_file_in_the_current_directory_is_not_read() -> None:
     write_file("port = 1111")
-    other = write_file("port = 2222", "elsewhere/other.toml")
-    assert load({}, {}, other).port == 2222
+    assert load({}, {}) == Settings()
+
+
+def test_the_file_in_the_users_configuration_directory_is_read(working_directory: Path) -> None:
+    file = write_file("port = 1111", ".config/agui-gateway/gateway.toml")
+    settings = load({}, {})
+    assert (settings.port, settings.config) == (1111, working_directory / file)
+    write_file("port = 2222", "etc/agui-gateway/gateway.toml")
+    assert load({}, {"XDG_CONFIG_HOME": str(working_directory / "etc")}).port == 2222
+
+
+@pytest.mark.parametrize("relative", [".", "etc"])
+def test_a_relative_configuration_directory_counts_as_none(relative: str) -> None:
+    write_file("port = 1111", f"{relative}/agui-gateway/gateway.toml")
+    assert load({}, {"XDG_CONFIG_HOME": relative}) == Settings()
+
+
+def test_a_flag_names_a_file_before_the_environment_before_the_users_own() -> None:
+    write_file("port = 1111", ".config/agui-gateway/gateway.toml")
+    by_variable, by_flag = write_file("port = 2222", "variable.toml"), write_file("port = 3333", "flag.toml")
+    environ = {"AGUI_GATEWAY_CONFIG": str(by_variable)}
+    assert load({}, environ).port == 2222
+    assert (load({}, environ, by_flag).port, load({}, environ, by_flag).config) == (3333, by_flag)
+
+
+def test_a_file_that_is_named_and_missing_is_reported() -> None:
+    assert "nowhere.toml: cannot be read" in refusal({}, {"AGUI_GATEWAY_CONFIG": "nowhere.toml"})
+
+
+def test_a_file_cannot_name_another() -> None:
+    assert "cannot name another" in refusal({}, {}, write_file('config = "other.toml"'))
 
 
 def test_an_empty_variable_states_nothing() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from gateway.events import Wire
+from gateway.turn import tool_calls_of
 
 Owner: TypeAlias = str | None
 
@@ -71,7 +72,7 @@ class Attribution:
         for message in messages:
             owner = message.get("subagentRunId")
             _set_owner(self._owners_by_role(message["role"]), message["id"], owner, overwrite)
-            for add_call in message.get("toolCalls") or ():
+            for add_call in tool_calls_of(message):
                 _set_owner(self.calls, add_call["id"], owner, overwrite)
 
     def _owners_by_role(self, role: str) -> dict[str, Owner]:

@@ -14,6 +14,7 @@ from jsonpatch import JsonPatchException, apply_patch
 from jsonpointer import JsonPointerException
 
 from gateway.events import Json, Wire
+from gateway.turn import tool_calls_of
 
 Message: TypeAlias = dict[str, Any]
 
@@ -47,7 +48,7 @@ class History:
     def known_ids(self) -> frozenset[str]:
         """The ids of all messages, and of the tool calls that have a result."""
         answered = {message.get("toolCallId") for message in self.messages if message["role"] == "tool"}
-        made = (call["id"] for message in self.messages for call in message.get("toolCalls", ()))
+        made = (call["id"] for message in self.messages for call in tool_calls_of(message))
         calls = [call for call in made if call in answered]
         return frozenset([message["id"] for message in self.messages] + calls)
 
@@ -72,7 +73,7 @@ class History:
     def _index_message(self, message: Message) -> None:
         # Ids should be unique. If they are not, the first counts, as in the client.
         self._by_id.setdefault(message["id"], message)
-        for call in message.get("toolCalls") or ():
+        for call in tool_calls_of(message):
             self._calls.setdefault(call["id"], call)
             self._callers.setdefault(call["id"], message)
 

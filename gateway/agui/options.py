@@ -78,6 +78,7 @@ OPTION_SCHEMAS: dict[str, Schema] = {
     "forkSessionId": ARGUMENT_NAME,
     "skills": ListOf(ARGUMENT_NAME, max_items=MAX_LIST_ITEMS),
     "onDisconnect": OneOf(("cancel", "continue")),
+    "worktree": Flag(),
     "strict": Flag(),
     "merge": MergeSchema(),
 }

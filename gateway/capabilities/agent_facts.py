@@ -11,7 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.capabilities.layers import LayerStatement, current_model, model_layer, profile_layer, session_layers
+from gateway.capabilities.layers import (
+    LayerStatement,
+    current_model,
+    model_layer,
+    profile_layer,
+    session_layers,
+    trust_layer,
+)
 from gateway.capabilities.merge import Snapshot, etag, merge, to_json
 from gateway.capabilities.views import SnapshotEntry, relay
 from gateway.capability_paths import AVAILABILITY, GATEWAY
@@ -126,11 +133,18 @@ def handshake_source(definition: AgentDefinition) -> str:
 
 
 def agent_layers(
-    definition: AgentDefinition, gateway: LayerStatement, probe: Sequence[LayerStatement], handshake: Layer
+    definition: AgentDefinition,
+    gateway: LayerStatement,
+    probe: Sequence[LayerStatement],
+    handshake: Layer,
+    trust: Layer | None = None,
 ) -> list[LayerStatement]:
-    """All layers that hold for every thread and model of the agent. What the agent states of a transport that the
-    gateway does not carry is left out: its clients talk to the gateway."""
+    """All layers that hold for every thread and model of the agent. What the agent states of a transport that
+    the gateway does not carry is left out: its clients talk to the gateway. `trust`: what is decided about its
+    folder."""
     layers = [profile_layer(definition), gateway, *probe, *handshake_layers(definition, handshake)]
+    if trust:
+        layers.append(trust_layer(trust))
     return [_without_foreign_transports(layer, gateway) for layer in layers]
 
 

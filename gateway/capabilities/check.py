@@ -21,6 +21,9 @@ from gateway.turn import Notice, Options, Turn
 
 GATEWAY_OPTIONS = frozenset(("on_disconnect", "strict", "merge", "merge_window_ms"))
 """Options that the gateway itself carries out, for every agent."""
+PROCESS_OPTIONS = frozenset(("worktree",))
+"""Options that it carries out for every agent that works in a folder."""
+PROCESS_DRIVERS = ("acp", "cli")
 
 SUBSTITUTES = {"outputFormat": "outputSchema"}
 """Option → another option that can fulfil it: an answer that fits a schema is JSON."""
@@ -48,6 +51,7 @@ def _check_known_options(options: Options, definition: AgentDefinition) -> None:
         if (
             value is None
             or field.name in GATEWAY_OPTIONS
+            or (field.name in PROCESS_OPTIONS and definition.driver in PROCESS_DRIVERS)
             or {option, SUBSTITUTES.get(option)} & set(definition.options)
         ):
             continue

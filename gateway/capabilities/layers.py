@@ -18,12 +18,15 @@ from gateway.capabilities.session_tools import (
     has_tools,
     item_sources,
 )
-from gateway.capability_paths import MODEL, MODES, flatten
+from gateway.capability_paths import GATEWAY_SANDBOX, MODEL, MODES, TRUST, WORKTREE, flatten
 from gateway.catalog.capability_table import camel, snake
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.effort import LEVELS, all_levels, budget, levels, model_source
 from gateway.catalog.models.definition import Model
 from gateway.events import Layer
+
+SANDBOX_PREFIX = f"{GATEWAY_SANDBOX}."
+SANDBOXED = "execution.sandboxed"
 
 LAYERS = ("profile", "probe", "handshake", "model", "session", "gateway")
 """In order of precedence: later layers win, key by key."""
@@ -163,6 +166,23 @@ TOOL_SOURCES = {
 """Source of a tool, in its metadata → the source of the statement."""
 
 
+TRUST_SOURCES = {
+    "operator": "the operator trusts the folder (setting `trust`)",
+    "user": "the user trusts the folder (the trust file)",
+    "run": "the user's answer, for this run",
+    "thread": "the user's answer in this thread",
+    "setting": "the setting `unknown_folder`",
+    "session": "how the session was started",
+    "none": "there is no decision about the folder yet",
+}
+"""`custom.gateway.trust.decidedBy` → the source of the statement."""
+
+
+def trust_layer(values: Layer) -> LayerStatement:
+    """What the gateway decided about the folder."""
+    return LayerStatement("gateway", TRUST_SOURCES[values[f"{TRUST}.decidedBy"]], values)
+
+
 def session_layers(
     definition: AgentDefinition,
     session_layer: Layer,
@@ -174,7 +194,16 @@ def session_layers(
     values = fold_session_layer(session_layer, [statement.values for statement in below], definition.mcp_tool_names)
     items = values.pop(ITEMS, None)
     servers = {path: values.pop(path) for path in [*values] if path.startswith(SERVERS)}
-    layers = [LayerStatement("session", "what the session reported", values)]
+    sandbox = {path: values.pop(path) for path in [*values] if path.startswith(SANDBOX_PREFIX)}
+    worktree = {path: values.pop(path) for path in [*values] if path.startswith(f"{WORKTREE}.")}
+    trust = {path: values.pop(path) for path in [*values] if path.startswith(f"{TRUST}.")}
+    layers = [LayerStatement("session", "what the session reported", values)] if values else []
+    if sandbox:
+        layers.append(_sandbox_layer(sandbox, [values, *(statement.values for statement in below)]))
+    if worktree:
+        layers.append(LayerStatement("gateway", "the git worktree that it made for the thread", worktree))
+    if trust:
+        layers.append(trust_layer(trust))
     if servers:
         layers.append(LayerStatement("session", "what became of its MCP servers", servers))
     supported = {SUPPORTED: True} if has_tools(session_layer, items, {} if model is None else model.values) else {}
@@ -184,6 +213,15 @@ def session_layers(
     elif supported:
         layers.append(LayerStatement("session", TOOL_SOURCES["seen"], supported))
     return layers
+
+
+def _sandbox_layer(facts: Layer, others: Iterable[Layer]) -> LayerStatement:
+    """`others`: what all others state. An agent that the gateway runs without a sandbox may have one of its own: then
+    its own statement holds."""
+    is_sandboxed = facts.get(f"{SANDBOX_PREFIX}kind") != "none"
+    is_stated = any(SANDBOXED in values for values in others)
+    stated = {SANDBOXED: is_sandboxed} if is_sandboxed or not is_stated else {}
+    return LayerStatement("gateway", "the sandbox of its process", {**facts, **stated})
 
 
 def current_model(session_layer: Layer) -> str | None:

@@ -27,7 +27,7 @@ class Key(NamedTuple):
     agent: str
     thread: str | None = None
     principal: str | None = None
-    """The thread's principal; None without a thread: then all principals see the same."""
+    """The thread's principal, or the one that has credentials of its own; None: all principals see the same."""
     model: str | None = None
     view: str = "agui"
     explain: bool = False

@@ -13,10 +13,29 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from gateway.catalog.capability_table import CapabilityTable
+from gateway.catalog.fallback import Fallback
 from gateway.catalog.field_types import OptionNames
 from gateway.catalog.manifest import Manifest
 from gateway.catalog.models.definition import Model
-from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Fallback, Identity, Install, Mode, Remote, Section
+from gateway.catalog.sandbox import LimitTable, Sandbox, SandboxTable
+from gateway.catalog.sections import Acp, Auth, Cli, Command, Effort, Identity, Install, Mode, Remote, Section
+from gateway.catalog.trust import Trust
+
+AUTO_APPROVE_MODES = (
+    "acceptEdits",
+    "accept-edits",
+    "accept_edits",
+    "auto",
+    "auto-approve",
+    "autoEdit",
+    "auto-edit",
+    "auto_edit",
+    "autopilot",
+    "bypassPermissions",
+    "full-access",
+    "yolo",
+)
+AUTO_APPROVE_CONFIG = ("allow_all", "auto_approve")
 
 REQUIRED_KEYS = {"python": ("entry",), "acp": ("command",), "cli": ("command", "cli"), "remote": ("remote",)}
 """Driver → the keys that it needs."""
@@ -40,6 +59,13 @@ class AgentDefinition(Section):
     """Driver `python`: the modes of a thread; it starts in the first. Other agents report their modes themselves."""
     command: Command | None = None
     """Drivers `acp` and `cli`: the agent's process."""
+    credentials: Literal["shared", "principal"] | None = None
+    """Drivers `acp` and `cli`: whose account the agent uses. `shared`: that of the gateway's own user, for all
+    principals. `principal`: each principal has a home directory, a sign-in and keys of its own. Default: the gateway's
+    setting `credentials`."""
+    home_env: dict[str, str] = Field(default_factory=dict)
+    """Variables that lead the agent to a principal's home directory, where `HOME` alone does not: `{home}` stands for
+    it. Their names must be in `inherit_env`."""
     acp: Acp = Field(default_factory=Acp)
     """Driver `acp`: settings of the protocol."""
     cli: Cli | None = None
@@ -49,6 +75,12 @@ class AgentDefinition(Section):
     fallback: tuple[Fallback, ...] = ()
     """Other ways to run the agent, the best first. The first one that is available is used, and the capabilities
     say which."""
+    sandbox: Sandbox = Field(default_factory=SandboxTable)
+    """Drivers `acp` and `cli`: what the agent's process can reach."""
+    limits: LimitTable = Field(default_factory=LimitTable)
+    """Drivers `acp` and `cli`: how much the agent's process may use."""
+    trust: Trust = Field(default_factory=Trust)
+    """Drivers `acp` and `cli`: how the agent works in folders that are not trusted."""
     install: tuple[Install, ...] = ()
     """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()
@@ -66,6 +98,11 @@ class AgentDefinition(Section):
     """The models that the agent is known to offer."""
     options: OptionNames = ()
     """The options of `forwardedProps.gateway` that a run may set: `["model", "effort"]`. All others are refused."""
+    auto_approve_modes: tuple[str, ...] = AUTO_APPROVE_MODES
+    """Ids of the agent's modes in which it does not ask about all tool calls: a caller needs the scope `approve` to
+    choose one. Default: the ids that such modes have with most agents."""
+    auto_approve_config: tuple[str, ...] = AUTO_APPROVE_CONFIG
+    """Ids of the agent's session settings that turn questions about tool calls off."""
     mcp_tool_names: str | None = Field(default=None, pattern=r"^[^{}]*\{server\}[^{}]+\{tool\}[^{}]*$|^\{tool\}$")
     """How the agent names a tool of an MCP server: `"mcp__{server}__{tool}"`. Default: unknown."""
     merge: bool = True
@@ -75,6 +112,9 @@ class AgentDefinition(Section):
     """How many milliseconds a delta waits for others to join. 0 adds no delay."""
     stall_timeout: float | None = Field(default=None, gt=0)
     """Seconds without an event after which a run fails. Default: the gateway's setting `stall_timeout`."""
+    worktree: bool | None = None
+    """Drivers `acp` and `cli`: each thread works in a git worktree and on a branch of its own, so that threads do not
+    change each other's files. Default: the gateway's setting `worktree`."""
     verified: date | None = None
     """The day on which this file was last compared with the real agent. Default: never."""
     sources: tuple[str, ...] = ()
@@ -99,6 +139,12 @@ class AgentDefinition(Section):
         for key in REQUIRED_KEYS[self.driver]:
             if getattr(self, key) is None:
                 raise ValueError(f"driver {self.driver!r} needs `{key}`")
+        return self
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> AgentDefinition:
+        if self.credentials == "principal" and self.command is None:
+            raise ValueError(f"`credentials` are for drivers 'acp' and 'cli', not {self.driver!r}")
         return self
 
     @model_validator(mode="after")

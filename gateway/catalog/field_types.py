@@ -14,7 +14,8 @@ from gateway.turn import Options
 
 OPTIONS = tuple(camel(field.name) for field in fields(Options) if field.name != "merge_window_ms")
 """The names in `forwardedProps.gateway`; the window is a part of `merge` there. The gateway itself handles `merge`,
-`strict` and `onDisconnect` for every agent, so listing them changes nothing."""
+`strict` and `onDisconnect` for every agent, `worktree` for every agent that works in a folder, so listing them changes
+nothing."""
 
 _TOKEN = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110, 5.6.2
 _LINE = r"^([!-~]([ \t!-~]*[!-~])?)?$"  # RFC 9110, 5.5, ASCII only: the HTTP client refuses anything else

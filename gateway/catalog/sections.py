@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from gateway.catalog.capability_table import CapabilityTable
-from gateway.catalog.field_types import CommandLine, Headers, OptionNames
+from gateway.catalog.field_types import CommandLine, Headers
 
 
 class Section(BaseModel):
@@ -92,6 +92,9 @@ class Acp(Section):
     client_tools: Literal["per-turn", "per-session"] = "per-turn"
     """When the agent's model learns of the client's tools. `per-turn`: a change takes effect with the next turn.
     `per-session`: the model sees the tools with which the session was opened; after a change the gateway reopens it."""
+    mcp_by_arguments: bool = False
+    """The agent passes the configuration of MCP servers on by the arguments of a process, which every user of the
+    machine can read. A server with headers, or with a key in its URL, is then refused."""
     usage_scope: Literal["turn", "session"] = "turn"
     """What the agent's token counts cover. With `session` they add up over all turns, and the gateway subtracts."""
     error_text_patterns: tuple[str, ...] = ()
@@ -133,6 +136,9 @@ class Auth(Section):
     """For `command`: seconds after which it counts as failed."""
     hint: str | None = None
     """What the user should do when no check succeeds: ``"run `codex login`"``."""
+    login: CommandLine = ()
+    """A command that signs the user in, at a terminal: `["codex", "login"]`. `agui-gateway login` runs it in the home
+    directory of a principal."""
 
 
 def _read_flag(value: Any) -> Any:
@@ -169,7 +175,9 @@ class Flags(Section):
     directory: Flag | None = None
     """The option `additionalDirectories`. `{path}`: one directory; the flag is repeated for each."""
     mcp: Flag | None = None
-    """The option `mcpServers`. `{json}`: `{"mcpServers": {name: {…}}}`; `{file}`: the path of a file with this JSON."""
+    """The option `mcpServers`. `{file}`: the path of a file with `{"mcpServers": {name: {…}}}`, which only the user of
+    the gateway can read. `{json}`: this JSON itself, in an environment variable only: it has secrets in it, and every
+    user of the machine can read the arguments of a process."""
     schema_: Flag | None = Field(default=None, alias="schema")
     """The option `outputSchema`. `{json}`: the JSON Schema of the answer; `{file}`: the path of a file with it."""
     max_turns: Flag | None = None
@@ -183,6 +191,13 @@ class Flags(Section):
     """The option `approvals`: for each policy what is added. `prompt` is the default policy."""
     thinking: dict[str, Flag] = Field(default_factory=dict)
     """Thinking parameters: for each parameter of `[effort]` what is added. `{value}`: its value."""
+
+    @field_validator("mcp")
+    @classmethod
+    def _check_mcp(cls, flag: FlagTable | None) -> FlagTable | None:
+        if flag is not None and any("{json}" in part for part in flag.args):
+            raise ValueError("`{json}` would show secrets to every user of the machine; use `{file}`")
+        return flag
 
 
 class Cli(Section):
@@ -202,7 +217,8 @@ class Cli(Section):
     the loopback interface."""
     url: str | None = None
     """With `http` and `websocket`: the process's address, `"http://127.0.0.1:{port}"`. `{port}` is a free port and
-    `{token}` a secret for this process; both may also be used in the command's arguments and environment."""
+    `{token}` a secret for this process. Both may also be used in the command: give the agent its token by a variable of
+    the environment, because every user of the machine can read arguments."""
     health: str | None = None
     """With `http` and `websocket`: a URL that answers 200 when the process is ready."""
     events: str | None = None
@@ -278,22 +294,3 @@ class Remote(Section):
     """Seconds after which capabilities, and the list of mounted agents, are read again."""
     circuit_breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     """When requests are stopped for a while: `{ failures = 5, cooldown = 15 }`."""
-
-
-class Fallback(Section):
-    """Another way to run the agent, used when those before it are not available."""
-
-    name: str = Field(pattern=r"^[a-z0-9-]+$")
-    """A short name, shown as `custom.gateway.transport` while it is in use."""
-    driver: Literal["acp", "cli"]
-    """The driver of this way."""
-    command: Command
-    """The command of this way."""
-    acp: Acp = Field(default_factory=Acp)
-    """Settings of driver `acp`."""
-    cli: Cli | None = None
-    """Settings of driver `cli`."""
-    options: OptionNames | None = None
-    """The options that a run may set. Default: the `options` of the file."""
-    capabilities: CapabilityTable = Field(default_factory=dict)
-    """Capabilities that differ. They are merged over the `[capabilities]` of the file."""

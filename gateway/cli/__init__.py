@@ -19,7 +19,7 @@ HELP = """Put coding agents behind AG-UI.
 
 \b
   agui-gateway serve                        start on http://127.0.0.1:8123
-  agui-gateway serve --agents ./my-agents   add your own agents (a directory of TOML files)
+  agui-gateway serve --agents ~/my-agents   add your own agents (a directory of TOML files)
   agui-gateway serve --help                 list the most important settings
   agui-gateway agents                       show which agents can run here, and what the others need
   agui-gateway run demo "help"              talk to an agent in this terminal

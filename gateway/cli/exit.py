@@ -1,4 +1,4 @@
-"""Exit codes, and the one line on stderr with which a command fails."""
+"""Exit codes, and the lines on stderr by which a command fails or warns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ def fail(exc: GatewayError) -> NoReturn:
 
 
 def print_error(sentence: str) -> None:
+    _print_line(sentence, "red")
+
+
+def print_note(sentence: str) -> None:
+    """Something that the user should know; the command goes on."""
+    _print_line(sentence, "yellow")
+
+
+def _print_line(sentence: str, style: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True).print(Text(f"agui-gateway: {sentence}", style="red"), soft_wrap=True)
+    Console(stderr=True).print(Text(f"agui-gateway: {sentence}", style=style), soft_wrap=True)

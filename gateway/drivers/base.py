@@ -7,7 +7,8 @@ outlives its run: it is parked, and goes on in the run that resumes it.
 
 A new kind of agent is a new package here with these four classes, and a line in `drivers.DRIVERS`. An ability that an
 agent may lack is an object or None (`Session.controls`, `Driver.remote_proxy`), so an ability and the capability that
-announces it cannot disagree. What fails because of the agent is an `AgentFault`; no other exception leaves a driver.
+announces it cannot disagree. What fails because of the agent is an `AgentFault`; a session that is open
+already is a `Conflict`; no other exception leaves a driver.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gateway.drivers.confinement import UNTRUSTED, Confinement
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.events import Event, Layer
 from gateway.turn import Answer, Options, Turn
@@ -41,6 +43,10 @@ class Opening:
     """The options of the run that the session is opened for."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """The client tools that the run offers, as AG-UI writes them."""
+    is_exclusive: bool = False
+    """The agent keeps the session: it must not be open in two threads at once."""
+    withheld: tuple[Path, ...] = ()
+    """Paths of the gateway's own, which the session must neither read nor write."""
     confinement: Confinement = UNTRUSTED
     """How the session's process is confined."""
 
@@ -155,8 +161,8 @@ class Driver(Protocol):
         """Make the agent state its capabilities, where it has not yet. Raises `AgentFault` when it cannot be
         started."""
 
-    async def availability(self) -> Availability:
-        """Whether the agent can run: installed, signed in, reachable."""
+    async def availability(self, home: Home | None = None) -> Availability:
+        """Whether the agent can run: installed, signed in, reachable. `home`: for the principal that has it."""
 
     async def models(self) -> list[Mapping[str, Any]] | None:
         """The models that the agent lists now, each with at least its `id`. None: it cannot list any."""

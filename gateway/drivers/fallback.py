@@ -13,8 +13,10 @@ from typing import Any
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
-from gateway.catalog.sections import Fallback
+from gateway.catalog.fallback import Fallback
+from gateway.catalog.trust import Trust
 from gateway.drivers.base import Driver, Opening, Session
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import BEST_FIRST, Availability
 from gateway.errors import AgentFault
 
@@ -38,9 +40,18 @@ def apply_fallback(definition: AgentDefinition, fallback: Fallback) -> AgentDefi
         "cli": fallback.cli,
         "fallback": (),
         "options": definition.options if fallback.options is None else fallback.options,
+        "trust": _merge_trust(definition, fallback),
         "capabilities": _merge(definition.capabilities, fallback.capabilities),
     }
     return definition.model_copy(update=changes)
+
+
+def _merge_trust(definition: AgentDefinition, fallback: Fallback) -> Trust:
+    if fallback.trust is None:
+        return definition.trust
+    return definition.trust.model_copy(
+        update={"untrusted": fallback.trust.untrusted, "trusted": fallback.trust.trusted}
+    )
 
 
 class FallbackDriver:
@@ -81,9 +92,9 @@ class FallbackDriver:
     async def probe(self) -> None:
         await self._use_first_working(lambda driver: driver.probe())
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         """Of the transport that is nearest to being ready; among equals, the first."""
-        results = [await driver.availability() for driver in self._drivers[self._index :]]
+        results = [await driver.availability(home) for driver in self._drivers[self._index :]]
         return min(results, key=lambda each: BEST_FIRST.index(each.status))
 
     async def models(self) -> list[Mapping[str, Any]] | None:

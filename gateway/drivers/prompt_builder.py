@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from gateway.errors import BadInput
 from gateway.events import Event, UserMessageAccepted, Warning
-from gateway.turn import NO_RESULT, Turn
+from gateway.turn import NO_RESULT, Turn, answered_call_of
 from gateway.wire.acp.prompt import new_messages, prompt_blocks
 from gateway.wire.prompt_content import PromptContent
 
@@ -92,12 +92,12 @@ class PromptBuilder:
 
     def _own_calls(self, turn: Turn) -> set[str]:
         """Tool calls of this session's turns, whose results the agent knows."""
-        calls = {message.get("toolCallId", "") for message in turn.messages} - self._late_results(turn)
+        calls = {answered_call_of(message) or "" for message in turn.messages} - self._late_results(turn)
         return {call for call in calls if call.partition(":")[0].partition("/")[0] in self._keys}
 
     def _late_results(self, turn: Turn) -> set[str]:
         """Client tool calls whose results have come after all; a call that has none is no news to the agent."""
-        results = (message for message in turn.messages if message.get("toolCallId") in self._unanswered)
+        results = (message for message in turn.messages if answered_call_of(message) in self._unanswered)
         return {message["toolCallId"] for message in results if message["content"] != NO_RESULT}
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -24,6 +25,7 @@ from gateway.catalog.capability_table import capability_tree
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.models.registry import ModelRegistry
 from gateway.drivers import Driver, make_driver
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability, find
 from gateway.errors import ConfigError, GatewayError, NotFound, Refused
 from gateway.events import Layer
@@ -137,6 +139,18 @@ class Agent:
             self._newest_probe = number
             self._has_program = found.status != "not-installed"
         return self.availability
+
+    async def probe_home(self, home: Home) -> Availability:
+        """Whether the agent can run now for the principal that has this home."""
+        shared = self.availability or await self.probe()
+        if self.driver is None or shared.status in ("not-installed", "broken"):
+            return shared
+        found = await self.driver.availability(home)
+        if found.status != "needs-auth":
+            return found
+        command = f"agui-gateway login {self.definition.id} --principal {shlex.quote(home.principal)}"
+        hint = f"where the gateway runs: `{command}`" + (f" ({found.hint})" if found.hint else "")
+        return replace(found, reason=f"{home.principal!r} is not signed in: {found.reason}", hint=hint)
 
     async def require_program(self) -> None:
         """Raises `Refused`, with the way to install it, where the program of the agent's command is missing. A program

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import uuid4
 
 import anyio
 
 from gateway.agui import inbound
+from gateway.agui.option_secrets import mask_secrets
 from gateway.agui.outbound import Outbound
 from gateway.errors import Busy, Conflict
 from gateway.identity import ThreadKey
@@ -116,7 +118,9 @@ class Admission:
         definition = agent.definition
         options = turn.options
         key = uuid4().hex
-        body = dumps(inbound.dump_run_input(turn))
+        # What is stored has no secrets: nothing reads the options of an earlier run, only its messages.
+        stored = replace(turn, forwarded_props=mask_secrets(turn.forwarded_props))
+        body = dumps(inbound.dump_run_input(stored))
         record = RunRecord(
             key, turn.run_id, turn.thread_id, thread.agent, thread.principal, turn.protocol_version, body, time.time()
         )

@@ -61,9 +61,11 @@ class ThreadSnapshotReader:
     async def read_basis(self) -> SnapshotBasis:
         facts = await self._facts.read(self._agent)
         session = self._sessions.get(self._thread)
+        trust = self._facts.read_trust(self._agent, self._thread)
         if session is None:  # not open yet: what was known of it when the run was checked
-            return SnapshotBasis(facts, self._checked.basis.session_layer)
-        return SnapshotBasis(facts, dict(session.session_layer))  # a copy: the session goes on writing into its own
+            layer = {**(self._checked.basis.session_layer or {}), **trust}
+            return SnapshotBasis(facts, layer or self._checked.basis.session_layer)
+        return SnapshotBasis(facts, {**session.session_layer, **trust})  # a copy: the session goes on writing
 
     def render(self, basis: SnapshotBasis) -> RenderedSnapshot:
         entry = self._checked.entry if basis == self._checked.basis else basis.compute()

@@ -7,6 +7,7 @@ A thread has one live run at most (`runs.admission`). `runs.playback` plays it. 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.history import History
+from gateway.audit import AuditLog
 from gateway.background import Tasks
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.errors import Conflict, NotFound, StoreError
@@ -21,10 +23,11 @@ from gateway.identity import ThreadKey
 from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
+from gateway.runs.approval_audit import record_answers
 from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
-from gateway.runs.interrupts import Interrupts
+from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.isolation import Isolation
 from gateway.runs.log import Reader, Replay
 from gateway.runs.outcomes import LastOutcomes
@@ -37,6 +40,7 @@ from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.settings import Settings
 from gateway.store.base import RunRecord, Store
 from gateway.turn import Turn, title_of
@@ -51,9 +55,12 @@ class Engine:
         pool: SessionPool,
         facts: FactsCache | None = None,
         isolation: Isolation | None = None,
+        worktrees: ThreadWorktrees | None = None,
         limits: PrincipalLimits | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
+        self._audit = audit or AuditLog(store)
         self._settings = settings
         self._store = store
         self._tasks = tasks
@@ -64,8 +71,16 @@ class Engine:
         parked = ParkedTurns()
         self.activities = ThreadActivities(self._admission, parked, outcomes, pool)
         self._states = ThreadStates(settings, store, tasks, parked, pool, self.activities)
+        isolation = isolation or Isolation(settings)
         self.sessions = ThreadSessions(
-            settings, store, pool, self._states, outcomes, self.activities, isolation or Isolation(settings)
+            settings,
+            store,
+            pool,
+            self._states,
+            outcomes,
+            self.activities,
+            isolation,
+            worktrees or ThreadWorktrees(settings, store),
         )
         self._services = RunServices(
             settings=settings,
@@ -77,6 +92,7 @@ class Engine:
             outcomes=outcomes,
             activities=self.activities,
             budget=self._budget,
+            trust=isolation.trust,
             facts=facts,
         )
 
@@ -119,7 +135,7 @@ class Engine:
             resumed = self._states.apply_resume(thread, interrupts, turn)
             # Without awaiting in between: while the store writes, the interrupt may expire and end the turn.
             parked = self._states.unpark(thread) if resumed.continues_turn or resumed.abandons_turn else None
-            await self._store_start(thread, run, interrupts)
+            await self._store_start(thread, run, interrupts, resumed)
         except BaseException:
             if parked is not None:
                 await self._park_again(thread, parked)
@@ -136,12 +152,16 @@ class Engine:
         if newest and newest[0].key != latest_run:
             raise Conflict("the thread has gone on meanwhile", code="THREAD_BUSY", runId=newest[0].run_id)
 
-    async def _store_start(self, thread: ThreadKey, run: Run, interrupts: Interrupts) -> None:
-        """Both writes wait for one commit."""
+    async def _store_start(self, thread: ThreadKey, run: Run, interrupts: Interrupts, resumed: ResumeResult) -> None:
+        """All writes wait for one commit, where nothing has to be read for them."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._store.begin, run.record)
                 tasks.start_soon(self._states.save, thread, interrupts)
+                if resumed.answers:
+                    run_id = run.record.run_id
+                    where = (self._audit, self._store, thread, run_id, interrupts, resumed.answers)
+                    tasks.start_soon(record_answers, *where)
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
@@ -163,11 +183,16 @@ class Engine:
     async def cancel(self, run_id: str, principal: str) -> Literal["cancelling", "cancelled", "over"]:
         """Stops a live run, or the turn that an interrupted run left parked."""
         if (run := self._admission.find(run_id, principal)) is not None:
+            self._record_cancel(run.record)
             await run.stop(Stop())
             return "cancelling"
         record = await self._find_record(run_id, principal)
+        self._record_cancel(record)
         thread = ThreadKey(record.agent, record.thread_id, principal)
         return "cancelled" if await self.cancel_parked(thread, run_id) else "over"
+
+    def _record_cancel(self, run: RunRecord) -> None:
+        self._audit.record("run.cancel", run.principal, agent=run.agent, thread=run.thread_id, run=run.run_id)
 
     async def cancel_parked(self, thread: ThreadKey, run_id: str) -> bool:
         """Cancels the interrupts that a run left open, and its parked turn. False: there are none."""
@@ -175,6 +200,18 @@ class Engine:
             return False
         self.activities.publish(thread)
         return True
+
+    def cancel_runs_of(self, is_gone: Callable[[str], bool]) -> None:
+        """Cancels the live runs of principals that do not exist any more."""
+        for run in self._admission:
+            if is_gone(run.record.principal):
+                self._tasks.start_soon(run.stop, Stop())
+
+    async def find_agent(self, run_id: str, principal: str) -> str:
+        """The id of the run's agent. Raises `NotFound`."""
+        if (run := self._admission.find(run_id, principal)) is not None:
+            return run.record.agent
+        return (await self._find_record(run_id, principal)).agent
 
     async def stop(self, run: Run) -> None:
         """For a caller that has the run itself: another run may have its id by now."""

@@ -6,14 +6,18 @@ a change by comparing objects. Never: a wait for an agent that has announced not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.capabilities.agent_facts import AgentFacts, agent_layers, gateway_layer, probe_layer
+from gateway.capabilities.layers import LayerStatement
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.probe import Availability
+from gateway.events import Layer
+from gateway.identity import ThreadKey
 from gateway.registry.agents import Agent, Handshake
+from gateway.runs.trust_facts import TrustFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,22 @@ class CachedFacts:
 
 
 class FactsCache:
-    def __init__(self, transports: Mapping[str, Any]) -> None:
-        """`transports`: what the gateway itself carries, by dotted paths of the snapshot."""
+    def __init__(
+        self,
+        transports: Mapping[str, Any],
+        trust: TrustFacts | None = None,
+        sandbox_facts: Callable[[AgentDefinition], Layer] = lambda definition: {},
+    ) -> None:
+        """`transports`: what the gateway itself carries, by dotted paths of the snapshot. `trust`: None: snapshots
+        state nothing of it. `sandbox_facts`: how the gateway isolates the agent, by dotted paths."""
+        self._trust = trust
+        self._sandbox_facts = sandbox_facts
         self._gateway_layer = gateway_layer(transports)
         self._cached: dict[str, CachedFacts] = {}
+
+    def read_trust(self, agent: Agent, thread: ThreadKey) -> Layer:
+        """What is decided about the thread's folder."""
+        return {} if self._trust is None else self._trust.read_thread(agent.definition, thread)
 
     async def read(self, agent: Agent) -> AgentFacts:
         handshake = await agent.read_handshake()
@@ -50,7 +66,10 @@ class FactsCache:
             return known.facts
         availability = agent.availability
         probe = [] if availability is None else probe_layer(availability.status, availability.version)
-        layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer)
+        trust = None if self._trust is None else self._trust.read_agent(agent.definition)
+        layers = agent_layers(agent.definition, self._gateway_layer, probe, handshake.layer, trust)
+        if sandbox := self._sandbox_facts(agent.definition):
+            layers.append(LayerStatement("gateway", "how it runs this agent", sandbox))
         previous = () if known is None else known.facts.layers
         dated = tuple(layer.keep_date(previous) for layer in layers)
         facts = AgentFacts(agent.definition, agent.models, handshake.layer, dated)

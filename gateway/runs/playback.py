@@ -10,10 +10,13 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import anyio
 from anyio import CancelScope
 
+from gateway.agui.translate import notice_event
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.drivers import Driver, LiveTurn
 from gateway.errors import GatewayError, StoreError
@@ -34,8 +37,11 @@ from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_sessions import ThreadSessions
 from gateway.runs.thread_state import ThreadStates
+from gateway.runs.trust import WorkspaceTrust, needs_trust
+from gateway.runs.trust_question import ask_about_folders
 from gateway.settings import Settings
 from gateway.store.base import Status, Store
+from gateway.turn import Notice
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +59,7 @@ class RunServices:
     outcomes: LastOutcomes
     activities: ThreadActivities
     budget: DailyBudget
+    trust: WorkspaceTrust
     facts: FactsCache | None
     """By which runs notice that their capabilities have changed; None: they do not look."""
 
@@ -154,11 +161,36 @@ class Playback:
         return not await has_new_message(self._services.store, self._thread, self._run)
 
     async def _begin_turn(self) -> LiveTurn:
+        """The agent's turn; where there is no decision about its folder, first the question about that."""
+        undecided = self._undecided_folders()
+        if not undecided:
+            return await self._start_turn(self._driver, self._interrupts)
+        if self._run.before_prompt is not None:
+            await self._run.before_prompt()
+        definition, close_session = self._agent.definition, partial(self._services.sessions.close, self._thread)
+        trust = self._services.trust
+        return await ask_about_folders(trust, definition, self._thread, undecided, self._start_later, close_session)
+
+    def _undecided_folders(self) -> list[Path]:
+        if not needs_trust(self._agent.definition):
+            return []
+        folders = self._services.sessions.folders(self._thread, self._run.turn.options)
+        return self._services.trust.undecided(self._thread, folders)
+
+    async def _start_later(self) -> LiveTurn:
+        """In a later run than this one: the thread's interrupts have been answered meanwhile."""
+        self._run.before_prompt = None
+        interrupts = await self._services.states.load(self._thread)
+        return await self._start_turn(self._agent.usable_driver, interrupts)
+
+    async def _start_turn(self, driver: Driver, interrupts: Interrupts) -> LiveTurn:
         # Events of a remote agent pass unchanged: it announces changes of its capabilities itself, if it can.
-        changes = await read_before_turn(self._snapshot_reader() if self._driver.is_local else None)
+        changes = await read_before_turn(self._snapshot_reader() if driver.is_local else None)
         sessions = self._services.sessions
         definition = self._agent.definition
-        session = await sessions.acquire(self._thread, self._run.turn, definition, self._driver, self._interrupts)
+        session = await sessions.acquire(
+            self._thread, self._run.turn, definition, driver, interrupts, self._write_notices
+        )
         try:
             if self._run.before_prompt is not None:
                 await self._run.before_prompt()
@@ -167,6 +199,9 @@ class Playback:
             with CancelScope(shield=True):
                 await sessions.release(self._thread)
             raise
+
+    async def _write_notices(self, notices: Sequence[Notice]) -> None:
+        await self._run.log.append([notice_event(notice) for notice in notices])
 
     def _snapshot_reader(self) -> ThreadSnapshotReader | None:
         facts = self._services.facts

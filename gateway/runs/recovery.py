@@ -51,6 +51,8 @@ async def prune_for_ever(store: Store, settings: Settings) -> None:
     while True:
         try:
             await store.prune(time.time() - settings.retain_seconds, settings.retain_bytes)
+            await store.session_owners.prune(time.time() - settings.retain_seconds)
+            await store.audit.prune(time.time() - settings.audit_retain_seconds)
             await store.deliveries.prune(time.time() - settings.retain_seconds, settings.retain_all_thread_events)
             await store.usage.prune(day_of(time.time() - USAGE_SECONDS))
         except GatewayError as exc:

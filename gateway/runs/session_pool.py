@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,9 +15,11 @@ import anyio
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
-from gateway.errors import Busy, GatewayError, LimitReached
+from gateway.errors import Busy, Conflict, GatewayError, LimitReached
+from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.limits import SESSIONS, Hold, PrincipalLimits
+from gateway.runs.session_secrets import SessionSecrets
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
@@ -86,6 +88,8 @@ class SessionPool:
         self._pooled: dict[ThreadKey, PooledSession] = {}
         self._changing: dict[ThreadKey, anyio.Event] = {}
         """Threads whose session is being opened or closed; other callers wait for that."""
+        self._opening_sessions: dict[tuple[str, str], ThreadKey] = {}
+        """(agent, session id) → the thread that is about to resume it."""
         self._closing_drivers: dict[Driver, anyio.Event] = {}
         """Drivers that are to be closed; the event is set when one of their sessions was released."""
 
@@ -97,6 +101,25 @@ class SessionPool:
         """The parameters of the thread's open session."""
         pooled = self._pooled.get(thread)
         return pooled.opening if pooled is not None and pooled.session.is_alive else None
+
+    def require_free(self, thread: ThreadKey, session_id: str) -> None:
+        """Raises `Conflict` where the session is open in another thread: its updates have one reader."""
+        other = self._opening_sessions.get((thread.agent, session_id)) or self._find_thread(thread.agent, session_id)
+        if other is None or other == thread:
+            return
+        name = "another thread" if other.principal != thread.principal else f"the thread {other.thread_id!r}"
+        raise Conflict(
+            f"the session {session_id!r} is open in {name}: close it there first (POST …/close), or copy it with "
+            "forkSessionId",
+            code="SESSION_OPEN",
+        )
+
+    def _find_thread(self, agent: str, session_id: str) -> ThreadKey | None:
+        for thread, pooled in self._pooled.items():
+            is_same = thread.agent == agent and pooled.opening.is_exclusive and pooled.session.id == session_id
+            if is_same and pooled.session.is_alive:
+                return thread
+        return None
 
     def was_resumed(self, thread: ThreadKey) -> bool:
         """The agent resumed the session that was requested, rather than beginning a new one."""
@@ -112,9 +135,12 @@ class SessionPool:
             return False
         return pooled.users > 0 or (pooled.driver is driver and pooled.fits(opening))
 
-    async def acquire(self, thread: ThreadKey, driver: Driver, opening: Opening) -> Session:
+    async def acquire(
+        self, thread: ThreadKey, driver: Driver, opening: Opening, stated: Layer | None = None
+    ) -> Session:
         """The thread's session: the open one, or one that is opened now. A session with another folder, or with other
-        MCP servers, than this run wants is closed, and its conversation resumed in a new one."""
+        MCP servers, than this run wants is closed, and its conversation resumed in a new one. `stated`: what the
+        gateway itself states of the session."""
         async with self._alone(thread):
             if self.has_fitting(thread, driver, opening):
                 pooled = self._pooled[thread]
@@ -125,11 +151,14 @@ class SessionPool:
                 if old.session.is_alive:
                     await self._close_session(old)
                 old.hold.release()
+            secrets = SessionSecrets(opening.mcp_servers, opening.confinement.exchange)
             with ExitStack() as undo:
                 hold = undo.enter_context(await self._take_place(thread))
-                session = await driver.open(opening)
+                with self._claim_session(thread, opening), secrets.removed_on_error():
+                    session = await driver.open(await secrets.hide(opening))
                 undo.pop_all()
-            observed = ObservedSession(session, self._use_servers(thread, opening))
+            servers = self._use_servers(thread, opening)
+            observed = ObservedSession(session, servers, secrets, stated, opening.confinement.sandbox)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic(), hold)
             return observed
 
@@ -164,13 +193,28 @@ class SessionPool:
         ]
         return min(idle)[1] if idle else None
 
+    @contextmanager
+    def _claim_session(self, thread: ThreadKey, opening: Opening) -> Iterator[None]:
+        """While the session is being opened. Raises `Conflict` before anything is sent to the agent."""
+        if opening.session_id is None or opening.fork or not opening.is_exclusive:
+            yield
+            return
+        self.require_free(thread, opening.session_id)
+        name = thread.agent, opening.session_id
+        self._opening_sessions[name] = thread
+        try:
+            yield
+        finally:
+            del self._opening_sessions[name]
+
     def _use_servers(self, thread: ThreadKey, opening: Opening) -> SessionServers | None:
         """After the session is open, because the agent starts the same servers: of a server that can run only once, the
         agent's instance must be the one."""
         if not opening.mcp_servers:
             return None
         on_change = partial(self._on_change, thread.agent)
-        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal)
+        sandbox = opening.confinement.sandbox
+        return self._servers.use(opening.mcp_servers, opening.cwd, on_change, thread.principal, sandbox)
 
     async def release(self, thread: ThreadKey) -> None:
         """After a turn. A session that costs nothing to open is closed."""

@@ -6,6 +6,7 @@ with the thread as soon as it is known, so that a later run, or a later gateway,
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,18 +14,23 @@ from anyio import CancelScope
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver, Opening, Session
+from gateway.gateway_files import withheld_paths
 from gateway.identity import ThreadKey
 from gateway.runs.history import read_history
 from gateway.runs.interrupts import Interrupts
 from gateway.runs.isolation import Isolation
 from gateway.runs.outcomes import LastOutcomes
+from gateway.runs.session_access import DRIVERS_WITH_SESSIONS
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_state import ThreadStates
-from gateway.runs.workspaces import Workspaces
+from gateway.runs.worktrees import ThreadWorktrees, Workplace, layer_of
 from gateway.settings import Settings
 from gateway.store.base import Store
-from gateway.turn import Turn
+from gateway.turn import Notice, Options, Turn
+
+Notify = Callable[[Sequence[Notice]], Awaitable[None]]
+"""Awaited with what the client should know of the session's folder, before the session opens."""
 
 
 class ThreadSessions:
@@ -37,6 +43,7 @@ class ThreadSessions:
         outcomes: LastOutcomes,
         activities: ThreadActivities,
         isolation: Isolation,
+        worktrees: ThreadWorktrees,
     ) -> None:
         self._store = store
         self._pool = pool
@@ -44,7 +51,8 @@ class ThreadSessions:
         self._outcomes = outcomes
         self._activities = activities
         self._isolation = isolation
-        self._workspaces = Workspaces(settings.workspace)
+        self._withheld = withheld_paths(settings)
+        self._worktrees = worktrees
 
     def get(self, thread: ThreadKey) -> Session | None:
         return self._pool.get(thread)
@@ -54,13 +62,28 @@ class ThreadSessions:
         return self._pool.was_resumed(thread)
 
     async def acquire(
-        self, thread: ThreadKey, turn: Turn, definition: AgentDefinition, driver: Driver, interrupts: Interrupts
+        self,
+        thread: ThreadKey,
+        turn: Turn,
+        definition: AgentDefinition,
+        driver: Driver,
+        interrupts: Interrupts,
+        notify: Notify | None = None,
     ) -> Session:
         """For one turn; the session is resumed if it is not open. To be followed by `release`."""
-        opening = self._opening(thread, turn, definition, interrupts.session, driver.is_local)
+        place = await self._prepare_place(thread, turn, definition, interrupts.session) if driver.is_local else None
+        if place is not None and place.notices and notify is not None:
+            await notify(place.notices)
+        opening = self._opening(thread, turn, definition, interrupts.session, place)
+        if place is not None:
+            originals = self.folders(thread, turn.options)
+            folders = (opening.cwd, *opening.additional_directories)
+            is_trusted = opening.confinement.is_trusted
+            await self._isolation.trust.check_start(definition, thread, originals, folders, is_trusted=is_trusted)
         if interrupts.session is not None and not self._pool.has_fitting(thread, driver, opening):
             opening = replace(opening, known=(await read_history(self._store, *thread)).known_ids())
-        session = await self._pool.acquire(thread, driver, opening)
+        stated = {} if place is None or place.worktree is None else layer_of(place.worktree)
+        session = await self._pool.acquire(thread, driver, opening, stated)
         await self.store_id(thread, interrupts)
         return session
 
@@ -97,26 +120,48 @@ class ThreadSessions:
         await self._pool.close(thread)
         self._outcomes.forget(thread)
 
+    async def _prepare_place(
+        self, thread: ThreadKey, turn: Turn, definition: AgentDefinition, session_id: str | None
+    ) -> Workplace:
+        """A run that names no folder goes on in the one that its session is open in. A session whose worktree had to be
+        made again cannot go on: its folder was removed under it."""
+        current = self._pool.opening(thread)
+        open_cwd = None if current is None else current.cwd
+        place = await self._worktrees.prepare(thread, turn, definition, session_id, open_cwd)
+        if open_cwd is not None and place.is_new:
+            await self._pool.close(thread)
+        return place
+
     def _opening(
-        self, thread: ThreadKey, turn: Turn, definition: AgentDefinition, session_id: str | None, is_local: bool
+        self,
+        thread: ThreadKey,
+        turn: Turn,
+        definition: AgentDefinition,
+        session_id: str | None,
+        place: Workplace | None,
     ) -> Opening:
+        """`place`: None for an agent that works elsewhere."""
         options = turn.options
-        if not is_local:
+        if place is None:
             return Opening(thread.remote_id, session_id=session_id, options=options)
-        cwd = self._resolve_cwd(thread, options.cwd)
+        folders = (place.cwd, *place.additional_directories)
+        originals = self.folders(thread, options)
         return Opening(
             turn.thread_id,
-            cwd=cwd,
-            additional_directories=self._workspaces.resolve_all(options.additional_directories or ()),
+            cwd=place.cwd,
+            additional_directories=place.additional_directories,
             mcp_servers=options.mcp_servers or (),
             session_id=options.session_id or options.fork_session_id or session_id,
             fork=options.fork_session_id is not None,
             options=options,
             tools=tuple(turn.tools),
-            confinement=self._isolation.confine(definition, thread, cwd, options),
+            is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
+            withheld=self._withheld,
+            confinement=self._isolation.confine(definition, thread, options, folders, originals),
         )
 
-    def _resolve_cwd(self, thread: ThreadKey, path: str | None) -> Path:
-        """A run that names no folder goes on in the one that its session is open in."""
-        opening = self._pool.opening(thread) if path is None else None
-        return self._workspaces.resolve(path) if opening is None else opening.cwd
+    def folders(self, thread: ThreadKey, options: Options) -> tuple[Path, ...]:
+        """The folders of the workspace that a session with these options works in, or whose worktrees it works in; the
+        working directory first. Raises `Refused`."""
+        current = self._pool.opening(thread)
+        return self._worktrees.originals(thread, options, None if current is None else current.cwd)

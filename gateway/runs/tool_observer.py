@@ -1,12 +1,13 @@
-"""A session, with what the gateway itself learns of its tools: what its MCP servers list, and which it calls.
+"""A session, with what the gateway itself knows of it: what its MCP servers list, which tools it calls, its sandbox.
 
-In: a session of any driver, and the MCP servers it was opened with. Out: the same session with a longer layer. A batch
-of events costs a look at the types in it. Never: a wait for a server.
+In: a session of any driver, the MCP servers it was opened with, the sandbox of its process. Out: the same session with
+a longer layer; a warning at the start of a turn without the sandbox that it should have. A batch of events costs a look
+at the types in it. Never: a wait for a server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,9 @@ from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import KnownServer, SessionServers
-from gateway.events import AguiEvent, Event, Layer, ToolCallStart
+from gateway.drivers.sandbox.policy import SandboxPolicy
+from gateway.events import AguiEvent, Event, Layer, ToolCallStart, Warning
+from gateway.runs.session_secrets import SessionSecrets
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
@@ -24,8 +27,19 @@ AGUI_CALL_TYPES = ("TOOL_CALL_START", "TOOL_CALL_CHUNK")
 
 
 class ObservedSession:
-    def __init__(self, session: Session, servers: SessionServers | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        servers: SessionServers | None = None,
+        secrets: SessionSecrets | None = None,
+        stated: Layer | None = None,
+        sandbox: SandboxPolicy | None = None,
+    ) -> None:
+        """`secrets`: of the servers. `stated`: what the gateway itself states of the session."""
         self._session = session
+        self._secrets = secrets or SessionSecrets(())
+        self._sandbox = sandbox
+        self._stated: Layer = {**(stated or {}), **({} if sandbox is None else sandbox.to_layer())}
         self._servers = servers
         self._called = CalledTools()
         self._known_servers: dict[str, KnownServer] = {}
@@ -50,10 +64,10 @@ class ObservedSession:
     @property
     def session_layer(self) -> Layer:
         servers = self._read_servers()
-        if not servers and not self._called.any:
+        if not servers and not self._called.any and not self._stated:
             return self._session.session_layer
         called = {SEEN_TOOLS: [*self._called.names]} if self._called.any else {}
-        return {**self._session.session_layer, **servers, **called}
+        return {**self._session.session_layer, **self._stated, **servers, **called}
 
     def _read_servers(self) -> Layer:
         known = {} if self._servers is None else self._servers.known
@@ -66,10 +80,13 @@ class ObservedSession:
         if self._servers is not None:
             self._servers.retry_failed()
         client_tools = frozenset(tool["name"] for tool in turn.tools)
-        return ToolObserver(await self._session.start(turn), self._called, client_tools)
+        warnings = [] if self._sandbox is None or self._sandbox.warning is None else [self._sandbox.warning]
+        live = await self._secrets.start_masked(self._session, turn)
+        return ToolObserver(live, self._called, client_tools, warnings)
 
     def leave_servers(self) -> None:
         """Also when the session itself is gone already. May be called twice."""
+        self._secrets.remove_files()
         if self._servers is not None:
             self._servers.release()
 
@@ -112,13 +129,20 @@ class CalledTools:
 class ToolObserver(TurnWrapper):
     """A turn whose tool calls are recorded."""
 
-    def __init__(self, live: LiveTurn, called: CalledTools, client_tools: frozenset[str]) -> None:
+    def __init__(
+        self, live: LiveTurn, called: CalledTools, client_tools: frozenset[str], warnings: Sequence[str] = ()
+    ) -> None:
+        """`warnings`: of the sandbox, for the beginning of the turn."""
         super().__init__(live)
+        self._warnings: list[Event] = [Warning("NOT_SANDBOXED", text) for text in warnings]
         self._called = called
         self._client_tools = client_tools
 
     async def next(self) -> list[Event]:
         batch = await self._live.next()
+        if self._warnings:
+            batch = [*self._warnings, *batch]
+            self._warnings = []
         kinds = {*map(type, batch)}
         if ToolCallStart in kinds or AguiEvent in kinds:
             for event in batch:

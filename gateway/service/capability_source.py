@@ -7,6 +7,7 @@ has changed, when a change was signalled, and now and then.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
@@ -59,11 +60,19 @@ class CapabilitySource:
         """What this key depends on beside that."""
         thread = thread_of(key)
         if thread is None:
-            return None
-        session_layer = self._snapshots.session_layer(thread)
+            return self._read_personal(key)
+        session_layer = self._snapshots.session_layer(self._agents[key.agent], thread)
         if key.view != relay.NAME:
             return session_layer
         return session_layer, self._statuses.read_activity(thread), monotonic() // STORE_READ_SECONDS
+
+    def _read_personal(self, key: Key) -> Any:
+        """Whether files show that the key's principal is signed in; None where all principals see the same."""
+        if key.principal is None or key.agent not in self._agents:
+            return None
+        agent = self._agents[key.agent]
+        home = self._snapshots.find_home(agent, key.principal)
+        return None if home is None else fingerprint(agent.definition, home.environ(agent.definition, os.environ))
 
     async def render(self, key: Key) -> RenderedSnapshot:
         """The snapshot in the requested view. Raises `NotFound` where the agent or the model is gone."""
@@ -71,7 +80,7 @@ class CapabilitySource:
         thread = thread_of(key)
         model = None if key.model is None else find_model(agent, key.model)
         thread_status = await self._read_status(agent, thread) if key.view == relay.NAME else None
-        entry = (await self._snapshots.take(agent, thread, model)).entry
+        entry = (await self._snapshots.take(agent, thread, model, key.principal)).entry
         if thread_status is not None:
             entry = replace(entry, thread_status=thread_status)
         return render(key.view, entry, agent.definition, explain=key.explain)

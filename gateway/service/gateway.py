@@ -7,6 +7,7 @@ part gets what it needs from its constructor.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,9 +16,14 @@ from uuid import uuid4
 
 import anyio
 
+from gateway.audit import AuditLog
 from gateway.background import ContainedTasks
 from gateway.capabilities.feed import ChangeSignal, Feed
+from gateway.drivers.environment import secret_values
+from gateway.drivers.homes import PrincipalHomes
 from gateway.errors import GatewayError
+from gateway.gateway_files import check_workspace, is_inside
+from gateway.identity import Caller
 from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agents
 from gateway.registry.file_watcher import AgentFolder, FileWatcher
@@ -27,7 +33,11 @@ from gateway.registry.sources import read_overlays
 from gateway.runs.engine import Engine
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.isolation import Isolation
+from gateway.runs.session_access import SessionAccess
 from gateway.runs.session_pool import SessionPool
+from gateway.runs.trust import WorkspaceTrust
+from gateway.runs.trust_facts import TrustFacts
+from gateway.runs.worktrees import ThreadWorktrees
 from gateway.service.capability_source import CapabilitySource
 from gateway.service.checked_runs import CheckedRuns
 from gateway.service.snapshots import Snapshots
@@ -35,10 +45,13 @@ from gateway.settings import Settings
 from gateway.store import open_store
 from gateway.store.base import Store
 from gateway.threads.delivery.dispatcher import Dispatcher
+from gateway.threads.delivery.run_starter import FindCaller
 from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
 from gateway.threads.service import ThreadService
 from gateway.threads.status import ThreadStatuses
+from gateway.threads.worktrees import WorktreeService
+from gateway.trust.folders import real_folder
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +67,8 @@ class Gateway:
     """Of this process, among gateways that are mounted in each other."""
     settings: Settings
     store: Store
+    audit: AuditLog
+    """Who did what: `gateway.audit.record(action, principal, …)`."""
     changes: ChangeSignal
     """Signals that an agent may have changed: `gateway.changes.touch(agent_id)`."""
     agents: Agents
@@ -62,6 +77,7 @@ class Gateway:
     snapshots: Snapshots
     checked_runs: CheckedRuns
     threads: ThreadService
+    worktrees: WorktreeService
     thread_events: ThreadEvents
     dispatcher: Dispatcher
     run_follower: RunFollower
@@ -79,6 +95,7 @@ class Gateway:
     async def drain(self) -> None:
         """No new runs, messages and watchers; streams end, runs within the grace. Queued messages stay in the store."""
         self.stopping.set()
+        self.audit.close_readers()
         self.capability_feed.close()
         self.dispatcher.close()
         self.thread_events.close()
@@ -104,22 +121,48 @@ class GatewayFiles:
 
 
 def read_files(settings: Settings) -> GatewayFiles:
-    """Raises `ConfigError` for the first mistake in the settings or in an agent's file."""
+    """Raises `ConfigError` for the first mistake in the settings or in an agent's file. Where the gateway's own files
+    are is checked before any of them is read."""
+    check_workspace(settings)
+    WorkspaceTrust(settings)  # checks the folders
     overlays = read_overlays(settings)
     return GatewayFiles(open_store(settings.store), overlays)
 
 
+def watched_folders(overlays: Sequence[Overlay], settings: Settings) -> list[AgentFolder]:
+    """The folders whose changes are applied at once. Not those in a workspace, where agents write: only the bundled
+    agents can be there, when the gateway was installed inside the project that its agents work on."""
+    folders = [overlay for overlay in overlays if isinstance(overlay, AgentFolder)]
+    inside = [folder for folder in folders if any(is_inside(folder.path, root) for root in settings.workspace)]
+    if inside:
+        log.warning(
+            "the gateway's own program (%s) is inside the workspace: an agent that changes it changes the next start. "
+            "Install the gateway elsewhere, or name another folder with --workspace",
+            inside[0].path,
+        )
+    return [folder for folder in folders if folder not in inside]
+
+
 @asynccontextmanager
 async def open_gateway(
-    settings: Settings, store: Store, overlays: Sequence[Overlay], transports: Mapping[str, Any]
+    settings: Settings,
+    store: Store,
+    overlays: Sequence[Overlay],
+    transports: Mapping[str, Any],
+    find_caller: FindCaller = Caller,
 ) -> AsyncIterator[Gateway]:
     """Until the end of the context. Then live runs get their last event, and all tasks stop. `transports`: what the
-    gateway carries, by dotted paths of the snapshot."""
+    gateway carries, by dotted paths of the snapshot. `find_caller`: a principal as it is now, None if it does not exist
+    any more; default: all exist, and may do everything."""
     await store.start()
     try:
         async with anyio.create_task_group() as group:
             tasks = ContainedTasks(group)
             gateway_id = uuid4().hex
+
+            secrets = secret_values(os.environ)
+            audit = AuditLog(store, lambda: secrets)
+            tasks.start_soon(audit.write_for_ever)
 
             # Agents, their sessions, what is known of them.
             changes = ChangeSignal()
@@ -127,21 +170,30 @@ async def open_gateway(
             pool = SessionPool(settings, tasks, changes.touch, limits)
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
-            registrations = Registrations(layers, store, settings)
-            watcher = FileWatcher([each for each in overlays if isinstance(each, AgentFolder)], layers.apply)
-            facts = FactsCache(transports)
-            snapshots = Snapshots(facts, pool, store)
+            registrations = Registrations(layers, store, settings, audit)
+            watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
+            isolation = Isolation(settings, audit)
+            worktrees = ThreadWorktrees(settings, store)
+            await worktrees.load()
+            default_folder = real_folder(settings.workspace[0])
+            trust_facts = TrustFacts(isolation.trust, pool, default_folder, worktrees.original_of)
+            facts = FactsCache(transports, trust_facts, isolation.sandbox_facts)
+            snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, Isolation(settings), limits)
-            checked_runs = CheckedRuns(engine, snapshots, gateway_id)
+            engine = Engine(settings, store, tasks, pool, facts, isolation, worktrees, limits, audit)
+            access = SessionAccess(store, pool)
+            checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 
             # Threads between and beside their runs.
             statuses = ThreadStatuses(engine, store)
             events = ThreadEvents(settings, store, engine.activities, limits)
-            dispatcher = Dispatcher(settings, store, tasks, engine, agents, events, checked_runs.start, limits)
+            dispatcher = Dispatcher(
+                settings, store, tasks, engine, agents, events, checked_runs.start, limits, find_caller
+            )
             follower = RunFollower(tasks, engine, agents, events, statuses, dispatcher.steering)
-            threads = ThreadService(engine, store, events, follower, dispatcher)
+            thread_worktrees = WorktreeService(engine, worktrees, store)
+            threads = ThreadService(engine, store, events, follower, dispatcher, thread_worktrees, access, audit)
 
             # Capabilities, watched.
             source = CapabilitySource(agents, facts, snapshots, statuses, changes)
@@ -151,6 +203,7 @@ async def open_gateway(
                 id=gateway_id,
                 settings=settings,
                 store=store,
+                audit=audit,
                 changes=changes,
                 agents=agents,
                 registrations=registrations,
@@ -158,6 +211,7 @@ async def open_gateway(
                 snapshots=snapshots,
                 checked_runs=checked_runs,
                 threads=threads,
+                worktrees=thread_worktrees,
                 thread_events=events,
                 dispatcher=dispatcher,
                 run_follower=follower,
@@ -170,6 +224,7 @@ async def open_gateway(
                 log.warning("%d run(s) were live when the last gateway died: ended as GATEWAY_RESTARTED", lost)
             tasks.start_soon(engine.prune_for_ever)
             tasks.start_soon(pool.close_idle_for_ever)
+            tasks.start_soon(thread_worktrees.remove_orphans_for_ever, settings.prune_interval)
             tasks.start_soon(follower.follow_for_ever)
             tasks.start_soon(dispatcher.watch_threads)
             if settings.watch:
@@ -181,6 +236,8 @@ async def open_gateway(
                 with anyio.CancelScope(shield=True):
                     await gateway.drain()
                     await agents.aclose()
+                    await audit.aclose()
+                    isolation.close()
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):

@@ -1,11 +1,12 @@
-"""The contract of a store: `Store`, and `Deliveries` beside it.
+"""The contract of a store: `Store`, and one protocol for each concern beside it.
 
 What must outlive the gateway's process: run logs, threads, registered agents (`Store`), queued messages and thread
-events (`Deliveries`), what principals used (`UsageRecords`). To add a backend:
+events (`Deliveries`), the audit log (`Audit`), whose session is whose (`SessionOwners`), where threads have their
+worktrees (`Worktrees`), what principals used (`UsageRecords`). To add a backend:
 
-1. Write a class with all methods of `Store`; its attribute `deliveries` has all methods of `Deliveries`
-   (`gateway/store/deliveries.py`), its attribute `usage` those of `UsageRecords` (`gateway/store/usage.py`). All may
-   share a connection: `delete_thread` deletes the thread's deliveries too.
+1. Write a class with all methods of `Store`; its attributes `deliveries`, `audit`, `session_owners`, `worktrees` and
+   `usage` have all methods of their protocols, each in a module of that name here. All may share a connection:
+   `delete_thread` deletes the thread's deliveries too.
 2. Add a `Backend` to `STORES` in `gateway/store/backends.py`: a function that opens it, and how its URL is written.
    Nothing else decides: error messages and tests use that registry.
 3. Run `tests/store`: the contract suite runs for every entry of `STORES`.
@@ -19,8 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gateway.store.audit import Audit
 from gateway.store.deliveries import Deliveries
+from gateway.store.session_owners import SessionOwners
 from gateway.store.usage import UsageRecords
+from gateway.store.worktrees import Worktrees
 
 Status = Literal["live", "finished", "interrupted", "cancelled", "failed", "lost"]
 """`lost`: the run was live when its gateway died. All but `live` are final."""
@@ -85,22 +89,24 @@ class AgentRecord:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """Who changed which agent, and when."""
-
-    at: float
-    by: str
-    action: Literal["put", "delete"]
-    agent: str
-
-
 class Store(Protocol):
     """Every method may raise `errors.StoreError`. Methods may be called concurrently."""
 
     @property
     def deliveries(self) -> Deliveries:
-        """The other half of the store: queued messages and thread events."""
+        """Queued messages and thread events."""
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what."""
+
+    @property
+    def session_owners(self) -> SessionOwners:
+        """Whose session is whose."""
+
+    @property
+    def worktrees(self) -> Worktrees:
+        """The git worktrees of threads."""
 
     @property
     def usage(self) -> UsageRecords:
@@ -141,7 +147,8 @@ class Store(Protocol):
         """The threads that were updated last, newest first."""
 
     async def save_thread(self, thread: ThreadRecord) -> None:
-        """Inserts or replaces the thread. Durable on return."""
+        """Inserts or replaces the thread; its principal owns its session, unless the session has an owner. Durable on
+        return."""
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
         """Deletes the thread, its runs, their logs, its deliveries and events. The next `append` to a live run of it is
@@ -150,14 +157,13 @@ class Store(Protocol):
     async def agents(self) -> list[AgentRecord]:
         """The registered agents, oldest first."""
 
-    async def save_agent(self, agent: AgentRecord) -> None:
-        """Inserts or replaces the agent and adds an audit record. Durable on return."""
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
+        """Inserts or replaces the agent and adds the entry `agent.register`, with this detail, to the audit log.
+        Durable on return."""
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
-        """Deletes the agent and adds an audit record; False if there was none. Durable on return."""
-
-    async def audit(self, limit: int) -> list[AuditRecord]:
-        """Audit records, newest first."""
+        """Deletes the agent and adds the entry `agent.remove` to the audit log; False if there was none. Durable on
+        return."""
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         """Deletes ended runs, and threads that have no run left. Returns how many runs were deleted.

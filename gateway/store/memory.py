@@ -14,9 +14,12 @@ from operator import itemgetter
 from typing import TypeVar
 
 from gateway.errors import StoreError
-from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
+from gateway.store.audit import AuditRecord
+from gateway.store.base import AgentRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.deliveries import WAITING, DeliveryRecord, EventBatch, ThreadName
+from gateway.store.memory_audit import MemoryAudit, MemorySessionOwners
 from gateway.store.memory_usage import MemoryUsage
+from gateway.store.memory_worktrees import MemoryWorktrees
 from gateway.store.pieces import join_lines, select_pieces, stored_size
 
 Name = TypeVar("Name")
@@ -50,9 +53,11 @@ class MemoryStore:
         # All three are in the order in which the runs began.
         self._threads: dict[ThreadName, ThreadRecord] = {}
         self._agents: dict[str, AgentRecord] = {}
-        self._audit: list[AuditRecord] = []
         self.deliveries = MemoryDeliveries(self._check_open)
+        self.worktrees = MemoryWorktrees(self._check_open)
         self.usage = MemoryUsage(self._check_open)
+        self.audit = MemoryAudit(self._check_open)
+        self.session_owners = MemorySessionOwners(self._check_open, self._has_thread)
         self._open = False
 
     def __repr__(self) -> str:
@@ -122,6 +127,7 @@ class MemoryStore:
     async def save_thread(self, thread: ThreadRecord) -> None:
         self._check_open()
         self._threads[thread.agent, thread.thread_id, thread.principal] = thread
+        self.session_owners.add(thread)
 
     async def delete_thread(self, agent: str, thread_id: str, principal: str) -> bool:
         self._check_open()
@@ -136,21 +142,17 @@ class MemoryStore:
         self._check_open()
         return sorted(self._agents.values(), key=lambda agent: (agent.at, agent.id))
 
-    async def save_agent(self, agent: AgentRecord) -> None:
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
         self._check_open()
         self._agents[agent.id] = agent
-        self._audit.append(AuditRecord(agent.at, agent.by, "put", agent.id))
+        await self.audit.write([AuditRecord(agent.at, "agent.register", agent.by, agent.id, detail=detail)])
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
         self._check_open()
         deleted = self._agents.pop(agent_id, None)
         if deleted is not None:
-            self._audit.append(AuditRecord(at, by, "delete", agent_id))
+            await self.audit.write([AuditRecord(at, "agent.remove", by, agent_id)])
         return deleted is not None
-
-    async def audit(self, limit: int) -> list[AuditRecord]:
-        self._check_open()
-        return self._audit[::-1][:limit]
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         self._check_open()
@@ -167,6 +169,9 @@ class MemoryStore:
     def _check_open(self) -> None:
         if not self._open:
             raise StoreError("the store in memory is not open")
+
+    def _has_thread(self, agent: str, session: str) -> bool:
+        return any((thread.agent, thread.session) == (agent, session) for thread in self._threads.values())
 
     def _live_run(self, key: str) -> Run:
         self._check_open()

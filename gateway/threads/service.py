@@ -8,18 +8,21 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+from gateway.audit import AuditLog
 from gateway.capability_paths import unflatten
 from gateway.drivers import Controls, Session
 from gateway.errors import AgentFault, BadInput, Conflict, NotCapable, NotFound
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import dumps
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
 from gateway.runs.interrupts import Interrupts
+from gateway.runs.session_access import LIST_METHOD, SessionAccess
 from gateway.store.base import RunRecord, Store, ThreadRecord
 from gateway.threads.delivery.dispatcher import Dispatcher
 from gateway.threads.events import ThreadEvents
 from gateway.threads.run_follower import RunFollower
+from gateway.threads.worktrees import KeptWork, WorktreeService
 from gateway.turn import title_of
 
 log = logging.getLogger(__name__)
@@ -34,13 +37,24 @@ BODIES = {"mode": '{"mode": "…"}', "model": '{"model": "…"}', "config": '{"i
 
 class ThreadService:
     def __init__(
-        self, engine: Engine, store: Store, events: ThreadEvents, follower: RunFollower, dispatcher: Dispatcher
+        self,
+        engine: Engine,
+        store: Store,
+        events: ThreadEvents,
+        follower: RunFollower,
+        dispatcher: Dispatcher,
+        worktrees: WorktreeService,
+        access: SessionAccess,
+        audit: AuditLog,
     ) -> None:
+        self._worktrees = worktrees
         self._engine = engine
         self._store = store
         self._events = events
         self._follower = follower
         self._dispatcher = dispatcher
+        self._access = access
+        self._audit = audit
 
     async def list_threads(self, agent: Agent, principal: str) -> list[dict[str, Any]]:
         records = await self._store.threads(agent.definition.id, principal, MAX_LISTED_THREADS)
@@ -69,22 +83,26 @@ class ThreadService:
         await self._follower.report_release(thread, record.session if was_open else None)
         return was_open
 
-    async def delete(self, agent: Agent, thread: ThreadKey) -> None:
-        """The thread and its logs, and the session at the agent where it can delete one. Queued messages fail."""
+    async def delete(self, agent: Agent, thread: ThreadKey, caller: Caller) -> KeptWork | None:
+        """The thread and its logs, its worktree, and the session at the agent, where it can delete one and the thread's
+        principal owns it. Queued messages fail. Returns what is kept of its worktree."""
+        self._audit.record("thread.delete", thread.principal, agent=thread.agent, thread=thread.thread_id)
         if await self._store.thread(*thread) is None and self._dispatcher.has_queued(thread):
             await self._delete_stored(thread)
-            return
+            return None
         record = await self._find(thread)
         self._require_idle(thread)
-        if record.session is not None:
+        if record.session is not None and await self._access.owns(agent.definition, thread, record.session):
             try:
-                await (await self._open_controls(agent, thread)).delete()
-            except NotCapable:
-                pass  # then the agent keeps its own copy
+                await (await self._open_controls(agent, thread, caller)).delete()
+            except (NotCapable, Conflict):
+                pass  # then the agent keeps its own copy; or the session is open in another thread
             except AgentFault as exc:  # a thread of an agent that is gone can be deleted, too
                 log.warning("thread %s: its session could not be deleted at the agent: %s", thread.thread_id, exc)
         await self._engine.sessions.forget(thread)
+        kept = await self._worktrees.remove(thread)
         await self._delete_stored(thread)
+        return kept
 
     async def _delete_stored(self, thread: ThreadKey) -> None:
         await self._follower.wait_until_reported(thread)  # else an event from before would be stored after the deletion
@@ -92,14 +110,15 @@ class ThreadService:
         self._follower.forget(thread)
         self._engine.activities.publish(thread)
 
-    async def fork(self, agent: Agent, thread: ThreadKey, new_id: str) -> str:
+    async def fork(self, agent: Agent, thread: ThreadKey, new_id: str, caller: Caller) -> str:
         """A second thread that begins where this one is. Returns the id of its session."""
         await self._find(thread)
         self._require_idle(thread)
         forked = ThreadKey(thread.agent, new_id, thread.principal)
         if await self._store.thread(*forked) is not None:
             raise Conflict(f"there is a thread {new_id!r} already", code="THREAD_EXISTS")
-        session_id = await (await self._open_controls(agent, thread)).fork()
+        session_id = await (await self._open_controls(agent, thread, caller)).fork()
+        await self._worktrees.fork(thread, forked)
         history, _ = await self._engine.history(thread)
         await self._store_first_run(forked, history.messages)
         interrupts = Interrupts(session=session_id, title=title_of(history.messages))
@@ -109,12 +128,16 @@ class ThreadService:
         parent = (await self._find(thread)).session
         event = {"type": "session.forked", "sessionId": session_id, "parentSessionId": parent, "threadId": new_id}
         await self._events.write(thread, [{key: value for key, value in event.items() if value is not None}])
+        detail = {"threadId": new_id, "session": session_id}
+        self._audit.record("thread.fork", thread.principal, agent=thread.agent, thread=thread.thread_id, detail=detail)
         return session_id
 
-    async def set(self, agent: Agent, thread: ThreadKey, setting: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def set(
+        self, agent: Agent, thread: ThreadKey, setting: str, body: Mapping[str, Any], caller: Caller
+    ) -> dict[str, Any]:
         """`setting`: `mode`, `model` or `config`. Returns what the session is set to afterwards."""
         self._require_idle(thread)
-        controls = await self._open_controls(agent, thread)
+        controls = await self._open_controls(agent, thread, caller)
         match setting, body:
             case "mode", {"mode": str(mode)}:
                 await controls.set_mode(mode)
@@ -125,11 +148,21 @@ class ThreadService:
             case _:
                 raise BadInput(f"the body must be {BODIES[setting]}", pointer="")
         await self._engine.sessions.store_id(thread)
+        self._audit.record("thread.set", thread.principal, agent=thread.agent, thread=thread.thread_id, detail=body)
         return _session_json(self._engine.sessions.get(thread))
 
-    async def call(self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any]) -> Any:
-        """Any further method of the agent's own protocol."""
-        return await (await self._open_controls(agent, thread)).call(method, params)
+    async def call(
+        self, agent: Agent, thread: ThreadKey, method: str, params: Mapping[str, Any], caller: Caller
+    ) -> Any:
+        """Any further method of the agent's own protocol. All but the list of one's own sessions reach beyond the
+        thread, and need the scope `admin`."""
+        if method != LIST_METHOD:
+            caller.require("admin")
+        await self._access.check_params(thread, params, caller)
+        result = await (await self._open_controls(agent, thread, caller)).call(method, params)
+        detail = {"method": method, "params": params}
+        self._audit.record("thread.call", thread.principal, agent=thread.agent, thread=thread.thread_id, detail=detail)
+        return await self._access.filter_list(thread, result, caller) if method == LIST_METHOD else result
 
     async def _find(self, thread: ThreadKey) -> ThreadRecord:
         record = await self._store.thread(*thread)
@@ -143,7 +176,8 @@ class ThreadService:
                 f"the thread has a run under way, {run!r}: cancel it first", code="RUN_IN_PROGRESS", runId=run
             )
 
-    async def _open_controls(self, agent: Agent, thread: ThreadKey) -> Controls:
+    async def _open_controls(self, agent: Agent, thread: ThreadKey, caller: Caller) -> Controls:
+        await self._access.check_thread(agent.definition, thread, caller)
         with agent.in_use():
             session = await self._engine.sessions.open_between_runs(thread, agent.definition, agent.usable_driver)
         if session.controls is None:

@@ -84,9 +84,10 @@ class EventStream(EventSourceResponse):
             await super().__call__(scope, receive, counted_send)
         except* OSError:
             pass  # The connection is lost, or the client took nothing for `send_timeout` (`SendTimeoutError`).
-        if not self._is_complete and self._on_disconnect is not None:
-            with anyio.CancelScope(shield=True):
-                await self._on_disconnect()
+        finally:  # Also where the stream was cancelled, because the client's token has ended.
+            if not self._is_complete and self._on_disconnect is not None:
+                with anyio.CancelScope(shield=True):
+                    await self._on_disconnect()
         # A cancelled task keeps this object until the next garbage collection; it must not keep the run's log too.
         del self._reader
         del self._on_disconnect

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gateway.errors import BadRequest, GatewayError, TooLarge, TooSlow
 from gateway.settings import Settings
+from gateway.web.auth.local_user import Peer
 from gateway.web.problems import CONTENT_TYPE
 
 REASON_PHRASES = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
@@ -53,6 +54,8 @@ def bounded_protocol(settings: Settings) -> type[HttpToolsProtocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            # uvicorn copies this into the state of every request of the connection.
+            self.app_state = {**self.app_state, "peer": Peer.of_socket(transport.get_extra_info("socket"))}
             self._start_deadline()
 
         def connection_lost(self, exc: Exception | None) -> None:

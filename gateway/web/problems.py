@@ -18,11 +18,14 @@ from gateway.errors import BadRequest, GatewayError, LimitReached, NotAllowed, N
 
 CONTENT_TYPE = "application/problem+json"
 
+NOSNIFF = {"x-content-type-options": "nosniff"}
+"""A browser must not read a response as another type than it has: agents and clients choose much of the content."""
+
 log = logging.getLogger(__name__)
 
 
 def problem_response(error: GatewayError, headers: Mapping[str, str] | None = None) -> Response:
-    all_headers = dict(headers or {})
+    all_headers = {**NOSNIFF, **(headers or {})}
     if isinstance(error, Unauthorized):
         all_headers["www-authenticate"] = "Bearer"
     if isinstance(error, LimitReached):

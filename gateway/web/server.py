@@ -21,7 +21,6 @@ from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
 from gateway.web.event_stream import drain_seconds
 from gateway.web.http_protocol import bounded_protocol
-from gateway.web.middleware.security import LOOPBACK
 from gateway.web.websocket_protocol import bounded_websocket
 
 LISTEN_BACKLOG_CONNECTIONS = 2048
@@ -93,11 +92,8 @@ class SupervisedApp:
 def bind(settings: Settings) -> socket.socket:
     """The listening socket. Bound here and not by uvicorn, so that a port in use is reported in one sentence. Raises
     `ConfigError`."""
-    if not is_loopback(settings.host) and settings.token_file is None:
-        raise ConfigError(
-            f"--host {settings.host} can be reached from other machines, so it needs a token: put one into a file "
-            "(openssl rand -hex 24 > tokens.txt) and start with --token-file tokens.txt"
-        )
+    if settings.local_auth == "none":
+        raise ConfigError('local_auth = "none" is for applications that embed the gateway: leave it out to serve')
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     if sys.platform != "win32":
@@ -118,10 +114,6 @@ def _explain_bind_error(settings: Settings, exc: OSError) -> str:
     if exc.errno == errno.EACCES:
         return f"port {settings.port} needs rights that this user does not have. Choose one above 1023 with --port."
     return f"{settings.host}:{settings.port} cannot be bound: {exc.strerror or exc}"
-
-
-def is_loopback(host: str) -> bool:
-    return host in LOOPBACK or host == "::1" or host.startswith("127.")
 
 
 class GatewayServer:

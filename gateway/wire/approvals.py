@@ -83,6 +83,9 @@ class Approval:
     edits: Schema | None = None
     """The schema of `editedArgs`. None: the agent cannot run changed arguments, so an answer that brings some is a no:
     to run the old ones would be worse than to refuse."""
+    editable: frozenset[str] | None = None
+    """With `edits`: the names of the call's own arguments. An answer may change these and leave some out. One that adds
+    another is a no: the agent may have parameters that loosen what the user was shown. None: any name."""
     feedback: Schema | None = None
     """The schema of the user's text for the agent. None: the agent takes none."""
     feedback_field: str = "feedback"
@@ -100,7 +103,8 @@ class Approval:
         if self.feedback is not None:
             properties[self.feedback_field] = self.feedback
         if self.edits is not None:
-            properties["editedArgs"] = self.edits
+            names = {} if self.editable is None else {"propertyNames": {"enum": sorted(self.editable)}}
+            properties["editedArgs"] = self.edits | names
         schema: Schema = {"type": "object", "properties": properties}
         if not self.options:
             return schema | {"required": ["approved"]}
@@ -126,7 +130,7 @@ class Approval:
             return Decision(is_cancelled=True)
         payload = obj(answer.payload)
         feedback = non_empty(payload.get(self.feedback_field))
-        if "editedArgs" in payload and (self.edits is None or not isinstance(payload["editedArgs"], dict)):
+        if "editedArgs" in payload and not self._takes_edits(payload["editedArgs"]):
             return self._reject(feedback)
         if "optionId" in payload:
             return self._decide_by_option(payload, feedback)
@@ -137,6 +141,11 @@ class Approval:
                 return self._reject(feedback)
             case _:
                 return Decision(feedback=feedback)
+
+    def _takes_edits(self, edited: Any) -> bool:
+        if self.edits is None or not isinstance(edited, dict):
+            return False
+        return self.editable is None or edited.keys() <= self.editable
 
     def decide_by_policy(self, policy: Approvals) -> Decision | None:
         """What the run's policy decides without the user. None: the user is asked."""

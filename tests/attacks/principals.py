@@ -1,93 +1,71 @@
-"""A real gateway with two principals: `greedy`, who takes all it can get, and `other`, who must not notice."""
+"""Several principals at one gateway: each is a client with a token of its own."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
-from tests.support.gateway import ANSWER_LIMIT, Gateway, run_input
-from tests.web.agent_folder import write_agent
-from tests.web.problem import problem_in
+from gateway.events import Wire
+from tests.support.gateway import ANSWER_LIMIT, Gateway, events_of, run_input, text_of
 
-GREEDY = {"authorization": "Bearer greedy-0123456789abcdef"}
-OTHER = {"authorization": "Bearer other-0123456789abcdef"}
-TOKENS = "greedy:greedy-0123456789abcdef\nother:other-0123456789abcdef\n"
-SSE = {"accept": "text/event-stream"}
-
-WAITING_AGENT = """
-import asyncio
-from gateway.events import TextMessageContent
-
-async def agent(turn):
-    yield TextMessageContent("hello ")
-    if turn.text == "wait":
-        await asyncio.Event().wait()
-"""
+SCOPES = {"ann": "read,run", "bob": "read,run", "root": "read,run,approve,programs,admin"}
 
 
-def open_gateway(home: Path, **settings: Any) -> Gateway:
-    """Not started. `settings`: by the names that they have in `Settings`. It has the agent `patient`: its turn on the
-    message `wait` lasts until it is cancelled."""
-    home.mkdir(parents=True, exist_ok=True)
-    tokens = home / "tokens.txt"
-    tokens.write_text(TOKENS, "utf-8")
-    tokens.chmod(0o600)
-    workspace = home / "workspace"
-    workspace.mkdir(exist_ok=True)
-    write_agent(home / "agents", "patient", WAITING_AGENT, more="stall_timeout = 600")
-    env = {f"AGUI_GATEWAY_{name.upper()}": str(value) for name, value in settings.items()}
-    folders = ("--agents", str(home / "agents"), "--workspace", str(workspace))
-    return Gateway(home, "--token-file", str(tokens), *folders, env=env)
+def write_tokens(folder: Path, names: Sequence[str] = tuple(SCOPES)) -> Path:
+    """A token file with these principals: `ann` and `bob` may read and run, `root` may do everything."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "tokens.txt"
+    path.write_text("".join(f"{name}[{SCOPES[name]}]:{token_of(name)}\n" for name in names), "utf-8")
+    path.chmod(0o600)
+    return path
+
+
+def token_of(name: str) -> str:
+    return f"{name}-0123456789abcdef0123456789abcdef"
+
+
+class Principal:
+    """One caller of a gateway."""
+
+    def __init__(self, gateway: Gateway, name: str) -> None:
+        self.name = name
+        self.client = httpx.Client(
+            base_url=gateway.url, timeout=ANSWER_LIMIT, headers={"authorization": f"Bearer {token_of(name)}"}
+        )
+
+    def post_run(self, agent: str, text: str, thread: str | None = None, **options: Any) -> httpx.Response:
+        fields = {"threadId": thread or f"thread-{uuid4().hex[:8]}", "forwardedProps": {"gateway": options}}
+        return self.client.post(f"/agents/{agent}", json=run_input(text, **fields))
+
+    def run(self, agent: str, text: str, thread: str | None = None, **options: Any) -> list[Wire]:
+        response = self.post_run(agent, text, thread, **options)
+        assert response.status_code == 200, response.text
+        return events_of(response.text)
+
+    def say(self, agent: str, text: str, thread: str, **options: Any) -> str:
+        events = self.run(agent, text, thread, **options)
+        assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+        return text_of(events)
+
+    def session(self, agent: str, thread: str) -> str:
+        """The agent's own id of the thread's session."""
+        session_id: str = self.client.get(f"/agents/{agent}/threads/{thread}").json()["sessionId"]
+        return session_id
+
+    def call(self, agent: str, thread: str, method: str, **params: Any) -> httpx.Response:
+        return self.client.post(f"/agents/{agent}/threads/{thread}/acp", json={"method": method, "params": params})
 
 
 @contextmanager
-def waiting_runs(gateway: Gateway, count: int, headers: dict[str, str]) -> Iterator[list[str]]:
-    """So many live runs of the agent `patient`; their threads."""
-    with ExitStack() as stack:
-        threads = []
-        lines = []  # an iterator that is collected closes its connection
-        for _ in range(count):
-            body = run_input("wait")
-            stream = gateway.client.stream("POST", "/agents/patient", json=body, headers=headers)
-            response = stack.enter_context(stream)
-            assert response.status_code == 200, response.read()
-            lines.append(response.iter_lines())
-            next(lines[-1])
-            threads.append(body["threadId"])
-        yield threads
-
-
-def run(gateway: Gateway, headers: dict[str, str], text: str = "hello", agent: str = "patient") -> httpx.Response:
-    return gateway.client.post(f"/agents/{agent}", json=run_input(text), headers=headers)
-
-
-def assert_limit(response: httpx.Response, limit: str, value: float) -> dict[str, Any]:
-    """A refusal by a limit of the principal: what, whose, how much, when to try again."""
-    problem = problem_in(response, 429, "LIMIT_REACHED")
-    assert (problem["limit"], problem["value"]) == (limit, value)
-    assert int(response.headers["retry-after"]) == problem["retryAfter"] >= 1
-    assert limit in problem["detail"]
-    return problem
-
-
-def accepted(send: Callable[[], httpx.Response]) -> httpx.Response:
-    """The first response that is no refusal by a limit: the gateway may notice a closed connection a moment later."""
-    until = time.monotonic() + ANSWER_LIMIT
-    while (response := send()).status_code == 429 and time.monotonic() < until:
-        time.sleep(0.02)
-    return response
-
-
-def seconds_of(gateway: Gateway, headers: dict[str, str], count: int = 5) -> float:
-    """How long a small run takes: the median of some."""
-    times = []
-    for _ in range(count):
-        started = time.perf_counter()
-        assert run(gateway, headers).status_code == 200
-        times.append(time.perf_counter() - started)
-    return sorted(times)[count // 2]
+def principals(gateway: Gateway, *names: str) -> Iterator[list[Principal]]:
+    callers = [Principal(gateway, name) for name in names]
+    try:
+        yield callers
+    finally:
+        for caller in callers:
+            caller.client.close()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from tests.attacks.principals import GREEDY, OTHER, assert_limit, open_gateway, run
+from tests.attacks.greedy_principals import GREEDY, OTHER, assert_limit, open_gateway, run
 from tests.support.gateway import Gateway, events_of, run_input
 from tests.web.agent_folder import write_agent
 

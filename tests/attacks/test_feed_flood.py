@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.principals import GREEDY, OTHER, SSE, assert_limit, open_gateway, run, seconds_of
+from tests.attacks.greedy_principals import GREEDY, OTHER, SSE, assert_limit, open_gateway, run, seconds_of
 from tests.support.gateway import Gateway
 from tests.web.problem import problem_in
 from tests.web.raw import Connection, request

@@ -18,7 +18,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.attacks.principals import GREEDY, OTHER, SSE, accepted, assert_limit, open_gateway, run, waiting_runs
+from tests.attacks.greedy_principals import GREEDY, OTHER, SSE, accepted, assert_limit, open_gateway, run, waiting_runs
 from tests.behaviour.acp.harness import Stage
 from tests.support.gateway import Gateway, run_input
 from tests.web.problem import problem_in

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.principals import OTHER, open_gateway, run
+from tests.attacks.greedy_principals import OTHER, open_gateway, run
 from tests.support.gateway import Gateway
 from tests.web.raw import Connection
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
-from tests.attacks.principals import GREEDY, OTHER, open_gateway, run, seconds_of
+from tests.attacks.greedy_principals import GREEDY, OTHER, open_gateway, run, seconds_of
 from tests.support.gateway import Gateway, events_of, run_input
 from tests.web.agent_folder import write_agent
 from tests.web.problem import problem_in

@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.attacks.principals import GREEDY, OTHER, assert_limit, open_gateway, run
+from tests.attacks.greedy_principals import GREEDY, OTHER, assert_limit, open_gateway, run
 from tests.web.problem import problem_in
 
 LIMIT = 5

@@ -21,6 +21,7 @@ feed          A change of an agent's capabilities, until 1, 100, 1,000 watchers 
 crowd         GET …/capabilities at a gateway with 100 more agents and 1,000 more threads, beside one without.
 first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
+sandbox       The start of an agent's process with the sandbox and without it, until its first byte.
 client        The official JavaScript client reading a run, with merging and without.
 fairness      A small run of one principal, alone and beside another one at its limits: 250 runs, 1,000 feeds, large
               bodies.
@@ -44,7 +45,21 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, cli, client, console, fairness, fanout, federation, feed, latency, memory, stream
+from tests.bench import (
+    acp,
+    calls,
+    cli,
+    client,
+    console,
+    fairness,
+    fanout,
+    federation,
+    feed,
+    latency,
+    memory,
+    sandbox,
+    stream,
+)
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -61,6 +76,7 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "crowd": feed.measure_crowd,
     "first": calls.measure_first_event,
     "memory": memory.measure,
+    "sandbox": sandbox.measure,
     "client": client.measure,
     "console": console.measure,
     "fairness": fairness.measure,

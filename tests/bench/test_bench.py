@@ -37,6 +37,11 @@ def test_so_is_a_command_line_agents_process() -> None:
         assert name in printed
 
 
+def test_so_is_the_start_of_a_process_in_the_sandbox() -> None:
+    printed = bench("--only", "sandbox")
+    assert "with the sandbox" in printed
+
+
 def test_so_is_a_gateway_over_a_gateway() -> None:
     printed = bench("--only", "federation")
     for name in (federation.ONE, federation.TWO, federation.TWO_BINARY, "two gateways against one, SSE"):

@@ -32,9 +32,14 @@ OWN_TERMINAL = (
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """The environment without settings of the gateway; its data is stored in `home`."""
+    """The environment without settings of the gateway. Its data is stored beside `home`, where the agents work."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith((ENV_PREFIX, "COLUMNS"))}
-    return {**inherited, "XDG_DATA_HOME": str(home), "NO_COLOR": "1", "TERM": "xterm-256color", **more}
+    return {**inherited, **user_folders(home), "NO_COLOR": "1", "TERM": "xterm-256color", **more}
+
+
+def user_folders(home: Path) -> dict[str, str]:
+    """The user's folders for data and configuration."""
+    return {f"XDG_{kind.upper()}_HOME": str(home.with_name(f"{home.name}-{kind}")) for kind in ("data", "config")}
 
 
 def run_command(

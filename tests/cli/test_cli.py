@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from gateway import __version__
 from gateway.cli import main
 from gateway.settings import ENV_PREFIX
-from gateway.web.server import is_loopback
+from gateway.web.auth.local_token import is_loopback
 from tests.support.gateway import Gateway
 from tests.web.agent_folder import write_agent
 
@@ -35,11 +35,16 @@ TOKEN = "0123456789abcdef"
 
 @pytest.fixture(autouse=True)
 def working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+    """The agents' workspace, and so no place for the gateway's own files: these are in the folder above it."""
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    for kind in ("DATA", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
     for name in list(os.environ):
         if name.startswith(ENV_PREFIX):
             monkeypatch.delenv(name)
-    return tmp_path
+    return project
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,7 +66,7 @@ def serve_error(*arguments: str, **environ: str) -> str:
 
 
 def agents(text: str, name: str = "mine.toml") -> tuple[str, str]:
-    folder = Path("agents")
+    folder = Path("../agents")
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(text, "utf-8")
     return "--agents", str(folder)
@@ -75,7 +80,7 @@ def test_help_shows_what_to_type(flag: str) -> None:
     result = command(flag)
     assert result.returncode == 0
     assert "agui-gateway serve  " in result.stdout
-    assert "agui-gateway serve --agents ./my-agents" in result.stdout
+    assert "agui-gateway serve --agents ~/my-agents" in result.stdout
 
 
 def test_help_for_serve_shows_every_option_and_where_else_it_can_be_set() -> None:
@@ -83,7 +88,7 @@ def test_help_for_serve_shows_every_option_and_where_else_it_can_be_set() -> Non
     for option in ("host", "port", "agents", "store", "token-file", "allow-origin", "allow-host", "config"):
         assert f"--{option}" in text
     assert "AGUI_GATEWAY_PORT=" in text and "gateway.toml" in text
-    assert "openssl rand -hex 24 > tokens.txt" in text
+    assert "agui-gateway token add ann --file tokens.json" in text
     assert "8123" in text and "127.0.0.1" in text
 
 
@@ -133,9 +138,9 @@ def serve(*arguments: str) -> Iterator[RunningGateway]:
 
 def test_the_banner_shows_the_settings_and_its_commands_work(working_directory: Path) -> None:
     # The directory's name contains what rich takes for markup.
-    write_agent(working_directory / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
-    store = f"sqlite://{working_directory}/[red]s [/b]/gateway.db"
-    with serve("--store", store, "--agents", "agents") as running:
+    write_agent(working_directory.parent / "agents", "mine", "async def agent(turn):\n    yield 'mine'\n")
+    store = f"sqlite://{working_directory.parent}/[red]s [/b]/gateway.db"
+    with serve("--store", store, "--agents", "../agents") as running:
         lines = [line.split(None, 1) for line in running.banner.splitlines()]
         fields = {cells[0]: cells[1] for cells in lines if len(cells) == 2}
         assert fields["agui-gateway"].startswith(__version__)
@@ -160,22 +165,37 @@ def test_a_port_in_use_is_reported() -> None:
     assert "--port" in result.stderr and "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "gateway.example", ""])
-def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
-    message = serve_error("--host", host)
-    assert f"--host {host}" in message
-    assert "--token-file tokens.txt" in message and "openssl rand" in message
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_at_an_address_that_others_can_reach_a_token_is_made(working_directory: Path, host: str) -> None:
+    with Gateway(working_directory / "home", "--host", host) as running:
+        token = (working_directory / "home" / "agui-gateway" / "local-token").read_text().strip()
+        assert running.client.get("/agents").status_code == 401
+        assert running.client.get("/agents", headers={"authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_the_banner_has_the_token_only_where_one_is_needed(working_directory: Path) -> None:
+    with Gateway(working_directory / "home", env={"AGUI_GATEWAY_LOCAL_AUTH": "token"}) as running:
+        token = (working_directory / "home" / "agui-gateway" / "local-token").read_text().strip()
+        assert f"{running.url}/#token={token} in a browser" in running.banner()
+    with Gateway(working_directory / "home", env={"AGUI_GATEWAY_LOCAL_AUTH": "user"}) as running:
+        assert token not in running.banner()
+
+
+def test_a_gateway_for_everybody_is_not_served() -> None:
+    assert 'local_auth = "none"' in serve_error(AGUI_GATEWAY_LOCAL_AUTH="none")
 
 
 def test_an_address_that_is_not_this_machine_s_is_named(working_directory: Path) -> None:
-    (working_directory / "tokens.txt").write_text(TOKEN)
-    assert "192.0.2.1:0 cannot be bound" in serve_error("--host", "192.0.2.1", "--token-file", "tokens.txt")
+    (working_directory.parent / "tokens.txt").write_text(TOKEN)
+    (working_directory.parent / "tokens.txt").chmod(0o600)
+    assert "192.0.2.1:0 cannot be bound" in serve_error("--host", "192.0.2.1", "--token-file", "../tokens.txt")
 
 
 def test_with_a_token_it_may_be_reached_by_any_name(working_directory: Path) -> None:
-    tokens = working_directory / "tokens.txt"
+    tokens = working_directory.parent / "tokens.txt"
     tokens.write_text(f"ann:{TOKEN}\n")
-    with Gateway(working_directory / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
+    tokens.chmod(0o600)
+    with Gateway(working_directory.parent / "home", "--host", "0.0.0.0", "--token-file", str(tokens)) as running:
         assert running.url.startswith("http://127.0.0.1:")
         assert running.client.get("/agents", headers={"host": "gateway.example"}).status_code == 401
         headers = {"host": "gateway.example", "authorization": f"Bearer {TOKEN}"}
@@ -210,16 +230,17 @@ def test_other_addresses_are_not_loopback(host: str) -> None:
 )
 def test_a_wrong_token_file_is_named_with_the_line(working_directory: Path, content: bytes | None, reason: str) -> None:
     if content is not None:
-        (working_directory / "tokens.txt").write_bytes(content)
-    message = serve_error("--token-file", "tokens.txt")
+        (working_directory.parent / "tokens.txt").write_bytes(content)
+        (working_directory.parent / "tokens.txt").chmod(0o600)
+    message = serve_error("--token-file", "../tokens.txt")
     assert "tokens.txt" in message and reason in message
     assert TOKEN not in message
 
 
 def test_a_folder_of_agents_that_is_not_there_is_named(working_directory: Path) -> None:
-    assert "agui-gateway: nowhere: not a directory" in serve_error("--agents", "nowhere")
-    (working_directory / "file.toml").write_text(AGENT)
-    assert "agui-gateway: file.toml: not a directory" in serve_error("--agents", "file.toml")
+    assert "agui-gateway: ../nowhere: not a directory" in serve_error("--agents", "../nowhere")
+    (working_directory.parent / "file.toml").write_text(AGENT)
+    assert "agui-gateway: ../file.toml: not a directory" in serve_error("--agents", "../file.toml")
 
 
 def test_a_broken_agent_file_is_named_with_the_line() -> None:
@@ -232,10 +253,12 @@ def test_a_wrong_key_of_an_agent_file_is_named() -> None:
 
 
 def test_a_wrong_settings_file_is_named_with_the_key(working_directory: Path) -> None:
-    (working_directory / "gateway.toml").write_text("prot = 8123\n")
-    assert "agui-gateway: gateway.toml: prot: there is no such setting" in serve_error()
-    (working_directory / "other.toml").write_text("max_runs = 0\n")
-    assert "agui-gateway: other.toml: max_runs: " in serve_error("--config", "other.toml")
+    users_file = working_directory.parent / "CONFIG" / "agui-gateway" / "gateway.toml"
+    users_file.parent.mkdir(parents=True)
+    users_file.write_text("prot = 8123\n")
+    assert f"agui-gateway: {users_file}: prot: there is no such setting" in serve_error()
+    (working_directory.parent / "other.toml").write_text("max_runs = 0\n")
+    assert "agui-gateway: ../other.toml: max_runs: " in serve_error("--config", "../other.toml")
 
 
 def test_a_wrong_variable_is_named() -> None:
@@ -254,7 +277,7 @@ def test_an_invalid_store_is_reported_with_the_valid_ones(url: str) -> None:
 
 
 def test_a_store_that_another_gateway_has_is_reported_in_one_sentence(working_directory: Path) -> None:
-    store = f"sqlite://{working_directory}/gateway.db"
+    store = f"sqlite://{working_directory.parent}/gateway.db"
     with serve("--store", store) as running:
         result = command("serve", "--port", "0", "--store", store)
     assert (result.returncode, result.stdout) == (2, "")
@@ -263,7 +286,7 @@ def test_a_store_that_another_gateway_has_is_reported_in_one_sentence(working_di
 
 
 def test_a_store_that_cannot_be_opened_is_reported_in_one_sentence(working_directory: Path) -> None:
-    (working_directory / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
-    result = command("serve", "--port", "0", "--store", f"sqlite://{working_directory}/notes.txt")
+    (working_directory.parent / "notes.txt").write_text("this is no database, and it is longer than a header\n" * 100)
+    result = command("serve", "--port", "0", "--store", f"sqlite://{working_directory.parent}/notes.txt")
     assert result.returncode != 0 and result.stdout == ""
     assert "notes.txt" in result.stderr and "Traceback" not in result.stderr

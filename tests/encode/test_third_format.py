@@ -56,7 +56,7 @@ def test_its_capability_is_announced(third: Encoder) -> None:
 
 @pytest.mark.anyio
 async def test_a_run_is_served_in_it(third: Encoder) -> None:
-    app = create_app(Settings(store="memory:", watch=False))
+    app = create_app(Settings(store="memory:", watch=False, local_auth="none"))
     transport = httpx.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),

@@ -127,8 +127,10 @@ def test_check_finds_nothing_wrong_with_an_example(gateway: Gateway, name: str) 
     run_command(gateway, sys.executable, "-m", "gateway", "check", CUSTOM_AGENTS / f"{name}.toml", cwd=ROOT)
 
 
-def test_the_run_command_of_the_readme_works(gateway: Gateway) -> None:
-    here = EXAMPLES / "custom-agent"
+def test_the_run_command_of_the_readme_works(gateway: Gateway, tmp_path: Path) -> None:
+    here = Path(shutil.copytree(EXAMPLES / "custom-agent", tmp_path / "custom-agent"))
+    assert "mkdir -p workspace " in (here / "README.md").read_text()
+    (here / "workspace").mkdir()
     [line] = re.findall(r"^agui-gateway (run .*?) +#", (here / "README.md").read_text(), re.M)
     output = run_command(gateway, sys.executable, "-m", "gateway", *shlex.split(line), cwd=here)
     assert output.startswith("You gave me 1 word")

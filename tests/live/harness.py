@@ -29,8 +29,9 @@ def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
 
 
 @contextmanager
-def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterator[Gateway]:
-    """The gateway, not yet asked anything. It may be stopped and started again inside. `acp`: over its definition's."""
+def behind_gateway(name: str, models: str, home: Path, config: Path | None = None, **acp: object) -> Iterator[Gateway]:
+    """The gateway, not yet asked anything. It may be stopped and started again inside. `config`: its settings file.
+    `acp`: over its definition's."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
@@ -38,14 +39,15 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
     agents = overlay(name, ready, home / "agents", **acp)
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:
+    settings = ("--config", str(config)) if config else ()
+    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings) as gateway:
         yield gateway
 
 
 @contextmanager
-def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str) -> Iterator[Gateway]:
+def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str, trust: bool = True) -> Iterator[Gateway]:
     """The agent's own definition as it is: its program is on the gateway's PATH, its settings in the environment, so
-    that what the definition lets through is what it needs."""
+    that what the definition lets through is what it needs. `trust`: the workspace is trusted."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
@@ -55,5 +57,5 @@ def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str) -> I
     # A key of the developer's own must not be found by the agent: it would talk to a real model.
     foreign = {name: "" for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))}
     env = {**foreign, **{name: "" for name in os.environ if name.startswith("XDG_")}, **ready.env}
-    with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False) as gateway:
+    with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False, trust=trust) as gateway:
         yield gateway

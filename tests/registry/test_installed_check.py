@@ -9,6 +9,7 @@ import pytest
 
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers import Driver
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.errors import Refused
 from gateway.registry import agents
@@ -36,7 +37,7 @@ class CountingDriver:
         self._results = list(results)
         self.probes = 0
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         self.probes += 1
         return self._results.pop(0)
 

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.registry.agents import Agent
 from tests.catalog.example_agent import otter
@@ -23,7 +24,7 @@ class Slow:
         self.answer = anyio.Event()
         self.probes = 0
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         self.probes += 1
         if self.probes > 1:
             return AFTER

@@ -234,6 +234,7 @@ async def test_no_more_runs_are_live_than_may_be(tmp_path: Path) -> None:
         first = await on.send("r1")
         with pytest.raises(Busy, match="max_runs"):
             await on.send("r2", thread="u")
+        await first.prompted.wait()  # the driver has given it the first turn
         await on.engine.stop(first)
         await first.over.wait()
         assert (await on.play("r2", thread="u"))[-1]["type"] == "RUN_FINISHED"

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -31,12 +31,20 @@ class Gateway:
         store: str | None = None,
         env: dict[str, str] | None = None,
         xdg: bool = True,
+        trust: bool = True,
+        prefix: Sequence[str] = (),
     ) -> None:
-        """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names."""
-        home.mkdir(parents=True, exist_ok=True)
-        self._home = home
-        self._flags = (*flags, "--store", store or f"sqlite://{home / 'gateway.db'}")
-        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **(env or {})}
+        """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names.
+        `trust`: its workspaces are trusted, so that no run asks about them. `prefix`: a command that
+        runs it, as another user for instance."""
+        self._prefix = prefix
+        self.workspace = home / "workspace"
+        """Where it is started, and so where its agents work: its own files must not be there."""
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        trusted = _trust_flags(self.workspace, flags) if trust else []
+        self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
+        config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
+        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)
@@ -47,12 +55,12 @@ class Gateway:
         environ |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
         with self.log.open("a") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
+                [*self._prefix, sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
                 env=environ,
-                cwd=self._home,
+                cwd=self.workspace,
                 start_new_session=True,
             )
         assert self._process.stdout is not None
@@ -68,6 +76,16 @@ class Gateway:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def banner(self) -> str:
+        """What it prints after the first line, until it says how to stop it."""
+        assert self._process is not None and self._process.stdout is not None
+        lines = []
+        for line in self._process.stdout:
+            lines.append(line)
+            if "Ctrl-C" in line:
+                break
+        return "".join(lines)
 
     def terminate(self) -> int:
         """SIGTERM; the exit code."""
@@ -123,6 +141,11 @@ class Gateway:
         with self.client.stream("POST", f"/agents/{agent}", json=body) as response:
             assert response.status_code == 200, response.read()
             yield (json.loads(line[6:]) for line in response.iter_lines() if line.startswith("data: "))
+
+
+def _trust_flags(home: Path, flags: tuple[str, ...]) -> list[str]:
+    named = [flags[index + 1] for index, flag in enumerate(flags) if flag == "--workspace"]
+    return [part for folder in named or [str(home)] for part in ("--trust", folder)]
 
 
 def run_input(text: str | list[dict[str, Any]] = "hello", **fields: Any) -> dict[str, Any]:

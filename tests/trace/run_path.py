@@ -210,7 +210,7 @@ def is_above(package: str, other: str) -> bool:
 
 async def trace_run() -> Trace:
     with tempfile.TemporaryDirectory() as home, _program_on_path(Path(home)):
-        app = create_app(Settings(workspace=(Path(home),), store="memory:", watch=False))
+        app = create_app(Settings(workspace=(Path(home),), store="memory:", watch=False, local_auth="none"))
         with anyio.fail_after(RUN_LIMIT_SECONDS):
             async with app.router.lifespan_context(app):
                 return await _traced_post(app)

@@ -46,6 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     home = tmp_path_factory.mktemp("guarded")
     tokens = home / "tokens.txt"
     tokens.write_text("# two people\nann:ann-0123456789abcdef\nbob:bob-0123456789abcdef # on leave\n", "utf-8")
+    tokens.chmod(0o600)
     flags = ("--token-file", str(tokens), "--allow-origin", PAGE, "--allow-host", NAME)
     with Gateway(home, *flags) as running:
         yield Guarded(

@@ -18,6 +18,7 @@ import httpx
 from gateway.errors import GatewayError
 from gateway.settings import Settings
 from gateway.web.app import create_app
+from gateway.web.auth.socket_owner import can_read_owners
 from gateway.web.server import GatewayServer
 
 BASE_URL = "http://localhost"
@@ -55,6 +56,20 @@ class ServerThread:
         self._thread.join(STOP_TIMEOUT_SECONDS)
 
 
+def private_settings(settings: Settings) -> Settings:
+    """For a gateway that only this command uses: it gives out no credentials."""
+    return settings.model_copy(
+        update={
+            "token_file": None,
+            "oidc_issuer": None,
+            "oidc_audience": None,
+            "proxy_user_header": None,
+            # Its socket is in a folder of this user. Where the system tells who connects, that is checked as well.
+            "local_auth": "user" if can_read_owners() else "none",
+        }
+    )
+
+
 @contextmanager
 def embedded_gateway(settings: Settings) -> Iterator[httpx.Client]:
     """A client of a gateway with these settings, which runs until the block ends."""
@@ -62,7 +77,7 @@ def embedded_gateway(settings: Settings) -> Iterator[httpx.Client]:
         path = str(Path(folder) / "socket")
         sock.bind(path)
         sock.listen()
-        server = ServerThread(settings)
+        server = ServerThread(private_settings(settings))
         server.start(sock)
         try:
             with httpx.Client(base_url=BASE_URL, transport=httpx.HTTPTransport(uds=path)) as client:

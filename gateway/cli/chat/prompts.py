@@ -24,6 +24,10 @@ Entry = dict[str, Any]
 MAX_ARGUMENT_CHARS = 2000
 """More than in the rest of the output: the user decides about these arguments."""
 
+TRUST_REASON = "gateway:workspace_trust"
+DECIDE_APPROVALS = "--approvals auto or deny decides"
+MAX_CONFIGURATION_LINES = 40
+
 ALLOW = {"y": "Allow", "n": "Deny"}
 EDIT = {"e": "Allow with other arguments"}
 
@@ -41,10 +45,9 @@ class InterruptPrompter:
     def _answer(self, interrupt: Interrupt) -> Entry:
         if self._console is None:
             question = interrupt.get("message") or "a question"
-            print_error(
-                f"the agent asks {question!r}, but stdin is not a terminal, so the question is cancelled. "
-                "--approvals auto or deny decides in advance."
-            )
+            advice = "--trust trusts the working directory" if _is_about_trust(interrupt) else DECIDE_APPROVALS
+            detail = f"the agent asks {question!r}, but stdin is not a terminal, so the question is cancelled."
+            print_error(f"{detail} {advice} in advance.")
             return _cancelled(interrupt)
         call = self._calls.get(interrupt.get("toolCallId"))
         self._print_question(self._console, interrupt, call)
@@ -57,6 +60,8 @@ class InterruptPrompter:
         console.print()
         question = interrupt.get("message") or "The agent asks for your answer."
         console.print(Text(printable(f"? {question}"), "bold yellow"))
+        for line in configuration_lines(interrupt):
+            console.print(Text(printable(f"  {line}"), "cyan"))
         if call is not None:
             console.print(Text(printable(f"  {call.name} {format_arguments(call, MAX_ARGUMENT_CHARS)}"), "cyan"))
 
@@ -108,6 +113,28 @@ def choose_key(console: Console, keys: dict[str, str]) -> str:
             console.print(Text(f"press one of {' '.join(keys)} > ", "dim"), end="")
     console.print(Text(printable(keys[pressed])))
     return pressed
+
+
+def configuration_lines(interrupt: Interrupt) -> list[str]:
+    """What the folders in question would run or set, one line each."""
+    metadata = interrupt.get("metadata")
+    trust = metadata.get("trust") if isinstance(metadata, dict) else None
+    folders = trust.get("folders") if isinstance(trust, dict) else None
+    if not _is_about_trust(interrupt) or not isinstance(folders, list):
+        return []
+    items = [item for folder in folders for item in folder.get("configuration", ())]
+    lines = [_configuration_line(item) for item in items[:MAX_CONFIGURATION_LINES]]
+    rest = len(items) - len(lines)
+    return [*lines, f"… and {rest} more: agui-gateway trust DIR --dry-run lists all"] if rest > 0 else lines
+
+
+def _configuration_line(item: dict[str, str]) -> str:
+    location = " ".join(part for part in (item.get("file"), item.get("key")) if part)
+    return f"{item.get('kind', ''):<12} {location}: {item.get('text', '')}"
+
+
+def _is_about_trust(interrupt: Interrupt) -> bool:
+    return interrupt.get("reason") == TRUST_REASON
 
 
 def _schema_of(value: Any) -> dict[str, Any]:

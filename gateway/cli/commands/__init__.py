@@ -10,5 +10,9 @@ COMMANDS = {
     "doctor": "Find out what an agent needs to run.",
     "models": "Show an agent's models and their prices.",
     "run": "Talk to an agent in this terminal.",
+    "audit": "Show who did what on a running gateway.",
+    "login": "Sign a principal in to an agent.",
+    "token": "Make, list and revoke tokens.",
+    "trust": "Trust the project in a folder: agents then read its own configuration.",
 }
 """Name of the module → the line in `agui-gateway --help`. A subcommand exists if it is listed here."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -30,10 +31,10 @@ HEADINGS = ("agent", "name", "status", "version", "next step")
 @click.command("agents", short_help="Show which agents can run on this machine.")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print a JSON array.")
-def command(agents: Sequence[str], acp: Sequence[str], json_: bool) -> None:
+def command(agents: Sequence[str], acp: Sequence[str], config: Path | None, json_: bool) -> None:
     """Show which agents can run on this machine, and what the others need."""
     try:
-        catalog = catalog_for(settings_for(agents, acp), lean=True)
+        catalog = catalog_for(settings_for(agents, acp, config), lean=True)
     except GatewayError as exc:
         fail(exc)
     rows = sorted(anyio.run(probe_all, catalog), key=lambda row: BEST_FIRST.index(row["status"]))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -99,11 +100,14 @@ def open_client(names: Sequence[str], flags: dict[str, Any]) -> Iterator[httpx.C
         return
     from gateway.cli.chat.embedded_gateway import embedded_gateway  # a whole server, which --url does not need
 
-    settings = settings_for(flags["agents"], flags["acp"], **SHORT_LIVED)
+    settings = settings_for(flags["agents"], flags["acp"], flags["config"], **SHORT_LIVED)
     catalog = catalog_for(settings, lean=True)
     for name in names:
         find_agent(catalog, name)  # an unknown agent is reported before anything is started
-    with embedded_gateway(settings.model_copy(update={"token_file": None})) as client:
+    with (
+        TemporaryDirectory(prefix="agui-gateway-") as folder,  # no session works anywhere
+        embedded_gateway(settings.model_copy(update={"workspace": (Path(folder),)})) as client,
+    ):
         yield client
 
 

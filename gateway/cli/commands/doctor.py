@@ -33,14 +33,16 @@ SIGNS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "fail": ("✗", "red")
 @click.option("--cwd", metavar="DIR", help="The agent's working directory.  [default: the current one]")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print a JSON object.")
-def command(agent: str, cwd: str | None, agents: Sequence[str], acp: Sequence[str], json_: bool) -> None:
+def command(
+    agent: str, cwd: str | None, agents: Sequence[str], acp: Sequence[str], config: Path | None, json_: bool
+) -> None:
     """Find out what an agent needs to run.
 
     Checks its program, version, prerequisites, sign-in and working directory, then starts it without a prompt.
     """
     logging.basicConfig(level=logging.CRITICAL)
     try:
-        definition = find_agent(catalog_for(settings_for(agents, acp)), agent)
+        definition = find_agent(catalog_for(settings_for(agents, acp, config)), agent)
     except GatewayError as exc:
         fail(exc)
     status = nullcontext() if json_ else progress(definition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,14 +29,20 @@ HEADINGS = ("model", "alias", "window", "in", "cached", "out", "effort", "")
 @agents_options
 @click.option("--json", "json_", is_flag=True, help="Print JSON.")
 def command(
-    agent: str, model: str | None, tokens: str | None, agents: Sequence[str], acp: Sequence[str], json_: bool
+    agent: str,
+    model: str | None,
+    tokens: str | None,
+    agents: Sequence[str],
+    acp: Sequence[str],
+    config: Path | None,
+    json_: bool,
 ) -> None:
     """Show an agent's models: context window, prices in US dollars per million tokens, effort levels.
 
     With MODEL, an id or an alias, show only that model.
     """
     try:
-        registry = ModelRegistry(find_agent(catalog_for(settings_for(agents, acp)), agent))
+        registry = ModelRegistry(find_agent(catalog_for(settings_for(agents, acp, config)), agent))
         counts = None if tokens is None else parse_tokens(tokens)
         if model is None and counts is not None:
             raise ConfigError("--cost needs a model: agui-gateway models AGENT MODEL --cost IN,OUT")

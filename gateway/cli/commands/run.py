@@ -32,7 +32,8 @@ from gateway.cli.output.rich_view import RichView
 from gateway.cli.output.terminal import console
 from gateway.errors import ConfigError, GatewayError
 from gateway.settings import Settings
-from gateway.web.tokens import load_tokens
+from gateway.web.auth.local_token import read_local_token
+from gateway.web.auth.token_file import read_token_file
 
 MEMORY_STORE = "memory:"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -64,6 +65,7 @@ On a running gateway:      agui-gateway run demo --url http://127.0.0.1:8123 "he
     "--approvals", type=click.Choice(["prompt", "auto", "deny"]), help="Ask before tools run, allow all, or deny all."
 )
 @click.option("--cwd", metavar="DIR", help="The agent's working directory.  [default: the current one]")
+@click.option("--trust", is_flag=True, help="Trust the working directory for this command.")
 @click.option("--thread", metavar="ID", help="Continue this conversation.")
 @click.option("--schema", type=click.Path(path_type=Path), help="A JSON Schema for the answer.")
 @click.option("--image", "images", multiple=True, type=click.Path(path_type=Path), help="Attach an image. Repeatable.")
@@ -130,8 +132,9 @@ def prompt_console(json_: bool) -> Console | None:
 def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> Iterator[Gateway]:
     """The gateway in --url, which gets --cwd as an option, or one that is started here in that directory."""
     if flags["url"]:
-        if flags["agents"] or flags["acp"] or flags["store"]:
-            raise ConfigError("--url: that gateway has its own agents and store; omit --agents, --acp and --store")
+        if flags["agents"] or flags["acp"] or flags["store"] or flags["trust"]:
+            own = "--agents, --acp, --store and --trust"
+            raise ConfigError(f"--url: that gateway has its own agents, store and trusted folders; omit {own}")
         options["cwd"] = str(working_directory(flags["cwd"])) if flags["cwd"] else None
         with client_for(flags["url"], flags["token_file"]) as client:
             yield Gateway(client, is_persistent=True)
@@ -139,7 +142,10 @@ def open_gateway(agent: str, options: dict[str, Any], flags: dict[str, Any]) -> 
         cwd = working_directory(flags["cwd"])
         if not cwd.is_dir():
             raise ConfigError(f"--cwd {cwd}: there is no such directory")
-        settings = settings_for(flags["agents"], flags["acp"], workspace=(cwd,), store=flags["store"])
+        trust = (cwd,) if flags["trust"] else ()
+        settings = settings_for(
+            flags["agents"], flags["acp"], flags["config"], workspace=(cwd,), store=flags["store"], trust=trust
+        )
         find_agent(catalog_for(settings, lean=True), agent)  # an unknown agent is reported before anything is started
         with ExitStack() as stack:
             yield start_gateway(stack, settings, needs_store=bool(flags["store"] or flags["thread"]))
@@ -149,28 +155,37 @@ def start_gateway(stack: ExitStack, settings: Settings, *, needs_store: bool) ->
     """Without `needs_store`, a store that another gateway has locked is replaced by memory."""
     from gateway.cli.chat.embedded_gateway import embedded_gateway  # a whole server, which --url does not need
 
-    private = settings.model_copy(update={"token_file": None})
     try:
-        client = stack.enter_context(embedded_gateway(private))
-        return Gateway(client, is_persistent=private.store != MEMORY_STORE)
+        client = stack.enter_context(embedded_gateway(settings))
+        return Gateway(client, is_persistent=settings.store != MEMORY_STORE)
     except ConfigError:
         if needs_store:
             raise
-    in_memory = private.model_copy(update={"store": MEMORY_STORE})
+    in_memory = settings.model_copy(update={"store": MEMORY_STORE})
     return Gateway(stack.enter_context(embedded_gateway(in_memory)), is_persistent=False)
 
 
 def client_for(url: str, token_file: Path | None) -> httpx.Client:
-    parts = httpx.URL(url)
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as exc:
+        raise ConfigError(f"--url {url}: {exc}") from exc
     if parts.scheme not in ("http", "https") or not parts.host:
         raise ConfigError(f"--url {url}: write it as http://127.0.0.1:8123")
+    is_local = parts.host in LOCAL_HOSTS
     # A proxy of the environment is never used for this machine.
-    return httpx.Client(base_url=url, headers=bearer(token_file), trust_env=parts.host not in LOCAL_HOSTS)
+    return httpx.Client(base_url=url, headers=bearer(token_file, is_local=is_local), trust_env=not is_local)
 
 
-def bearer(token_file: Path | None) -> dict[str, str]:
+def bearer(token_file: Path | None, *, is_local: bool) -> dict[str, str]:
+    """The first token of the file. Without a file, for this machine only: the token that a gateway here has made."""
     if token_file is None:
-        return {}
-    load_tokens(token_file)  # raises with what is wrong in the file
-    lines = (line.partition("#")[0].strip() for line in token_file.read_text("utf-8").splitlines())
+        token = read_local_token() if is_local else None
+        return {} if token is None else {"authorization": f"Bearer {token}"}
+    read_token_file(token_file)  # raises with what is wrong in the file
+    text = token_file.read_text("utf-8")
+    if text.lstrip().startswith("{"):
+        detail = f"{token_file}: it has only the hashes of tokens"
+        raise ConfigError(f"{detail}; put the token that `agui-gateway token add` printed into a file of its own")
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return {"authorization": f"Bearer {next(filter(None, lines)).rpartition(':')[2]}"}

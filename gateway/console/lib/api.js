@@ -4,8 +4,17 @@ import { signal } from "./signal.js";
 import { readFrames } from "./sse.js";
 
 const TOKEN_KEY = "agui-gateway-token";
-export const token = signal(sessionStorage.getItem(TOKEN_KEY) ?? "");
+export const token = signal(takeTokenFromAddress() ?? sessionStorage.getItem(TOKEN_KEY) ?? "");
 token.subscribe((value) => (value ? sessionStorage.setItem(TOKEN_KEY, value) : sessionStorage.removeItem(TOKEN_KEY)));
+
+/** The token of the URL that the gateway prints when it starts, `/#token=…`. It is removed from the address bar and from the history. */
+function takeTokenFromAddress() {
+  const found = /^#token=([\w.~-]+)$/.exec(location.hash);
+  if (!found) return null;
+  history.replaceState(history.state, "", location.pathname + location.search + "#/");
+  return found[1];
+}
+
 /** True after the gateway answered 401. main.js then asks the user for a token. */
 export const tokenRequired = signal(false);
 

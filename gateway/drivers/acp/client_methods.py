@@ -8,7 +8,7 @@ gave.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,9 @@ from gateway.drivers.acp.files import FileMissing, FileUnusable, PathOutside, Wo
 from gateway.drivers.acp.terminals import TerminalNotFound, Terminals, to_exit_status
 from gateway.drivers.acp.turn import TurnHost
 from gateway.drivers.base import Opening
+from gateway.drivers.confinement import Launch, start_confined
 from gateway.drivers.environment import agent_environment
+from gateway.drivers.process import Process
 from gateway.errors import AgentFault
 from gateway.events import Event
 from gateway.wire.acp.errors import RESOURCE_NOT_FOUND
@@ -41,8 +43,11 @@ class ClientMethods:
 
     def __init__(self, host: TurnHost, opening: Opening, definition: AgentDefinition, tasks: Tasks) -> None:
         self._host = host
-        self._workspace = Workspace([opening.cwd, *opening.additional_directories])
-        self._terminals = Terminals(tasks)
+        self._workspace = Workspace([opening.cwd, *opening.additional_directories], opening.withheld)
+        self._terminals = Terminals(tasks, self._start_command)
+        self._opening = opening
+        self._definition = definition
+        self._tasks = tasks
         command = definition.command
         self._inherit_env = command.inherit_env if command else ()
         self._methods: dict[str, Callable[[Request, Params], Awaitable[Any]]] = {
@@ -139,6 +144,11 @@ class ClientMethods:
         )
         self._put(self._host.reader.show_terminal(terminal_id, command=" ".join([command, *args])))
         return {"terminalId": terminal_id}
+
+    async def _start_command(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Process:
+        """As the agent itself is confined, in a sandbox of its own."""
+        launch = Launch(command, env, cwd)
+        return await start_confined(launch, self._definition, self._opening.confinement, self._tasks)
 
     async def _read_output(self, request: Request, params: Params) -> Any:
         terminal = self._terminals[_read_text(params, "terminalId") or ""]

@@ -17,7 +17,7 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.acp.turn import TurnHost
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import ClientToolServer, SocketDirectory
+from gateway.drivers.client_tools import ClientToolServer, SocketPaths
 from gateway.drivers.prompt_builder import PromptBuilder
 from gateway.events import Warning
 from gateway.turn import Answer
@@ -47,7 +47,7 @@ class ClientTools:
         self,
         host: TurnHost,
         prompts: PromptBuilder,
-        directory: SocketDirectory,
+        directory: SocketPaths,
         tasks: Tasks,
         *,
         serves: bool,

@@ -18,7 +18,7 @@ import anyio
 from gateway.background import Tasks
 from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, Conflict
 from gateway.wire.acp.errors import REQUEST_CANCELLED, agent_fault
 from gateway.wire.acp.fast_path import Template, Texts
 from gateway.wire.acp.initialize import Handshake, read_handshake
@@ -49,6 +49,10 @@ WRITE_TIMEOUT_SECONDS = 30.0
 
 class Listener(Protocol):
     """A session, as its connection sees it."""
+
+    @property
+    def is_alive(self) -> bool:
+        """It can take another turn."""
 
     def receive_updates(self, updates: list[Any], session_id: str) -> None:
         """Updates of the session itself or of a child session, in order."""
@@ -182,7 +186,11 @@ class Connection:
         self._is_full = True
 
     def attach(self, session_id: str, session: Listener) -> None:
-        """From now on the session gets its updates, beginning with those that came before its id was known."""
+        """From now on the session gets its updates, beginning with those that came before its id was known. Raises
+        `Conflict` where another one gets them: it would be cut off, and its text shown to a stranger."""
+        current = self._sessions.get(session_id)
+        if current is not None and current is not session and current.is_alive:
+            raise Conflict(f"the session {session_id!r} is open already: close it first", code="SESSION_OPEN")
         self._sessions[session_id] = session
         if early := self._early.pop(session_id, None):
             session.receive_updates(list(early), session_id)

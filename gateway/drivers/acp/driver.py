@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +17,11 @@ from gateway.drivers.acp.client_tools import serves_tools
 from gateway.drivers.acp.connection import Connection
 from gateway.drivers.acp.session import AcpSession
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.client_tools import ExistingDirectory, SocketDirectory
 from gateway.drivers.confinement import UNTRUSTED, Confinement, Launch, start_confined
+from gateway.drivers.empty_folder import EmptyFolder
 from gateway.drivers.environment import agent_environment
+from gateway.drivers.homes import Home, agent_environ
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 from gateway.wire.acp.initialize import ClientCapabilities, Handshake, agui_layer, initialize_params
@@ -45,12 +46,14 @@ class AcpDriver:
         self._connections: list[Connection] = []
         self._start_lock = anyio.Lock()
         self._failure: str | None = None
-        self._auth_fault: AgentFault | None = None
+        self._auth_faults: dict[Home | None, AgentFault] = {}
+        """Home → why the user whose home it is has to sign in."""
         self._handshake: Handshake | None = None
         self._layer: tuple[Handshake, Mapping[str, Any]] | None = None
         """A handshake and its layer, made once: every snapshot reads it."""
         self._newest_state = SessionState()
         self._socket_directory = SocketDirectory()
+        self._empty_folder = EmptyFolder()
 
     async def handshake_layer(self) -> Mapping[str, Any]:
         if self._handshake is None:
@@ -69,33 +72,34 @@ class AcpDriver:
         models: list[Mapping[str, Any]] = session_layer(self._newest_state).get(MODELS, [])
         return models or None
 
-    async def availability(self) -> Availability:
-        result = await probe(self._definition)
+    async def availability(self, home: Home | None = None) -> Availability:
+        result = await probe(self._definition, await to_thread.run_sync(agent_environ, self._definition, home))
         if result.status == "ready" and self._failure is not None:
             return replace(result, status="broken", reason=self._failure)
-        if result.status == "ready" and self._auth_fault is not None:
-            reason, hint = self._auth_fault.detail, self._auth_fault.extra.get("hint")
-            return replace(result, status="needs-auth", reason=reason, hint=hint)
+        if result.status == "ready" and (fault := self._auth_faults.get(home)) is not None:
+            return replace(result, status="needs-auth", reason=fault.detail, hint=fault.extra.get("hint"))
         return result
 
     async def open(self, opening: Opening) -> AcpSession:
         """The thread's own session if the agent can resume it, else a new one."""
-        connection = await self._reserve_connection(opening.confinement)
-        session = AcpSession(connection, self._definition, opening, self._socket_directory, self, self._tasks)
+        connection = await self._reserve_connection(opening.confinement, opening.cwd)
+        exchange = opening.confinement.exchange
+        directory = self._socket_directory if exchange is None else ExistingDirectory(exchange)
+        session = AcpSession(connection, self._definition, opening, directory, self, self._tasks)
         try:
             await session.establish()
         except BaseException:
             self.cancel_reservation(connection)
             raise
         connection.release()
-        self._auth_fault = None
+        self._auth_faults.pop(opening.confinement.home, None)
         self._newest_state = session.reader.state
         return session
 
     async def probe(self) -> None:
         """Starts the agent for its handshake, if it never was. The process is kept a while for the first session."""
         if self._handshake is None:
-            connection = await self._reserve_connection(UNTRUSTED)
+            connection = await self._reserve_connection(UNTRUSTED, None)
             connection.release()
             self.session_ended(connection)
 
@@ -104,12 +108,13 @@ class AcpDriver:
             for connection in self._connections:
                 tasks.start_soon(connection.aclose)
         self._connections.clear()
+        await to_thread.run_sync(self._empty_folder.remove)
 
     # -- as its sessions see it
 
-    async def reserve_new_connection(self, confinement: Confinement) -> Connection:
+    async def reserve_new_connection(self, confinement: Confinement, cwd: Path) -> Connection:
         async with self._start_lock:
-            connection = await self._start_connection(confinement)
+            connection = await self._start_connection(confinement, cwd)
             connection.reserve()
             return connection
 
@@ -130,20 +135,21 @@ class AcpDriver:
             hints = [auth.hint for auth in self._definition.auth if auth.hint]
             hint = f" {hints[0]}." if hints else ""
             fault = AgentFault(f"{error.detail}.{hint}", code="AUTH_REQUIRED", hint=hints[0] if hints else None)
-            self._auth_fault = fault
+            self._auth_faults[connection.confinement.home] = fault
             raise fault
         request = "auth/login" if handshake.protocol_version == 2 else "authenticate"
         await connection.call(request, {"methodId": methods[0].id}, AUTHENTICATE_TIMEOUT_SECONDS)
 
     # -- processes
 
-    async def _reserve_connection(self, confinement: Confinement) -> Connection:
-        """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped."""
+    async def _reserve_connection(self, confinement: Confinement, cwd: Path | None) -> Connection:
+        """A connection that takes a session, reserved for it: until `release` it is neither shared nor stopped. `cwd`:
+        the session's folder; None: it is for no session."""
         async with self._start_lock:
             self._connections = [connection for connection in self._connections if connection.is_alive]
             connection = next((each for each in self._connections if self._takes_session(each, confinement)), None)
             if connection is None:
-                connection = await self._start_connection(confinement)
+                connection = await self._start_connection(confinement, cwd)
             connection.reserve()
             return connection
 
@@ -152,9 +158,9 @@ class AcpDriver:
             return False
         return self._definition.acp.sessions_per_process == "many" or connection.is_unused
 
-    async def _start_connection(self, confinement: Confinement) -> Connection:
+    async def _start_connection(self, confinement: Confinement, cwd: Path | None) -> Connection:
         try:
-            connection = await self._spawn(confinement)
+            connection = await self._spawn(confinement, cwd)
         except AgentFault as exc:
             self._failure = exc.detail
             raise
@@ -162,11 +168,14 @@ class AcpDriver:
         self._connections.append(connection)
         return connection
 
-    async def _spawn(self, confinement: Confinement) -> Connection:
+    async def _spawn(self, confinement: Confinement, cwd: Path | None) -> Connection:
         command, acp = self._command, self._definition.acp
-        env = agent_environment(command.inherit_env, command.env, os.environ)
+        if cwd is None or acp.sessions_per_process == "many":  # other sessions on it have other folders
+            cwd = await to_thread.run_sync(self._empty_folder.path)
+        environ = await to_thread.run_sync(agent_environ, self._definition, confinement.home)
+        env = agent_environment(command.inherit_env, command.env, environ)
         await to_thread.run_sync(self._socket_directory.remove_stale)
-        launch = Launch(command.run, env, Path.cwd())
+        launch = Launch(command.run, env, cwd)
         process = await start_confined(launch, self._definition, confinement, self._tasks)
         connection = Connection(process, self._tasks, confinement)
         connection.start()

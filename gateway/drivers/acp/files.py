@@ -1,7 +1,9 @@
 """Files of a session, for `fs/*`: inside its roots after links are resolved, whatever happens between check and use.
 
 In: an absolute path. Out: text read or written. The path is resolved and checked against the roots, and then opened
-from the root directory by directory, without following links: a link that is created meanwhile leads nowhere.
+from the root directory by directory, without following links: a link that is created meanwhile leads nowhere. A file
+with a second name (a hard link) is refused, because the other name may lie anywhere on the disk. Never: a file of the
+gateway's own.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+
+from gateway.gateway_files import is_withheld
 
 MAX_READ_BYTES = 50 * 1024 * 1024
 
@@ -29,8 +33,10 @@ class FileUnusable(Exception):
 
 
 class Workspace:
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], withheld: Sequence[Path] = ()) -> None:
+        """`withheld`: paths of the gateway's own."""
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._withheld = tuple(withheld)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -38,11 +44,16 @@ class Workspace:
 
     def resolve(self, path: str) -> tuple[Path, Path]:
         """(root, path below it), links resolved. Raises `PathOutside`."""
-        if not os.path.isabs(path) or "\0" in path:
+        if not os.path.isabs(path):
             raise PathOutside(f"{path!r} is not an absolute path")
-        real = Path(os.path.realpath(path))
+        try:
+            real = Path(os.path.realpath(path))
+        except ValueError as exc:  # a NUL character, or half a surrogate pair
+            raise PathOutside(f"{path!r} is not a path") from exc
         for root in self._roots:
             if real == root or root in real.parents:
+                if is_withheld(real, root, self._withheld):
+                    raise PathOutside(f"{path!r} belongs to the gateway itself")
                 return root, real.relative_to(root)
         raise PathOutside(f"{path!r} is outside the workspace ({', '.join(str(root) for root in self._roots)})")
 
@@ -79,8 +90,11 @@ class Workspace:
             # Non-blocking: a named pipe in the workspace must not block the gateway.
             file_flags = flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptors.append(os.open(name, file_flags, 0o644, dir_fd=descriptors[-1]))
-            if not stat.S_ISREG(os.fstat(descriptors[-1]).st_mode):
+            status = os.fstat(descriptors[-1])
+            if not stat.S_ISREG(status.st_mode):
                 raise FileUnusable(f"{path!r} is not a file")
+            if status.st_nlink > 1:
+                raise FileUnusable(f"{path!r} is a hard link: the same file has another name, perhaps outside")
             yield descriptors[-1]
         except FileNotFoundError:
             raise FileMissing(f"{path!r} does not exist") from None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
@@ -21,9 +22,10 @@ from gateway.drivers.acp.session_setup import SessionSetup, location_params
 from gateway.drivers.acp.steering import Steering
 from gateway.drivers.acp.turn import AcpTurn
 from gateway.drivers.base import Opening
-from gateway.drivers.client_tools import SocketDirectory
+from gateway.drivers.client_tools import SocketPaths
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.prompt_builder import PromptBuilder
+from gateway.drivers.trust_flags import flags_of, session_meta
 from gateway.drivers.turn_base import TurnSlot
 from gateway.errors import AgentFault
 from gateway.events import Event, Layer, Raw, Warning
@@ -48,7 +50,7 @@ class SessionOwner(Protocol):
     async def authenticate(self, connection: Connection, error: AgentFault) -> None:
         """Raises `AgentFault` where the user has to sign in."""
 
-    async def reserve_new_connection(self, confinement: Confinement) -> Connection:
+    async def reserve_new_connection(self, confinement: Confinement, cwd: Path) -> Connection:
         """A process of its own, reserved until `Connection.release`."""
 
     def cancel_reservation(self, connection: Connection) -> None:
@@ -66,7 +68,7 @@ class AcpSession:
         connection: Connection,
         definition: AgentDefinition,
         opening: Opening,
-        socket_directory: SocketDirectory,
+        socket_directory: SocketPaths,
         owner: SessionOwner,
         tasks: Tasks,
     ) -> None:
@@ -75,6 +77,7 @@ class AcpSession:
         self._handshake: Handshake = handshake
         self._drain_seconds = definition.acp.drain_seconds
         self._opening = opening
+        self._meta = session_meta(flags_of(definition, opening.confinement.is_trusted), opening.cwd)
         self._owner = owner
         self._tasks = tasks
         patterns = [*ERROR_TEXTS, *map(re.compile, definition.acp.error_text_patterns)]
@@ -103,7 +106,7 @@ class AcpSession:
 
     @property
     def controls(self) -> AcpControls:
-        location = location_params(self._opening, self._handshake)
+        location = location_params(self._opening, self._handshake, self._meta)
         return AcpControls(self._connection, self._handshake, self.reader.state, self.id, location)
 
     async def start(self, turn: Turn) -> AcpTurn:
@@ -174,7 +177,7 @@ class AcpSession:
 
     async def _open(self, opening: Opening, tools: Tools) -> None:
         with_tools = await self._client_tools.add_server(opening, self._handshake, tools)
-        setup = SessionSetup(self._connection, self._handshake, with_tools, self)
+        setup = SessionSetup(self._connection, self._handshake, with_tools, self, self._meta)
         if not await setup.open(self._owner.authenticate):
             self._prompts.forget()
 
@@ -187,7 +190,7 @@ class AcpSession:
             return await self._open(opening, turn.tools)
         # A session that cannot be closed stays open in its process: it is resumed in another process.
         previous = self._connection
-        self._connection = await self._owner.reserve_new_connection(self._opening.confinement)
+        self._connection = await self._owner.reserve_new_connection(self._opening.confinement, self._opening.cwd)
         self._owner.session_ended(previous)
         try:
             await self._open(opening, turn.tools)

@@ -8,7 +8,7 @@ https://agentclientprotocol.com/protocol/v2/session-setup#creating-a-session
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from gateway.drivers.acp.connection import Connection, Listener
@@ -36,11 +36,20 @@ class NewSession(Listener, Protocol):
 
 
 class SessionSetup:
-    def __init__(self, connection: Connection, handshake: Handshake, opening: Opening, session: NewSession) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        handshake: Handshake,
+        opening: Opening,
+        session: NewSession,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`meta`: `_meta` of the requests."""
         self._connection = connection
         self._handshake = handshake
         self._opening = opening
         self._session = session
+        self._meta = meta
 
     async def open(self, authenticate: Authenticate) -> bool:
         """False: the session is new though the thread had another, so the agent does not know the conversation."""
@@ -56,7 +65,7 @@ class SessionSetup:
         session_id = self._opening.session_id
         if session_id is not None and await self._resume_or_fork(session_id):
             return True
-        params = location_params(self._opening, self._handshake)
+        params = location_params(self._opening, self._handshake, self._meta)
         result = await self._connection.call("session/new", params, OPEN_TIMEOUT_SECONDS)
         self._session.attach(read_session_id(result, "opened a session"))
         self._session.reader.state.read_result(result)
@@ -104,15 +113,17 @@ class SessionSetup:
             raise
 
     async def _call(self, method: str, session_id: str) -> Any:
-        params = {"sessionId": session_id, **location_params(self._opening, self._handshake)}
+        params = {"sessionId": session_id, **location_params(self._opening, self._handshake, self._meta)}
         return await self._connection.call(method, params, OPEN_TIMEOUT_SECONDS)
 
 
-def location_params(opening: Opening, handshake: Handshake) -> dict[str, Any]:
-    """The parameters that every request which opens a session has: directories and MCP servers."""
+def location_params(opening: Opening, handshake: Handshake, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The parameters that every request which opens a session has: directories, MCP servers, `_meta`."""
     params: dict[str, Any] = {"cwd": str(opening.cwd), "mcpServers": list(opening.mcp_servers)}
     if opening.additional_directories and handshake.additional_directories:
         params["additionalDirectories"] = [str(folder) for folder in opening.additional_directories]
+    if meta:
+        params["_meta"] = dict(meta)
     return params
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import signal
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 import anyio
 
 from gateway.background import Tasks
-from gateway.drivers.process import Process, spawn
+from gateway.drivers.process import Process
 
 MAX_OUTPUT_BYTES = 1024 * 1024
 """Kept of a terminal's output; the agent may set a lower limit."""
@@ -89,9 +89,14 @@ class Terminal:
         await self._process.stop()
 
 
+StartCommand = Callable[[Sequence[str], Path, Mapping[str, str]], Awaitable[Process]]
+"""(command, directory, environment) → its process, confined as the session's agent is."""
+
+
 class Terminals:
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, start: StartCommand) -> None:
         self._tasks = tasks
+        self._start = start
         self._open: dict[str, Terminal] = {}
         self._is_closed = False
 
@@ -111,7 +116,7 @@ class Terminals:
             raise TerminalNotFound(f"{MAX_TERMINALS} terminals are open; release one first")
         line = [*RUN_PROGRAM, command, *args] if args else [*RUN_LINE, command]
         terminal_id = f"term-{uuid4().hex[:8]}"
-        process = await spawn(line, cwd=cwd, env=env, tasks=self._tasks)
+        process = await self._start(line, cwd, env)
         if self._is_closed:
             await process.stop()
             raise TerminalNotFound("the session was closed meanwhile")

@@ -17,7 +17,7 @@ from gateway.background import Tasks
 from gateway.drivers.cli.transports import Transport
 from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.process import Process
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, Conflict
 from gateway.wire.dialects import Dialect
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,18 @@ class Connection:
         """A session in this directory is about to begin."""
         await self._transport.subscribe(cwd)
 
+    def require_free(self, session: Listener) -> None:
+        """Raises `Conflict` where another session object has the same session of the agent: both would get its
+        messages."""
+        session_id = session.dialect.session_id
+        if session_id is not None and any(
+            other is not session and other.dialect.session_id == session_id for other in self._sessions
+        ):
+            raise Conflict(f"the session {session_id!r} is open already: close it first", code="SESSION_OPEN")
+
     def attach(self, session: Listener) -> None:
+        """Raises `Conflict`."""
+        self.require_free(session)
         self.uses += 1
         self._sessions.append(session)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 
 from gateway.background import Tasks
 from gateway.capability_paths import STEERING, unflatten
@@ -20,6 +22,8 @@ from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.cli.session import CliSession
 from gateway.drivers.confinement import Confinement
+from gateway.drivers.empty_folder import EmptyFolder, make_empty_folder
+from gateway.drivers.homes import Home, agent_environ
 from gateway.drivers.probe import Availability, probe
 from gateway.errors import AgentFault
 
@@ -45,6 +49,7 @@ class CliDriver:
         self._layer: dict[str, Any] = {STEERING: True} if self._launcher.dialect.can_steer else {}
         self._sessions: list[CliSession] = []
         self._has_started = False
+        self._empty_folder = EmptyFolder()
 
     async def handshake_layer(self) -> Mapping[str, Any]:
         for session in self._sessions:
@@ -61,8 +66,8 @@ class CliDriver:
             async with self._temporary_session("probe"):
                 pass
 
-    async def availability(self) -> Availability:
-        result = await probe(self._definition)
+    async def availability(self, home: Home | None = None) -> Availability:
+        result = await probe(self._definition, await to_thread.run_sync(agent_environ, self._definition, home))
         if result.status == "ready" and self._failure is not None:
             return replace(result, status="broken", reason=self._failure)
         return result
@@ -76,13 +81,17 @@ class CliDriver:
 
     @asynccontextmanager
     async def _temporary_session(self, thread_id: str) -> AsyncIterator[CliSession]:
-        with tempfile.TemporaryDirectory(prefix="agui-gateway-") as folder:
-            session = await self.open(Opening(thread_id, cwd=Path(folder)))
+        folder = await to_thread.run_sync(make_empty_folder)
+        try:
+            session = await self.open(Opening(thread_id, cwd=folder))
             try:
                 yield session
             finally:
                 with anyio.CancelScope(shield=True):  # a caller that is cancelled must not leave a process behind
                     await session.aclose()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
     async def open(self, opening: Opening) -> CliSession:
         session = CliSession(self._launcher, self, opening, self._tasks)
@@ -106,6 +115,7 @@ class CliDriver:
             for connection in self._connections:
                 tasks.start_soon(connection.aclose)
         self._connections.clear()
+        await to_thread.run_sync(self._empty_folder.remove)
 
     # -- processes, as its sessions see them
 
@@ -118,7 +128,8 @@ class CliDriver:
             for connection in self._connections:
                 if not connection.is_full and connection.confinement == confinement:
                     return connection
-            return await self._launch(Path.cwd(), LaunchArguments(), confinement)
+            folder = await to_thread.run_sync(self._empty_folder.path)
+            return await self._launch(folder, LaunchArguments(), confinement)
 
     async def _launch(self, cwd: Path, arguments: LaunchArguments, confinement: Confinement) -> Connection:
         connection = await self._launcher.launch(cwd, arguments, confinement)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from pathlib import Path
 from typing import Any
+
+from anyio import to_thread
 
 from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
@@ -16,6 +17,7 @@ from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.transports import TRANSPORTS, Endpoint
 from gateway.drivers.confinement import Confinement, Launch, start_confined
 from gateway.drivers.environment import agent_environment, select_variables
+from gateway.drivers.homes import agent_environ
 from gateway.wire.dialects import DIALECTS
 
 TOKEN_BYTES = 24
@@ -35,8 +37,10 @@ class Launcher:
         values = self._placeholder_values(cwd)
         run = [fill_template(part, values) for part in (*self.command.run, *arguments.args)]
         variables = {name: fill_template(part, values) for name, part in {**self.command.env, **arguments.env}.items()}
-        env = agent_environment(self.command.inherit_env, variables, os.environ)
-        process = await start_confined(Launch(run, env, cwd), self.definition, confinement, self._tasks)
+        environ = await to_thread.run_sync(agent_environ, self.definition, confinement.home)
+        env = agent_environment(self.command.inherit_env, variables, environ)
+        port = int(values["port"]) if "port" in values else None
+        process = await start_confined(Launch(run, env, cwd, port), self.definition, confinement, self._tasks)
         try:
             endpoint = Endpoint(process, self.cli, values, self.definition.source.name, self._tasks)
             transport = await TRANSPORTS[self.cli.transport](endpoint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -27,8 +28,9 @@ from gateway.drivers.cli.command import (
 from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
+from gateway.drivers.trust_flags import dialect_params, flags_of
 from gateway.errors import AgentFault
-from gateway.events import Event
+from gateway.events import Event, TurnFailed
 from gateway.wire.dialects import Dialect, SessionStart
 
 log = logging.getLogger(__name__)
@@ -148,11 +150,15 @@ class SessionProcess:
         session = session_arguments(self._cli, session_id, new_id, fork=is_fork)
         args = (*arguments.args, *session.args, *media.args)
         launch = LaunchArguments(args, {**arguments.env, **session.env})
-        self._connection = connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
+        connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
+        connection.require_free(self)  # before it is this session's: closing that would release the other's
+        self._connection = connection
         if new_id in session.args:
             self.dialect.session_id = new_id
         await connection.subscribe(str(opening.cwd))
-        params = {**self._cli.params, **connection.params, "connected": connection.is_ready}
+        flags = flags_of(self._definition, opening.confinement.is_trusted)
+        params = dialect_params(self._cli.params, flags, opening.cwd)
+        params |= {**connection.params, "connected": connection.is_ready}
         if self._cli.error_text_patterns:
             params["error_text_patterns"] = self._cli.error_text_patterns
         connection.attach(self)
@@ -293,6 +299,8 @@ class SessionProcess:
         process = connection.process
         self._death = error or process.died()
         last_events = self.dialect.on_process_exit(process.exit_code, process.stderr_tail())
+        if (cause := process.limit_message) is not None:
+            last_events = [_add_cause(event, cause) for event in last_events]
         self._receiver.process_ended(last_events, self._death)
         self._pool.release(connection)
         self._notify()
@@ -300,3 +308,7 @@ class SessionProcess:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
+
+
+def _add_cause(event: Event, cause: str) -> Event:
+    return replace(event, message=f"{event.message} {cause}") if isinstance(event, TurnFailed) else event

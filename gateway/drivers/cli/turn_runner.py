@@ -38,7 +38,7 @@ class TurnRunner:
             opening.known, serves_tools=launcher.dialect.can_call_client_tools, forgets=forgets
         )
         self._prompt_content = read_prompt_content(launcher.definition)
-        self._files = TempFiles()
+        self._files = TempFiles(opening.confinement.exchange)
         self.process = SessionProcess(launcher, pool, opening, self._files.save, self, self._prompts.forget)
         self._slot: TurnSlot[CliTurn] = TurnSlot()
         self._retry: tuple[Turn, CommandOptions] | None = None

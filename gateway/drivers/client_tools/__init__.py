@@ -6,6 +6,6 @@ the session. Sockets are in a private directory (`SocketDirectory`).
 """
 
 from gateway.drivers.client_tools.server import ClientToolServer, is_gateway_server
-from gateway.drivers.client_tools.socket_dir import SocketDirectory
+from gateway.drivers.client_tools.socket_dir import ExistingDirectory, SocketDirectory, SocketPaths
 
-__all__ = ["ClientToolServer", "SocketDirectory", "is_gateway_server"]
+__all__ = ["ClientToolServer", "ExistingDirectory", "SocketDirectory", "SocketPaths", "is_gateway_server"]

@@ -21,7 +21,7 @@ from anyio import CancelScope, to_thread
 from anyio.abc import SocketListener, SocketStream, TaskGroup
 
 from gateway.background import Tasks
-from gateway.drivers.client_tools.socket_dir import SocketDirectory
+from gateway.drivers.client_tools.socket_dir import SocketPaths
 from gateway.turn import Answer
 from gateway.wire.jsonrpc import Id
 from gateway.wire.lines import Lines
@@ -57,9 +57,7 @@ def is_gateway_server(server: Mapping[str, Any]) -> bool:
 class ClientToolServer:
     """Made by `open`."""
 
-    def __init__(
-        self, path: Path, directory: SocketDirectory, listener: SocketListener, handle_call: CallHandler
-    ) -> None:
+    def __init__(self, path: Path, directory: SocketPaths, listener: SocketListener, handle_call: CallHandler) -> None:
         self._path = path
         self._directory = directory
         self._listener = listener
@@ -71,7 +69,7 @@ class ClientToolServer:
         self._changed = anyio.Event()
 
     @classmethod
-    async def open(cls, directory: SocketDirectory, handle_call: CallHandler, tasks: Tasks) -> ClientToolServer:
+    async def open(cls, directory: SocketPaths, handle_call: CallHandler, tasks: Tasks) -> ClientToolServer:
         path = await to_thread.run_sync(directory.new_path)
         try:
             listener = await anyio.create_unix_listener(path, mode=0o600)

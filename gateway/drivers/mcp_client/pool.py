@@ -18,6 +18,7 @@ import anyio
 from gateway.background import Tasks
 from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable, read_server, transport_name
 from gateway.drivers.mcp_client.watcher import OnChange, ServerState, ServerWatcher
+from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.errors import LimitReached
 from gateway.identity import LOCAL
 from gateway.limits import MCP_SERVERS, Hold, PrincipalLimits
@@ -77,10 +78,16 @@ class McpServers:
         self._watchers: dict[ServerConfig, ServerWatcher] = {}
 
     def use(
-        self, servers: Sequence[Mapping[str, Any]], cwd: Path, on_change: OnChange, principal: str = LOCAL
+        self,
+        servers: Sequence[Mapping[str, Any]],
+        cwd: Path,
+        on_change: OnChange,
+        principal: str = LOCAL,
+        sandbox: SandboxPolicy | None = None,
     ) -> SessionServers:
-        """For a session that was opened with these servers. `on_change`: called when the state of one changes."""
-        return SessionServers(self, servers, cwd, on_change, principal)
+        """For a session that was opened with these servers. `on_change`: called when the state of one changes.
+        `sandbox`: the session's."""
+        return SessionServers(self, servers, cwd, on_change, principal, sandbox)
 
     def acquire(self, server: ServerConfig, on_change: OnChange, principal: str) -> ServerWatcher:
         """Raises `ServerUnusable` where a bound is reached, or the operator does not permit it."""
@@ -145,8 +152,10 @@ class SessionServers:
         cwd: Path,
         on_change: OnChange,
         principal: str,
+        sandbox: SandboxPolicy | None = None,
     ) -> None:
         self._pool = pool
+        self._sandbox = sandbox
         self._on_change = on_change
         self._principal = principal
         by_name = {str(server["name"]): server for server in reversed(servers) if server.get("name")}
@@ -183,9 +192,8 @@ class SessionServers:
                 raise ServerUnusable(
                     f"the gateway lists the tools of only {MAX_SERVERS_PER_SESSION} MCP servers of a session"
                 )
-            self._watchers[name] = self._pool.acquire(
-                read_server(*self._servers[name]), self._on_change, self._principal
-            )
+            server = read_server(*self._servers[name], self._sandbox)
+            self._watchers[name] = self._pool.acquire(server, self._on_change, self._principal)
         except ServerUnusable as exc:
             self._failures[name] = str(exc)
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from gateway.drivers.environment import MIN_SECRET_CHARS
 from gateway.drivers.mcp_entry import to_config_entry
+from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.errors import BadInput
 
 Pairs = tuple[tuple[str, str], ...]
@@ -34,6 +35,8 @@ class ServerConfig:
     """stdio: the directory in which it is started."""
     command: tuple[str, ...] = field(default=(), repr=False)
     env: Pairs = field(default=(), repr=False)
+    sandbox: SandboxPolicy | None = field(default=None, repr=False)
+    """stdio: the sandbox of the session's agent, which starts the same server."""
     url: str = field(default="", repr=False)
     headers: Pairs = field(default=(), repr=False)
 
@@ -54,11 +57,11 @@ class ServerConfig:
             yield from (part for part in (parts.username, parts.password, parts.query) if part)
 
 
-def read_server(server: Mapping[str, Any], cwd: Path) -> ServerConfig:
-    """Raises `ServerUnusable`."""
+def read_server(server: Mapping[str, Any], cwd: Path, sandbox: SandboxPolicy | None = None) -> ServerConfig:
+    """`sandbox`: of the session's agent. Raises `ServerUnusable`."""
     try:
         _, entry = to_config_entry(server)
-        return _read_stdio(entry, cwd) if "command" in entry else _read_remote(entry)
+        return _read_stdio(entry, cwd, sandbox) if "command" in entry else _read_remote(entry)
     except BadInput as exc:
         raise ServerUnusable(exc.detail) from exc
     except ValueError as exc:  # `urlsplit` cannot parse the URL
@@ -71,14 +74,14 @@ def transport_name(server: Mapping[str, Any]) -> str:
     return "stdio" if "command" in server else kind if isinstance(kind, str) else "http"
 
 
-def _read_stdio(entry: Mapping[str, Any], cwd: Path) -> ServerConfig:
+def _read_stdio(entry: Mapping[str, Any], cwd: Path, sandbox: SandboxPolicy | None) -> ServerConfig:
     args = entry.get("args", [])
     if not isinstance(args, list | tuple):
         raise ServerUnusable("its args must be a list")
     command = [entry["command"], *args]
     if not command[0] or not all(isinstance(part, str) for part in command):
         raise ServerUnusable("its command and args must be strings")
-    return ServerConfig("stdio", cwd, tuple(command), _to_pairs(entry.get("env")))
+    return ServerConfig("stdio", cwd, tuple(command), _to_pairs(entry.get("env")), sandbox)
 
 
 def _read_remote(entry: Mapping[str, Any]) -> ServerConfig:

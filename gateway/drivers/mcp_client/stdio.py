@@ -22,7 +22,8 @@ from gateway.drivers.environment import agent_environment
 from gateway.drivers.mcp_client.byte_budget import MAX_MESSAGE_BYTES, ByteBudget
 from gateway.drivers.mcp_client.server_config import ServerConfig, ServerUnusable
 from gateway.drivers.mcp_client.tool_list import truncate_page
-from gateway.drivers.process import Process, spawn
+from gateway.drivers.process import Process
+from gateway.drivers.sandbox.launch import Program, start_program
 from gateway.errors import AgentFault
 from gateway.wire.lines import Lines, TooLong
 
@@ -46,7 +47,8 @@ async def open_stdio(server: ServerConfig, budget: ByteBudget) -> AsyncIterator[
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks, to_session, from_server, to_server, from_session:
         try:
-            process = await spawn(server.command, cwd=server.cwd, env=env, tasks=tasks)
+            program = Program(server.command, env, server.cwd, None, "an MCP server")
+            process = await start_program(program, server.sandbox, tasks)
         except AgentFault as exc:
             raise ServerUnusable(exc.detail) from exc
         tasks.start_soon(_read_server, process, to_session, budget)

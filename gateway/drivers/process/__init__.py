@@ -6,5 +6,6 @@ Whatever ends the gateway ends the process and everything the process started: i
 """
 
 from gateway.drivers.process.process import Process, spawn
+from gateway.drivers.process.supervisor_client import SupervisorOptions
 
-__all__ = ["Process", "spawn"]
+__all__ = ["Process", "SupervisorOptions", "spawn"]

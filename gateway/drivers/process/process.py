@@ -24,7 +24,15 @@ from anyio.abc import TaskStatus
 from gateway.background import Tasks
 from gateway.drivers.environment import secret_values
 from gateway.drivers.process.pipes import Sink, Source, Tail
-from gateway.drivers.process.supervisor_client import INTERRUPT, KILL, TERMINATE, SupervisorClient
+from gateway.drivers.process.resource_limits import find_limit
+from gateway.drivers.process.supervisor_client import (
+    INTERRUPT,
+    KILL,
+    NO_OPTIONS,
+    TERMINATE,
+    SupervisorClient,
+    SupervisorOptions,
+)
 from gateway.errors import AgentFault
 
 log = logging.getLogger(__name__)
@@ -39,18 +47,39 @@ NOT_FOUND_ERRNOS = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.E
 MAX_STDERR_LINE_CHARS = 300  # of stderr's last line in an error's message; its `extra` carries more
 
 
-async def spawn(command: Sequence[str], *, cwd: Path, env: Mapping[str, str], tasks: Tasks) -> Process:
+async def spawn(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    tasks: Tasks,
+    options: SupervisorOptions = NO_OPTIONS,
+    port_socket: Path | None = None,
+) -> Process:
     """Returns when the command runs. `env` is its whole environment; secrets in it are masked in what is shown of
-    stderr. When `tasks` is cancelled, the process is stopped in order before the task group ends."""
-    process: Process = await tasks.start(_run, command, cwd, env)
+    stderr. When `tasks` is cancelled, the process is stopped in order before the task group ends. `port_socket`: the
+    Unix socket that leads to the port on which the process listens, where that cannot be reached otherwise."""
+    process: Process = await tasks.start(_run, command, cwd, env, options, port_socket)
     return process
 
 
 class Process:
     """One task may read at a time; any number may write, wait and stop. Made by `spawn`."""
 
-    def __init__(self, supervisor: SupervisorClient, stdin: Sink, stdout: Source, stderr: Tail) -> None:
+    def __init__(
+        self,
+        supervisor: SupervisorClient,
+        stdin: Sink,
+        stdout: Source,
+        stderr: Tail,
+        limits: frozenset[str] = frozenset(),
+        port_socket: Path | None = None,
+    ) -> None:
+        """`limits`: the names of those that it has."""
         self._supervisor = supervisor
+        self._limits = limits
+        self.port_socket = port_socket
+        """The Unix socket that leads to the port on which it listens; None: the port is on this machine's loopback."""
         self._stdin = stdin
         self._stdout = stdout
         self._stderr = stderr
@@ -71,6 +100,18 @@ class Process:
     def exit_code(self) -> int | None:
         """None while it runs; negative: the number of the signal that ended it."""
         return self._supervisor.exit_code
+
+    @property
+    def limit(self) -> str | None:
+        """The limit that it has reached, where one ended it: `memory`, `processes`, `cpu_seconds`, `file_bytes`."""
+        return self._supervisor.limit or find_limit(self.exit_code, self._limits, self._stderr.text())
+
+    @property
+    def limit_message(self) -> str | None:
+        """For users: which limit ended it, and what to do. None: no limit did."""
+        if self.limit is None:
+            return None
+        return f"It has reached its limit `{self.limit}`, which the operator can raise: `[limits]` in the agent's file."
 
     # -- pipes
 
@@ -131,10 +172,12 @@ class Process:
         """The error for a caller that waits for an agent that is gone: "The agent exited with code 3 before …"."""
         tail = self.stderr_tail()
         last_line = f" Its last output: {tail.splitlines()[-1][:MAX_STDERR_LINE_CHARS]}" if tail else ""
+        cause = "" if self.limit_message is None else f" {self.limit_message}"
         return AgentFault(
-            f"The agent {_describe_exit(self.exit_code)} before {before}.{last_line}",
+            f"The agent {_describe_exit(self.exit_code)} before {before}.{cause}{last_line}",
             code="AGENT_DIED",
             exitCode=self.exit_code,
+            **({} if self.limit is None else {"limit": self.limit}),
             stderr=tail,
         )
 
@@ -169,9 +212,17 @@ class Process:
         return -signal.SIGKILL if code is None else code
 
 
-async def _run(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, task_status: TaskStatus[Process]) -> None:
+async def _run(
+    command: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    options: SupervisorOptions,
+    port_socket: Path | None,
+    *,
+    task_status: TaskStatus[Process],
+) -> None:
     """The process's whole life, in a task of its own: the end of the task is the end of the process."""
-    process = _open(command, cwd, env)
+    process = _open(command, cwd, env, options, port_socket)
     supervisor = process._supervisor
     try:
         with move_on_after(START_TIMEOUT_SECONDS):
@@ -186,17 +237,20 @@ async def _run(command: Sequence[str], cwd: Path, env: Mapping[str, str], *, tas
     process._finish()
 
 
-def _open(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Process:
+def _open(
+    command: Sequence[str], cwd: Path, env: Mapping[str, str], options: SupervisorOptions, port_socket: Path | None
+) -> Process:
     with ExitStack() as agent_ends, ExitStack() as gateway_ends:
         try:
             stdin, to_stdin = _pipe(agent_ends, gateway_ends)
             from_stdout, stdout = _pipe(gateway_ends, agent_ends)
             from_stderr, stderr = _pipe(gateway_ends, agent_ends)
-            supervisor = SupervisorClient(command, cwd, env, (stdin, stdout, stderr))
+            supervisor = SupervisorClient(command, cwd, env, (stdin, stdout, stderr), options)
         except (OSError, ValueError) as exc:  # ValueError: a NUL in an argument or a variable
             raise AgentFault(f"{command[0]!r} cannot be started in {cwd}: {exc}", code="AGENT_DIED") from exc
         gateway_ends.pop_all()
-    return Process(supervisor, Sink(to_stdin), Source(from_stdout), Tail(from_stderr, secret_values(env)))
+    tail = Tail(from_stderr, secret_values(env))
+    return Process(supervisor, Sink(to_stdin), Source(from_stdout), tail, options.limit_names, port_socket)
 
 
 def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:

@@ -1,12 +1,19 @@
 """The agent's parent process: a program of its own, so that no process is left behind if the gateway dies.
 
-    python -I -S supervisor.py CONTROL_FD -- COMMAND [ARGUMENT…]
+    python -I -S supervisor.py CONTROL_FD [OPTION=VALUE…] -- COMMAND [ARGUMENT…]
 
 In: stdin, stdout and stderr, which it passes to the agent and closes (it relays nothing); a control socket, where the
 gateway writes `I` or `T` (SIGINT or SIGTERM to the agent's group) or `K` (SIGKILL to everything). The end of the
 socket, or a SIGTERM to the supervisor, means that the agent has to end. Out, on the same socket, a line of JSON each:
-`{"pid": 7}` or `{"error": "…", "errno": 2}` at the start, `{"exit": 0}` or `{"signal": 9}` at the agent's end. After
-that it ends what the agent left running, daemons in sessions of their own included, and then itself.
+`{"pid": 7}` or `{"error": "…", "errno": 2}` at the start, `{"limit": "memory"}` when the agent has reached a limit,
+`{"exit": 0}` or `{"signal": 9}` at the agent's end. After that it ends what the agent left running, daemons in sessions
+of their own included, and then itself.
+
+Options: `rlimit=NUMBER:SOFT:HARD`, a resource limit of the agent. `cgroup=DIRECTORY`, a cgroup (version 2) of the
+agent's own, and `leave=DIRECTORY`, the supervisor's own one. `processes=COUNT`, watched here. `sandbox=FD,FD`: the
+command is a sandbox around the agent and gets these files. The program inside it (`drivers/sandbox/forwarder.py`) has
+the agent's stdin and stdout as files 200 and 201, and reports on file 202, a line each: `S`, the agent was started;
+`E2`, it was not, by this errno; `Lprocesses`, it has reached this limit; `X0` or `X-9`, its end.
 
 Never: the gateway's modules, or any module that is slow to import. It runs before every start of an agent.
 """
@@ -15,6 +22,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import select
 import sys
 import time
@@ -33,11 +41,22 @@ POLL_INTERVAL_SECONDS = 0.02  # between two reads of the process table: not ever
 
 PR_SET_CHILD_SUBREAPER = 36
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+WATCH_INTERVAL_SECONDS = 0.5  # between two counts of the agent's processes, where there is a limit
+STDIN_FD, STDOUT_FD, STATUS_FD = 200, 201, 202  # in a sandbox, which itself must not keep the agent's pipes open
 
 
 class Supervisor:
-    def __init__(self, control: int) -> None:
+    def __init__(self, control: int, options: dict[str, str], limits: list[str]) -> None:
         self._control = control
+        self._rlimits = limits
+        self._cgroup = options.get("cgroup", "")
+        self._own_cgroup = options.get("leave", "")
+        self._max_processes = int(options.get("processes", "0"))
+        self._is_sandbox = "sandbox" in options
+        self._files = [int(fd) for fd in options.get("sandbox", "").split(",") if fd]
+        self._status = -1
+        self._exit_code: int | None = None
+        """As the program inside the sandbox reported it."""
         self._signals = _signals()
         self._adopts_orphans = _adopt_orphans()
         self._agent = 0
@@ -46,26 +65,91 @@ class Supervisor:
 
     def run(self, command: list[str]) -> None:
         try:
-            # A session of its own: signals reach it with all its children, and a terminal's Ctrl-C does not.
-            # Python ignores SIGPIPE and SIGXFSZ; the agent must not inherit that.
-            self._agent = os.posix_spawnp(
-                command[0], command, os.environ, setsid=True, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
-            )
+            self._agent = self._spawn(command)
         except OSError as exc:
             self._report(f'{{"error": "{exc.strerror}", "errno": {exc.errno}}}')
             return
         self._is_alive = True
-        self._report(f'{{"pid": {self._agent}}}')
         _close_streams()
-        self._watch_agent()
+        if not self._is_sandbox or self._has_started():
+            self._report(f'{{"pid": {self._agent}}}')
+            self._watch_agent()
         self._terminate_agent()
         self._end_strays()
+        self._remove_cgroup()
+
+    def _spawn(self, command: list[str]) -> int:
+        for text in self._rlimits:
+            number, soft, hard = map(int, text.split(":"))
+            _set_limit(number, soft, hard)
+        _write_file(self._cgroup, "cgroup.procs", "0")
+        try:
+            # A session of its own: signals reach it with all its children, and a terminal's Ctrl-C does not.
+            # Python ignores SIGPIPE and SIGXFSZ; the agent must not inherit that.
+            if self._is_sandbox:
+                return self._spawn_sandbox(command)
+            return os.posix_spawnp(
+                command[0], command, os.environ, setsid=True, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+            )
+        finally:
+            _write_file(self._own_cgroup, "cgroup.procs", "0")
+
+    def _spawn_sandbox(self, command: list[str]) -> int:
+        """The sandbox ignores the signals that are for the agent: its death would be the agent's, without grace."""
+        self._status, writable = os.pipe()
+        for number in END_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        try:
+            return os.posix_spawnp(
+                command[0],
+                command,
+                os.environ,
+                setsid=True,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, 0, STDIN_FD),
+                    (os.POSIX_SPAWN_DUP2, 1, STDOUT_FD),
+                    (os.POSIX_SPAWN_DUP2, writable, STATUS_FD),
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                ],
+            )
+        finally:
+            for number in END_SIGNALS:
+                signal.signal(number, _note_signal)
+            for fd in (writable, *self._files):
+                os.close(fd)
+
+    def _has_started(self) -> bool:
+        """Waits for the report from inside the sandbox. If the agent was not started, the reason is reported."""
+        poll = select.poll()
+        for fd in (self._status, self._control):
+            poll.register(fd, select.POLLIN)
+        poll.poll()
+        os.set_blocking(self._status, False)
+        lines = _read(self._status).decode("ascii", "replace").splitlines()
+        if lines[:1] == ["S"]:
+            self._read_status(lines)
+            return True
+        number = int(lines[0][1:]) if lines and lines[0].startswith("E") else 0
+        text = os.strerror(number) if number else "the sandbox could not be set up"
+        self._report(f'{{"error": "{text}", "errno": {number}}}')
+        return False
+
+    def _read_status(self, lines: list[str]) -> None:
+        for line in lines:
+            if line.startswith("L"):
+                self._report(f'{{"limit": "{line[1:]}"}}')
+            elif line.startswith("X"):
+                self._exit_code = int(line[1:])
 
     # -- the agent's life
 
     def _watch_agent(self) -> None:
         """Until the agent has ended, or the gateway wants it to end."""
         while self._is_alive:
+            if self._max_processes and len(_descendants(os.getpid())) > self._max_processes:
+                self._report('{"limit": "processes"}')
+                self._kill_all()
             for order in self._wait(None):
                 if order == "I":
                     self._signal_group(signal.SIGINT)
@@ -98,6 +182,7 @@ class Supervisor:
 
     def _kill_all(self) -> bool:
         """SIGKILL to every process that is left. True: there was one."""
+        _write_file(self._cgroup, "cgroup.kill", "1")
         self._signal_group(signal.SIGKILL)
         strays = self._strays()
         for pid in strays:
@@ -126,7 +211,8 @@ class Supervisor:
         poll.register(self._signals, select.POLLIN)
         if seconds is None:  # with a limit, the socket has ended already and would always be readable
             poll.register(self._control, select.POLLIN)
-        readable = {fd for fd, _ in poll.poll(None if seconds is None else seconds * 1000)}
+        limit = WATCH_INTERVAL_SECONDS if seconds is None and self._max_processes else seconds
+        readable = {fd for fd, _ in poll.poll(None if limit is None else limit * 1000)}
         orders = ""
         if self._control in readable:
             orders = _read(self._control).decode("ascii", "replace") or "."
@@ -146,8 +232,32 @@ class Supervisor:
                 return
             if pid == self._agent:
                 self._is_alive = False
-                code = os.waitstatus_to_exitcode(status)
+                code = self._true_code(os.waitstatus_to_exitcode(status))
+                self._report_limits()
                 self._report(f'{{"exit": {code}}}' if code >= 0 else f'{{"signal": {-code}}}')
+
+    def _true_code(self, code: int) -> int:
+        """The agent's. `code` is the sandbox's, which turns a signal into 128 and its number."""
+        if not self._is_sandbox:
+            return code
+        self._read_status(_read(self._status).decode("ascii", "replace").splitlines())
+        if self._exit_code is not None:
+            return self._exit_code
+        return 128 - code if code > 128 else code
+
+    def _report_limits(self) -> None:
+        """What the kernel did to the agent in its cgroup."""
+        for file, key, name in (("memory.events", "oom_kill", "memory"), ("pids.events", "max", "processes")):
+            for line in _read_file(self._cgroup, file).splitlines():
+                if line.partition(" ")[0] == key and line.partition(" ")[2] != "0":
+                    self._report(f'{{"limit": "{name}"}}')
+
+    def _remove_cgroup(self) -> None:
+        if self._cgroup:
+            try:
+                os.rmdir(self._cgroup)
+            except OSError:  # a process hangs in the kernel
+                return
 
     def _report(self, line: str) -> None:
         try:
@@ -163,8 +273,38 @@ def _signals() -> int:
     os.set_blocking(writable, False)
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, *END_SIGNALS):
-        signal.signal(number, lambda number, frame: None)
+        signal.signal(number, _note_signal)
     return readable
+
+
+def _note_signal(number: int, frame: object) -> None:
+    """Its number is in the pipe."""
+
+
+def _set_limit(number: int, soft: int, hard: int) -> None:
+    """A limit that is lower already stays: raising it is not this program's business, nor within its rights."""
+    ceiling = resource.getrlimit(number)[1]
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    resource.setrlimit(number, (soft, hard))
+
+
+def _write_file(folder: str, name: str, text: str) -> None:
+    """Nothing is written where there is no cgroup, or it is gone."""
+    if folder:
+        try:
+            with open(f"{folder}/{name}", "w") as file:
+                file.write(text)
+        except OSError:
+            return
+
+
+def _read_file(folder: str, name: str) -> str:
+    try:
+        with open(f"{folder}/{name}") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def _adopt_orphans() -> bool:
@@ -223,8 +363,15 @@ def _close_streams() -> None:
     os.close(nothing)
 
 
+def main(arguments: list[str]) -> None:
+    control = int(arguments[0])
+    os.set_inheritable(control, False)
+    end = arguments.index("--")
+    options = [option.split("=", 1) for option in arguments[1:end]]
+    limits = [value for name, value in options if name == "rlimit"]
+    Supervisor(control, dict(options), limits).run(arguments[end + 1 :])
+
+
 if __name__ == "__main__":
-    socket = int(sys.argv[1])
-    os.set_inheritable(socket, False)
-    Supervisor(socket).run(sys.argv[3:])
+    main(sys.argv[1:])
     os._exit(0)  # the interpreter's own clean-up takes milliseconds and frees nothing that the kernel does not

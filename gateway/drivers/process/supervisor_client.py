@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,56 @@ TERMINATE = b"T"
 KILL = b"K"
 
 
+@dataclass(frozen=True, slots=True)
+class SupervisorOptions:
+    """What the supervisor does besides starting the agent."""
+
+    rlimits: tuple[tuple[int, int, int], ...] = ()
+    """Resource, soft limit, hard limit."""
+    max_processes: int | None = None
+    """Counted by the supervisor."""
+    cgroup: tuple[Path, Path] | None = None
+    """The agent's, and the gateway's own."""
+    sandbox_files: tuple[int, ...] | None = None
+    """The command is a sandbox with a forwarder in it, which get these open files. None: it is the agent itself."""
+
+    limit_names: frozenset[str] = frozenset()
+    """`memory`, `processes`, `cpu_seconds`, `file_bytes`: those that are set, by whatever means."""
+
+    def arguments(self) -> list[str]:
+        arguments = [f"rlimit={number}:{soft}:{hard}" for number, soft, hard in self.rlimits]
+        if self.max_processes is not None:
+            arguments.append(f"processes={self.max_processes}")
+        if self.cgroup is not None:
+            arguments += [f"cgroup={self.cgroup[0]}", f"leave={self.cgroup[1]}"]
+        if self.sandbox_files is not None:
+            arguments.append(f"sandbox={','.join(map(str, self.sandbox_files))}")
+        return arguments
+
+
+NO_OPTIONS = SupervisorOptions()
+
+
 class SupervisorClient:
     """One supervisor and its agent. Calls come from the event loop's thread."""
 
     def __init__(
-        self, command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[int, int, int]
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        streams: tuple[int, int, int],
+        options: SupervisorOptions,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._lines = Lines(MAX_REPORT_BYTES)
-        self._socket, self._supervisor = _start(command, cwd, env, streams)
+        self._socket, self._supervisor = _start(command, cwd, env, streams, options)
         self._loop.add_reader(self._socket, self._receive)
         self.pid: int | None = None
         self.exit_code: int | None = None
         """Negative: the signal that ended the agent."""
+        self.limit: str | None = None
+        """The limit that the agent has reached."""
         self.error: OSError | None = None
         """Why the command could not be started."""
         self.started = anyio.Event()
@@ -83,6 +121,8 @@ class SupervisorClient:
             case {"error": str(text), "errno": int(number)}:
                 self.error = OSError(number, text)
                 self.started.set()
+            case {"limit": str(name)}:
+                self.limit = name
             case {"exit": int(code)}:
                 self._exit(code)
             case {"signal": int(number)}:
@@ -112,7 +152,11 @@ class SupervisorClient:
 
 
 def _start(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[int, int, int]
+    command: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    streams: tuple[int, int, int],
+    options: SupervisorOptions,
 ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     own_end, supervisor_end = socket.socketpair()
     with supervisor_end:
@@ -120,13 +164,22 @@ def _start(
         try:
             supervisor = subprocess.Popen(
                 # -I and -S: neither the agent's environment nor this installation changes or slows the start.
-                [sys.executable, "-I", "-S", str(SUPERVISOR), str(supervisor_end.fileno()), "--", *command],
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    str(SUPERVISOR),
+                    str(supervisor_end.fileno()),
+                    *options.arguments(),
+                    "--",
+                    *command,
+                ],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 cwd=cwd,
                 env=env,
-                pass_fds=(supervisor_end.fileno(),),
+                pass_fds=(supervisor_end.fileno(), *(options.sandbox_files or ())),
                 start_new_session=True,
             )
         except BaseException:

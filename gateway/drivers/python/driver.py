@@ -23,6 +23,7 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.base import Opening
 from gateway.drivers.event_queue import EventQueue, ThreadProducer
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.drivers.python.abandon import Abandonable
 from gateway.drivers.python.entry_point import load_entry
@@ -91,7 +92,7 @@ class PythonDriver:
     async def models(self) -> list[Mapping[str, Any]] | None:
         return None
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         return Availability()
 
     async def open(self, opening: Opening) -> PythonSession:

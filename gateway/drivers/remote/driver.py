@@ -18,6 +18,7 @@ from gateway.background import Tasks
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.address_policy import pinned_client
 from gateway.drivers.base import Opening
+from gateway.drivers.homes import Home
 from gateway.drivers.probe import Availability
 from gateway.drivers.remote.circuit_breaker import CircuitBreaker
 from gateway.drivers.remote.controls import RemoteControls
@@ -117,7 +118,7 @@ class RemoteDriver:
             self._layer = agent_capabilities(snapshot)
             self._etag = response.headers.get("etag")
 
-    async def availability(self) -> Availability:
+    async def availability(self, home: Home | None = None) -> Availability:
         breaker = self._breaker
         if breaker.open_seconds > 0:
             reason = f"it failed {breaker.failures} times in a row: {breaker.reason}"

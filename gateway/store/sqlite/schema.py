@@ -68,9 +68,53 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "create index notes_by_age on notes (at)",
     ),
     (
+        """create table worktrees (
+            agent text not null, thread_id text not null, principal text not null, folder text not null,
+            git_dir text not null, base_folder text not null, common_dir text not null, subfolder text not null,
+            branch text not null, base_branch text, base_commit text not null, created real not null,
+            is_discarded integer not null, primary key (agent, thread_id, principal)) without rowid""",
+    ),
+    (
         """create table usage (
             principal text not null, day text not null, tokens integer not null, nano_usd integer not null,
             primary key (principal, day)) without rowid""",
+    ),
+    (
+        # `autoincrement`: a number is not used again, also when the newest entry was deleted.
+        """create table audit_log (
+            number integer primary key autoincrement, at real not null, action text not null, principal text not null,
+            agent text, thread_id text, run_id text, detail blob not null)""",
+        "create index audit_log_by_age on audit_log (at)",
+        "create table audit_retention (only integer primary key check (only = 1), older_than real not null)",
+        "insert into audit_retention values (1, 0)",
+        """create trigger audit_log_is_not_changed before update on audit_log begin
+            select raise(abort, 'the audit log is append-only: an entry is never changed'); end""",
+        """create trigger audit_log_is_not_deleted before delete on audit_log
+            when old.at >= (select older_than from audit_retention) begin
+            select raise(abort, 'the audit log is append-only: only its retention deletes entries'); end""",
+        # `insert or replace` fires no trigger of `delete`. Without a number of its own a new row has -1 here.
+        """create trigger audit_log_is_not_replaced before insert on audit_log
+            when new.number <> -1 and new.number <= coalesce(
+                (select seq from sqlite_sequence where name = 'audit_log'), 0) begin
+            select raise(abort, 'the audit log is append-only: numbers ascend'); end""",
+        """create trigger audit_log_ascends after insert on audit_log
+            when new.number < (select max(number) from audit_log) begin
+            select raise(abort, 'the audit log is append-only: numbers ascend'); end""",
+        # What was registered and removed, from the table that had only that.
+        """insert into audit_log (at, action, principal, agent, detail)
+            select at, case action when 'put' then 'agent.register' else 'agent.remove' end, registered_by, agent,
+            cast('{}' as blob) from audit order by number""",
+        "drop table audit",
+    ),
+    (
+        """create table session_owners (
+            agent text not null, session text not null, principal text not null, at real not null,
+            primary key (agent, session)) without rowid""",
+        "create index session_owners_by_age on session_owners (at)",
+        # Of a session that several threads have, the first thread's principal is the owner.
+        """insert or ignore into session_owners (agent, session, principal, at)
+            select agent, session, principal, updated from threads where session is not null order by id""",
+        "create index threads_by_session on threads (agent, session) where session is not null",
     ),
 )
 

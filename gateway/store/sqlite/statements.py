@@ -8,16 +8,18 @@ from __future__ import annotations
 import sqlite3
 
 from gateway.errors import StoreError
+from gateway.store.audit import AuditRecord
 from gateway.store.base import AgentRecord, RunRecord, Status, ThreadRecord
 from gateway.store.sqlite import deliveries, retention
+from gateway.store.sqlite.audit import add_entries
 from gateway.store.sqlite.schema import MIGRATIONS
+from gateway.store.sqlite.session_owners import add_owner
 
 RUN = """select r.key, r.run_id, r.thread_id, r.agent, r.principal, r.protocol, i.input, r.started, r.status, r.ended,
     coalesce(r.events,
         (select p.first + p.events - 1 from pieces p where p.run = r.id order by p.first desc limit 1), 0)
     from runs r join inputs i on i.run = r.id """
 AGENTS = "select id, definition, registered_by, at from agents order by at, id"
-AUDIT = "select at, registered_by, action, agent from audit order by number desc limit ?"
 THREAD = "select agent, thread_id, principal, updated, session, interrupts from threads "
 # From the row that contains `after` + 1; earlier rows are not read.
 PIECES = """select p.first, p.payload from runs r join pieces p on p.run = r.id where r.key = ? and p.first >=
@@ -56,6 +58,7 @@ def save_thread(connection: sqlite3.Connection, thread: ThreadRecord) -> None:
         updated = excluded.updated, session = excluded.session, interrupts = excluded.interrupts""",
         (thread.agent, thread.thread_id, thread.principal, thread.updated, thread.session, thread.interrupts),
     )
+    add_owner(connection, thread)
 
 
 def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, principal: str) -> tuple[bool, list[str]]:
@@ -69,24 +72,20 @@ def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, pr
     return bool(deleted or runs), [key for _, key in runs]
 
 
-def save_agent(connection: sqlite3.Connection, agent: AgentRecord) -> None:
+def save_agent(connection: sqlite3.Connection, agent: AgentRecord, detail: bytes) -> None:
     connection.execute(
         """insert into agents (id, definition, registered_by, at) values (?, ?, ?, ?) on conflict (id) do update set
         definition = excluded.definition, registered_by = excluded.registered_by, at = excluded.at""",
         (agent.id, agent.definition, agent.by, agent.at),
     )
-    _add_audit(connection, agent.at, agent.by, "put", agent.id)
+    add_entries(connection, [AuditRecord(agent.at, "agent.register", agent.by, agent.id, detail=detail)])
 
 
 def delete_agent(connection: sqlite3.Connection, agent_id: str, by: str, at: float) -> bool:
     deleted = connection.execute("delete from agents where id = ?", (agent_id,)).rowcount
     if deleted:
-        _add_audit(connection, at, by, "delete", agent_id)
+        add_entries(connection, [AuditRecord(at, "agent.remove", by, agent_id)])
     return bool(deleted)
-
-
-def _add_audit(connection: sqlite3.Connection, *values: object) -> None:
-    connection.execute("insert into audit (at, registered_by, action, agent) values (?, ?, ?, ?)", values)
 
 
 def touch(connection: sqlite3.Connection) -> None:

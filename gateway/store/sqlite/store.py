@@ -20,13 +20,16 @@ import anyio
 from anyio.to_thread import run_sync
 
 from gateway.errors import StoreError
-from gateway.store.base import AgentRecord, AuditRecord, Piece, RunRecord, Status, ThreadRecord
+from gateway.store.base import AgentRecord, Piece, RunRecord, Status, ThreadRecord
 from gateway.store.pieces import join_lines, select_pieces, stored_size
 from gateway.store.sqlite import lock, retention, schema, statements
+from gateway.store.sqlite.audit import SqliteAudit
 from gateway.store.sqlite.deliveries import SqliteDeliveries
 from gateway.store.sqlite.readers import Readers
+from gateway.store.sqlite.session_owners import SqliteSessionOwners
 from gateway.store.sqlite.transaction import Row
 from gateway.store.sqlite.usage import SqliteUsage
+from gateway.store.sqlite.worktrees import SqliteWorktrees
 from gateway.store.sqlite.writer import Writer
 
 MAX_BACKLOG_BYTES = 32 * 2**20
@@ -55,8 +58,11 @@ class SqliteStore:
         self._open: tuple[Writer, Readers, int] | None = None
         self._logs: dict[str, Log] = {}
         self._last_number = 0
-        self.deliveries = SqliteDeliveries(lambda work: self._writer.do(work), self._query)
-        self.usage = SqliteUsage(lambda work: self._writer.do(work), self._query)
+        self.deliveries = SqliteDeliveries(self._write, self._query)
+        self.audit = SqliteAudit(self._write, self._query)
+        self.session_owners = SqliteSessionOwners(self._write, self._query)
+        self.worktrees = SqliteWorktrees(self._write, self._query)
+        self.usage = SqliteUsage(self._write, self._query)
 
     def __repr__(self) -> str:
         return f"<SqliteStore {self.path}: {'open' if self._open else 'closed'}, {len(self._logs)} live runs>"
@@ -161,15 +167,11 @@ class SqliteStore:
         rows = await self._query(lambda connection: connection.execute(statements.AGENTS).fetchall())
         return [AgentRecord(*row) for row in rows]
 
-    async def save_agent(self, agent: AgentRecord) -> None:
-        await self._writer.do(lambda connection: statements.save_agent(connection, agent))
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
+        await self._writer.do(lambda connection: statements.save_agent(connection, agent, detail))
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
         return await self._writer.do(lambda connection: statements.delete_agent(connection, agent_id, by, at))
-
-    async def audit(self, limit: int) -> list[AuditRecord]:
-        rows = await self._query(lambda connection: connection.execute(statements.AUDIT, (limit,)).fetchall())
-        return [AuditRecord(*row) for row in rows]
 
     async def prune(self, older_than: float, max_bytes: int) -> int:
         total = 0
@@ -198,6 +200,9 @@ class SqliteStore:
             return self._logs[key]
         except KeyError:
             raise StoreError(f"run {key} is not live") from None
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._writer.do(work)
 
     async def _query(self, work: Callable[[sqlite3.Connection], T]) -> T:
         writer, readers, _ = self._opened()

@@ -29,7 +29,7 @@ import anyio
 from gateway.agui.message_input import MessageInput
 from gateway.background import Tasks
 from gateway.errors import Busy, Conflict, StoreError
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.limits import QUEUED, PrincipalLimits
 from gateway.registry.agents import Agents
 from gateway.runs.admission import STOPPING
@@ -40,7 +40,7 @@ from gateway.store.deliveries import DeliveryRecord
 from gateway.threads.delivery.queue import DeliveryQueue, QueuedDelivery, to_content
 from gateway.threads.delivery.receipts import Receipts, ThreadDeleted
 from gateway.threads.delivery.recovery import Arrival, find_arrival
-from gateway.threads.delivery.run_starter import RETRY_SECONDS, RunStarter, StartRun
+from gateway.threads.delivery.run_starter import RETRY_SECONDS, FindCaller, RunStarter, StartRun
 from gateway.threads.delivery.steering import Steering
 from gateway.threads.events import ThreadEvents, to_iso_time
 
@@ -62,7 +62,9 @@ class Dispatcher:
         events: ThreadEvents,
         start_run: StartRun,
         limits: PrincipalLimits,
+        find_caller: FindCaller = Caller,
     ) -> None:
+        """`find_caller`: by which a message of a principal that does not exist any more fails."""
         self._settings = settings
         self._store = store
         self._tasks = tasks
@@ -70,7 +72,7 @@ class Dispatcher:
         self._events = events
         self._limits = limits
         self._receipts = Receipts(store, events)
-        self._starter = RunStarter(store, agents, self._receipts, start_run)
+        self._starter = RunStarter(store, agents, self._receipts, start_run, find_caller)
         self._queues: dict[ThreadKey, DeliveryQueue] = {}
         self.steering = Steering(self._receipts, self._queues, self._start_task, self._put)
         self._activities = engine.activities.subscribe()
@@ -163,7 +165,7 @@ class Dispatcher:
         stored = await self._receipts.accept(record)
         if stored is not record:
             return stored
-        delivery = QueuedDelivery(record, next(self._numbers))
+        delivery = QueuedDelivery(record, next(self._numbers), posted.forwarded_props)
         self._put(thread, delivery)
         return delivery
 

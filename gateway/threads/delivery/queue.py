@@ -1,7 +1,7 @@
 """The messages that are queued for one thread, and which is next. Pure: it never waits, writes or sends.
 
 Messages that interrupt go before the others. Otherwise the order of acceptance holds, also for a message that was meant
-for a live turn which ended without it.
+for a live turn which ended without it. Secrets among a message's options are kept in memory only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import anyio
 
+from gateway.agui.option_secrets import mask_secrets
+from gateway.errors import Refused
 from gateway.events import Json, Wire
 from gateway.jsonio import dumps, loads
 from gateway.runs.run import Run
@@ -26,6 +28,8 @@ class QueuedDelivery:
     record: DeliveryRecord
     number: int
     """In the order of acceptance."""
+    unmasked_props: Json = None
+    """The options as the client posted them, if they have secrets: the store has them without."""
     decided: anyio.Event = field(default_factory=anyio.Event)
     """The message was delivered, deferred or failed: the client that posted it can be answered."""
 
@@ -36,7 +40,17 @@ class QueuedDelivery:
 
     @property
     def forwarded_props(self) -> Json:
-        return loads(self.record.content).get("forwardedProps")
+        """Raises `Refused` for options whose secrets were lost with an earlier gateway."""
+        content = loads(self.record.content)
+        if not content.get("masked"):
+            return content.get("forwardedProps")
+        if self.unmasked_props is None:
+            raise Refused(
+                "the gateway was restarted while the message waited, and it stores no secrets of MCP servers "
+                "(headers, env): post the message again with its mcpServers",
+                code="SECRETS_NOT_STORED",
+            )
+        return self.unmasked_props
 
     @property
     def text(self) -> str:
@@ -47,9 +61,12 @@ class QueuedDelivery:
 
 
 def to_content(message: Wire, forwarded_props: Json) -> bytes:
-    """What is stored of a message until it is delivered."""
+    """What is stored of a message until it is delivered. `masked`: its options have secrets, which are left out."""
     content: dict[str, Any] = {"message": message}
-    return dumps(content if forwarded_props is None else {**content, "forwardedProps": forwarded_props})
+    if forwarded_props is not None:
+        content["forwardedProps"] = mask_secrets(forwarded_props)
+        content |= {"masked": True} if content["forwardedProps"] != forwarded_props else {}
+    return dumps(content)
 
 
 class DeliveryQueue:

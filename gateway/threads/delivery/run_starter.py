@@ -7,16 +7,17 @@ run starts only if the thread has not gone on meanwhile (`runs.readiness.Precond
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
 
 from gateway.agui.message_input import to_turn
-from gateway.errors import Busy, Conflict, GatewayError, LimitReached, NotFound, StoreError
+from gateway.errors import Busy, Conflict, Forbidden, GatewayError, LimitReached, NotFound, StoreError
 from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent, Agents
 from gateway.runs.history import read_history
@@ -44,8 +45,15 @@ class StartRun(Protocol):
     ) -> Run: ...
 
 
+FindCaller: TypeAlias = Callable[[str], Caller | None]
+"""Principal → the caller that it is now; None: it does not exist any more."""
+
+
 class RunStarter:
-    def __init__(self, store: Store, agents: Agents, receipts: Receipts, start_run: StartRun) -> None:
+    def __init__(
+        self, store: Store, agents: Agents, receipts: Receipts, start_run: StartRun, find_caller: FindCaller
+    ) -> None:
+        self._find_caller = find_caller
         self._store = store
         self._agents = agents
         self._receipts = receipts
@@ -85,6 +93,9 @@ class RunStarter:
 
     async def _start(self, thread: ThreadKey, delivery: QueuedDelivery, may_abandon_turn: bool) -> Run:
         agent = self._agents[thread.agent]
+        if (caller := self._find_caller(thread.principal)) is None:
+            detail = f"the principal {thread.principal!r}, who posted it, does not exist any more"
+            raise Forbidden(f"{detail}: its token was revoked or has expired", code="PRINCIPAL_GONE")
         message_id = delivery.record.message_id
         newest = await self._store.thread_runs(*thread, 1)
         history = await read_history(self._store, *thread)
@@ -99,7 +110,7 @@ class RunStarter:
             may_abandon_turn=may_abandon_turn,
             before_prompt=partial(self._receipts.mark_handed_over, delivery),
         )
-        return await self._start_run(agent, turn, Caller(thread.principal), precondition)
+        return await self._start_run(agent, turn, caller, precondition)
 
     async def _report_start(self, delivery: QueuedDelivery, run: Run) -> None:
         """Waits until the agent has the message, or the run is over without it."""

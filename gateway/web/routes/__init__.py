@@ -1,17 +1,19 @@
 """All routes: one file per resource, and `ROUTES`, at the end, is the list of them.
 
 In: HTTP and WebSocket requests, authenticated by the middleware. Out: responses made of what `service.gateway.Gateway`
-returns. A route reads the request, calls one part of the gateway, and writes the answer.
+returns. A route reads the request, calls one part of the gateway, and writes the answer. Each names the scope that a
+caller needs.
 """
 
 from __future__ import annotations
 
 from starlette.endpoints import HTTPEndpoint
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount
 
 from gateway.web.forward import forwarded
 from gateway.web.routes import (
     agents,
+    audit,
     capabilities,
     console,
     copilotkit,
@@ -24,7 +26,9 @@ from gateway.web.routes import (
     schemas,
     threads,
     websocket,
+    worktrees,
 )
+from gateway.web.scoped_routes import OPEN, ScopedRoute, ScopedWebSocketRoute, post
 from gateway.web.transports import REPLAY_ROUTE
 
 
@@ -42,47 +46,58 @@ class ThreadEndpoint(HTTPEndpoint):
     delete = staticmethod(threads.delete)
 
 
+class WorktreeEndpoint(HTTPEndpoint):
+    get = head = staticmethod(worktrees.show)
+    delete = staticmethod(worktrees.discard)
+
+
 AGENT = "/agents/{agent}"
 THREAD = f"{AGENT}/threads/{{thread:path}}"
 
 ROUTES: list[BaseRoute] = [
     # These two first: clients request them most, and a route is compared with every route before it.
-    Route(f"{AGENT}/capabilities", capabilities.show),
-    Route(AGENT, AgentEndpoint, methods=["GET", "POST", "PUT", "DELETE"]),
-    Route("/", console.index),
-    Route("/console/{path:path}", console.file),
-    Route("/healthz", health.healthz),
-    Route("/readyz", health.readyz),
-    Route("/agents", agents.list_agents),
-    WebSocketRoute(f"{AGENT}/socket", websocket.socket),
-    Route("/schemas/agent.json", schemas.agent),
-    Route("/capabilities/matrix", matrix.show),
-    Route(f"{AGENT}/models", forwarded(models.list_models)),
-    Route(f"{AGENT}/models:validate", forwarded(models.validate), methods=["GET", "POST"]),
-    Route(f"{AGENT}/models:refresh", forwarded(models.refresh), methods=["POST"]),
+    ScopedRoute(f"{AGENT}/capabilities", capabilities.show, scope="read"),
+    ScopedRoute(AGENT, AgentEndpoint, scope={"GET": "read", "POST": "run", "PUT": "admin", "DELETE": "admin"}),
+    ScopedRoute("/", console.index, scope=OPEN, is_page=True),
+    ScopedRoute("/console/{path:path}", console.file, scope=OPEN, is_page=True),
+    ScopedRoute("/healthz", health.healthz, scope=OPEN),
+    ScopedRoute("/readyz", health.readyz, scope=OPEN),
+    ScopedRoute("/agents", agents.list_agents, scope="read"),
+    ScopedRoute("/audit", audit.show, scope="admin"),
+    ScopedWebSocketRoute(f"{AGENT}/socket", websocket.socket, scope="run"),
+    ScopedRoute("/schemas/agent.json", schemas.agent, scope="read"),
+    ScopedRoute("/capabilities/matrix", matrix.show, scope="read"),
+    ScopedRoute(f"{AGENT}/models", forwarded(models.list_models), scope="read"),
+    ScopedRoute(f"{AGENT}/models:validate", forwarded(models.validate), scope={"GET": "read", "POST": "run"}),
+    post(f"{AGENT}/models:refresh", forwarded(models.refresh)),
     # The longer path first: a model's id may contain slashes.
-    Route(f"{AGENT}/models/{{model:path}}/cost", forwarded(models.show_cost)),
-    Route(f"{AGENT}/models/{{model:path}}", forwarded(models.show)),
-    Route(f"{AGENT}/threads", threads.list_threads),
+    ScopedRoute(f"{AGENT}/models/{{model:path}}/cost", forwarded(models.show_cost), scope="read"),
+    ScopedRoute(f"{AGENT}/models/{{model:path}}", forwarded(models.show), scope="read"),
+    ScopedRoute(f"{AGENT}/threads", threads.list_threads, scope="read"),
     # Before the thread itself, whose id may contain slashes.
-    Route(f"{THREAD}/events", messages.events),
-    Route(THREAD, ThreadEndpoint, methods=["GET", "DELETE"]),
-    Route(f"{THREAD}/messages", messages.post, methods=["POST"]),
-    Route(f"{THREAD}/close", threads.close, methods=["POST"]),
-    Route(f"{THREAD}/fork", threads.fork, methods=["POST"]),
-    Route(f"{THREAD}/mode", threads.set_mode, methods=["POST"]),
-    Route(f"{THREAD}/model", threads.set_model, methods=["POST"]),
-    Route(f"{THREAD}/config", threads.set_config, methods=["POST"]),
-    Route(f"{THREAD}/acp", threads.call, methods=["POST"]),
-    Route("/runs/{run:path}/events", runs.attach, name=REPLAY_ROUTE),
-    Route("/runs/{run:path}/cancel", runs.cancel, methods=["POST"]),
+    ScopedRoute(f"{THREAD}/events", messages.events, scope="read"),
+    ScopedRoute(f"{THREAD}/worktree", WorktreeEndpoint, scope={"GET": "read", "DELETE": "run"}),
+    ScopedRoute(f"{THREAD}/worktree/diff", worktrees.show_diff, scope="read"),
+    post(f"{THREAD}/worktree/commit", worktrees.commit),
+    post(f"{THREAD}/worktree/merge", worktrees.merge),
+    ScopedRoute(THREAD, ThreadEndpoint, scope={"GET": "read", "DELETE": "run"}),
+    post(f"{THREAD}/messages", messages.post),
+    post(f"{THREAD}/close", threads.close),
+    post(f"{THREAD}/fork", threads.fork),
+    post(f"{THREAD}/mode", threads.set_mode),
+    post(f"{THREAD}/model", threads.set_model),
+    post(f"{THREAD}/config", threads.set_config),
+    # Any method of the agent's own protocol.
+    post(f"{THREAD}/acp", threads.call),  # all but the list of one's own sessions needs `admin`: see `threads.call`
+    ScopedRoute("/runs/{run:path}/events", runs.attach, scope="read", name=REPLAY_ROUTE),
+    post("/runs/{run:path}/cancel", runs.cancel),
     Mount(
         "/copilotkit",
         routes=[
-            Route("/info", copilotkit.info),
-            Route("/agent/{agent}/run", copilotkit.run, methods=["POST"]),
-            Route("/agent/{agent}/connect", copilotkit.connect, methods=["POST"]),
-            Route("/agent/{agent}/stop/{thread:path}", copilotkit.stop, methods=["POST"]),
+            ScopedRoute("/info", copilotkit.info, scope="read"),
+            post(f"/agent/{{{copilotkit.AGENT_PARAM}}}/run", copilotkit.run),
+            post(f"/agent/{{{copilotkit.AGENT_PARAM}}}/connect", copilotkit.connect),
+            post(f"/agent/{{{copilotkit.AGENT_PARAM}}}/stop/{{thread:path}}", copilotkit.stop),
         ],
     ),
 ]

@@ -10,18 +10,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway import __version__
+from gateway.identity import Caller
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 
 
 async def index(request: Request) -> Response:
     """`GET /`, for a program: the routes."""
-    gateway: Gateway = request.app.state.gateway
+    request.state.caller.require("read")  # the page at this address is open to everybody, this is not
     return JSONResponse(
         {
             "name": "agui-gateway",
             "version": __version__,
-            "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in gateway.agents},
+            "agents": {agent.definition.id: f"/agents/{agent.definition.id}" for agent in usable_agents(request)},
             "routes": {
                 "POST /agents/{id}": "one run: RunAgentInput in, AG-UI events out (SSE, or protobuf by Accept)",
                 "GET /agents/{id}/capabilities": "what the agent can do now (?explain=1: and who says so; SSE: live)",
@@ -36,27 +37,38 @@ async def index(request: Request) -> Response:
     )
 
 
+def usable_agents(request: Request) -> list[Agent]:
+    """The agents that the caller may use: for it there are no others."""
+    gateway: Gateway = request.app.state.gateway
+    caller: Caller = request.state.caller
+    return [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+
+
 async def list_agents(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    described: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in gateway.agents}
+    usable = usable_agents(request)
+    described: dict[str, dict[str, Any]] = {agent.definition.id: {} for agent in usable}
 
     async def fill(agent: Agent) -> None:
-        described[agent.definition.id] = await describe(gateway, agent)
+        described[agent.definition.id] = await describe(gateway, agent, request.state.principal)
 
     async with anyio.create_task_group() as tasks:  # each may have to probe its agent, and none waits for another
-        for agent in gateway.agents:
+        for agent in usable:
             tasks.start_soon(fill, agent)
     return JSONResponse({"gateway": gateway.id, "agents": list(described.values())})
 
 
 async def show(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    return JSONResponse(await describe(gateway, gateway.agents[request.path_params["agent"]]))
+    return JSONResponse(await describe(gateway, gateway.agents[request.path_params["agent"]], request.state.principal))
 
 
-async def describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
+async def describe(gateway: Gateway, agent: Agent, principal: str) -> dict[str, Any]:
+    """As this principal sees the agent: each may have credentials of its own."""
     availability = await agent.probe()
-    tree = (await gateway.snapshots.take(agent)).snapshot.tree()
+    if (home := gateway.snapshots.find_home(agent, principal)) is not None:
+        availability = await agent.probe_home(home)
+    tree = (await gateway.snapshots.take(agent, principal=principal)).snapshot.tree()
     own = f"/agents/{agent.definition.id}"
     return {
         "id": agent.definition.id,

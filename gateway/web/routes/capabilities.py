@@ -33,14 +33,14 @@ async def show(request: Request) -> ASGIApp:
     if accepts_feed(request):
         return _feed(gateway, agent, request)
     if not request.scope["query_string"]:
-        current = await gateway.snapshots.take(agent)
+        current = await gateway.snapshots.take(agent, principal=request.state.principal)
         return answer(request, render("agui", current.entry, agent.definition))
     if _needs_definition(request) and (response := await forward(request, agent)) is not None:
         return response
-    key = _key(agent, request)
+    key = _key(gateway, agent, request)
     if key.explain:
         model = None if key.model is None else find_model(agent, key.model)
-        return _explain(request, await gateway.snapshots.take(agent, thread_of(key), model))
+        return _explain(request, await gateway.snapshots.take(agent, thread_of(key), model, key.principal))
     return answer(request, await gateway.capability_source.render(key))
 
 
@@ -52,19 +52,20 @@ def _needs_definition(request: Request) -> bool:
 
 
 def _feed(gateway: Gateway, agent: Agent, request: Request) -> ASGIApp:
-    key = _key(agent, request)
+    key = _key(gateway, agent, request)
     if request.method == "HEAD":
         return Response(headers=NO_STORE, media_type=CONTENT_TYPE)
     return CapabilityFeedResponse(gateway, key, request)
 
 
-def _key(agent: Agent, request: Request) -> Key:
+def _key(gateway: Gateway, agent: Agent, request: Request) -> Key:
     query = request.query_params
+    principal = request.state.principal
     thread, name, view = query.get("thread"), query.get("model"), query.get("view") or "agui"
     return Key(
         agent.definition.id,
         thread,
-        None if thread is None else request.state.principal,
+        None if thread is None and gateway.snapshots.find_home(agent, principal) is None else principal,
         None if name is None else find_model(agent, name).id,
         resolve_view(view, query.get("protocol")),
         explain=view == "agui" and is_true(query.get("explain")),
@@ -73,8 +74,9 @@ def _key(agent: Agent, request: Request) -> Key:
 
 async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
     if is_true(request.query_params.get("probe")):
+        request.state.caller.require("run")  # it starts the agent
         await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
-    else:
+    elif "run" in request.state.caller.scopes:
         gateway.agents.probe_soon(agent)
 
 

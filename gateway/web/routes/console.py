@@ -66,12 +66,12 @@ def _serve_file(request: Request, name: str) -> Response:
 
 
 def _find_file(name: str) -> Path | None:
+    """None: the folder has no such file, or a name that no file can have: with a NUL character, or too long."""
     try:
         path = (FOLDER / name).resolve()
-        is_served = FOLDER in path.parents and path.suffix in TYPES and path.is_file()
-    except (ValueError, OSError):  # no file can have such a name: a zero byte, or thousands of letters
+        return path if FOLDER in path.parents and path.suffix in TYPES and path.is_file() else None
+    except (OSError, ValueError):
         return None
-    return path if is_served else None
 
 
 @lru_cache(maxsize=256)

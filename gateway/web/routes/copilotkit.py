@@ -18,7 +18,7 @@ from gateway.agui.outbound import PROTOCOL_VERSION
 from gateway.capabilities.views.agui import before_1_0
 from gateway.errors import BadRequest, NotFound
 from gateway.events import Wire
-from gateway.identity import ThreadKey
+from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import dumps, loads
 from gateway.registry.agents import Agent
 from gateway.runs.log import Chunk, Reader
@@ -30,12 +30,17 @@ from gateway.web.routes.runs import choose_encoder, stream_run
 
 DEFAULT = "default"
 """The id that CopilotKit's components use when the application names none."""
+AGENT_PARAM = "agentName"
+"""The part of a path that names an agent, or `default`: so it is checked here, not by the route, whether the caller may
+use it."""
 STOPPED = {"type": "RUN_ERROR", "message": "Run stopped by user", "code": "STOPPED"}
 
 
 async def info(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
-    agents = {agent.definition.id: await _describe(gateway, agent) for agent in gateway.agents}
+    caller: Caller = request.state.caller
+    allowed = [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
+    agents = {agent.definition.id: await _describe(gateway, agent) for agent in allowed}
     if (default := gateway.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])
     return JSONResponse(
@@ -137,10 +142,12 @@ def _parse_run_id(body: bytes) -> str | None:
 
 
 def _find_agent(gateway: Gateway, request: Request) -> Agent:
-    name = request.path_params["agent"]
+    caller: Caller = request.state.caller
+    name = request.path_params[AGENT_PARAM]
     if name == DEFAULT and DEFAULT not in gateway.agents:
         default = gateway.default_agent()
         if default is None:
             raise NotFound("there is no agent for 'default' to stand for", code="UNKNOWN_AGENT")
         name = default
+    caller.require_agent(name)
     return gateway.agents[name]

@@ -19,6 +19,7 @@ from gateway.capabilities.versions import RenderedSnapshot
 from gateway.encode.negotiate import accepts
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
+from gateway.web.routes.agents import usable_agents
 from gateway.web.routes.capabilities import answer, is_true
 
 CSV = "text/csv"
@@ -30,21 +31,21 @@ Matrix = dict[str, dict[str, Any]]
 async def show(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     explain = is_true(request.query_params.get("explain"))
-    snapshots = await _snapshots(gateway)
+    snapshots = await _snapshots(gateway, usable_agents(request), request.state.principal)
     cells = _to_matrix(snapshots, explain=explain)
     if accepts(request.headers.get("accept"), CSV):
         return _answer(request, _to_csv(list(snapshots), cells, explain=explain), f"{CSV}; charset=utf-8")
     return _answer(request, to_json({"agents": list(snapshots), "leaves": cells}), "application/json")
 
 
-async def _snapshots(gateway: Gateway) -> Mapping[str, Snapshot]:
-    snapshots: dict[str, Snapshot | None] = {agent.definition.id: None for agent in gateway.agents}
+async def _snapshots(gateway: Gateway, agents: Sequence[Agent], principal: str) -> Mapping[str, Snapshot]:
+    snapshots: dict[str, Snapshot | None] = {agent.definition.id: None for agent in agents}
 
     async def fill(agent: Agent) -> None:
-        snapshots[agent.definition.id] = (await gateway.snapshots.take(agent)).snapshot
+        snapshots[agent.definition.id] = (await gateway.snapshots.take(agent, principal=principal)).snapshot
 
     async with anyio.create_task_group() as tasks:  # each may have to read its agent, and none waits for another
-        for agent in gateway.agents:
+        for agent in agents:
             tasks.start_soon(fill, agent)
     return {name: snapshot for name, snapshot in sorted(snapshots.items()) if snapshot is not None}
 

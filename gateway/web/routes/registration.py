@@ -1,9 +1,9 @@
 """`PUT /agents/{agent}` and `DELETE /agents/{agent}`: agents that come and go while the gateway runs.
 
-A definition starts programs with the gateway's rights, so this is for administrators. Where there are tokens, the
-security middleware has required the scope `admin`. Where there are none, only a program on this machine may: the
-request must come from loopback, directly (without a proxy's header) and from no web page, not even one of the gateway's
-own. A browser cannot leave out the headers that distinguish it from a program.
+A definition starts programs with the gateway's rights, so this is for administrators: the route requires the scope
+`admin`. Without a token only a program of the person at this machine may: the request must come from loopback, directly
+(without a proxy's header) and from no web page, not even one of the gateway's own. A browser cannot leave out the
+headers that distinguish it from a program.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gateway.errors import BadInput, Forbidden, NotJson, WrongType
-from gateway.identity import LOCAL
 from gateway.jsonio import loads
 from gateway.service.gateway import Gateway
 from gateway.web.request_body import read_body
@@ -34,7 +33,7 @@ async def put(request: Request) -> Response:
     _require_administrator(request)
     agent_id = request.path_params["agent"]
     new = await gateway.registrations.put(agent_id, await _read_table(request, gateway), request.state.principal)
-    return JSONResponse(await describe(gateway, gateway.agents[agent_id]), 201 if new else 200)
+    return JSONResponse(await describe(gateway, gateway.agents[agent_id], request.state.principal), 201 if new else 200)
 
 
 async def delete(request: Request) -> Response:
@@ -45,8 +44,8 @@ async def delete(request: Request) -> Response:
 
 
 def _require_administrator(request: Request) -> None:
-    if request.state.principal != LOCAL:
-        return  # the security middleware has checked the scope of its token
+    if request.state.caller.credential != "user":
+        return  # the route has checked the scope of its token, which no web page has by itself
     reason = None
     if not _on_loopback(request):
         reason = "it does not come from this machine"

@@ -72,6 +72,7 @@ async def attach(request: Request) -> ASGIApp:
     gateway: Gateway = request.app.state.gateway
     after = read_after(request)
     record, reader = await gateway.engine.follow(request.path_params["run"], request.state.principal, after)
+    request.state.caller.require_agent(record.agent)
     protocol = request.query_params.get("protocol")
     is_legacy = record.protocol is None if protocol is None else protocol == "0"
     return EventStream(reader, choose_encoder(request, is_legacy), gateway.settings, legacy=is_legacy)
@@ -93,5 +94,6 @@ async def cancel(request: Request) -> Response:
     """`POST /runs/{run}/cancel`: the run's stream ends with the outcome `cancelled`."""
     gateway: Gateway = request.app.state.gateway
     run_id = request.path_params["run"]
+    request.state.caller.require_agent(await gateway.engine.find_agent(run_id, request.state.principal))
     status = await gateway.engine.cancel(run_id, request.state.principal)
     return JSONResponse({"runId": run_id, "status": status}, 202 if status == "cancelling" else 200)

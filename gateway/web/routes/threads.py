@@ -17,6 +17,7 @@ from gateway.identity import Caller, ThreadKey
 from gateway.jsonio import loads
 from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
+from gateway.service.run_permissions import check_call, check_config
 from gateway.turn import Options, Turn
 from gateway.web.json_response import JsonResponse
 from gateway.web.request_body import read_body, read_json_body
@@ -49,8 +50,8 @@ async def show(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
-    await gateway.threads.delete(agent, thread)
-    return Response(status_code=204)
+    kept = await gateway.threads.delete(agent, thread, request.state.caller)
+    return Response(status_code=204) if kept is None else JsonResponse({"kept": kept.to_json()})
 
 
 async def close(request: Request) -> Response:
@@ -68,7 +69,7 @@ async def fork(request: Request) -> Response:
     ID.read(new_id, ("threadId",), findings)
     findings.raise_if_refused()
     check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
-    session_id = await gateway.threads.fork(agent, thread, new_id)
+    session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
     return JsonResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
@@ -88,7 +89,7 @@ async def _set(request: Request, setting: str) -> Response:
     gateway, agent, thread = read_target(request)
     body = await read_json_body(request, _parse_object)
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
-    values = await gateway.threads.set(agent, thread, setting, body)
+    values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
     return JsonResponse({**values, "warnings": warnings} if warnings else values)
 
@@ -99,6 +100,8 @@ async def _check_setting(
     """What a run could not request cannot be set either: the same check, with the same message. Returns the body to
     use, and warnings."""
     value = body.get(setting)
+    if setting == "config":
+        check_config(agent.definition, body.get("id"), body.get("value"), caller)
     if setting not in RUN_OPTIONS or not isinstance(value, str):
         return body, []  # the session checks its own options; a body of another shape is refused when it is read
     turn = Turn(thread.thread_id, "", options=RUN_OPTIONS[setting](value))
@@ -120,7 +123,8 @@ async def call(request: Request) -> Response:
     params = body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
-    return JsonResponse({"result": await gateway.threads.call(agent, thread, method, params)})
+    check_call(agent.definition, params, request.state.caller)
+    return JsonResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -133,9 +133,11 @@ class SocketConnection:
                 if not isinstance(after, int) or not 0 <= after < MAX_EVENT_NUMBER:
                     raise BadInput("after is the number of the last event you have", pointer="/after")
                 self._check_followed(run_id)
-                _, reader = await self._gateway.engine.follow(run_id, self._caller.principal, after)
+                record, reader = await self._gateway.engine.follow(run_id, self._caller.principal, after)
+                self._caller.require_agent(record.agent)
                 self._follow(run_id, reader, tasks)
             case {"type": "cancel", "runId": str(run_id)}:
+                self._caller.require_agent(await self._gateway.engine.find_agent(run_id, self._caller.principal))
                 await self._gateway.engine.cancel(run_id, self._caller.principal)
             case _:
                 detail = f"a message is an object with the type {MESSAGE_TYPES}, and the fields of that type"

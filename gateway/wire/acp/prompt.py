@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.events import Warning
 from gateway.json_patch import pointer
-from gateway.turn import Turn, text_of
+from gateway.turn import Turn, answered_call_of, text_of, tool_calls_of
 from gateway.wire.acp.content import Block, fence_text, resource_block, text_block, to_block
 from gateway.wire.fields import json_text
 from gateway.wire.prompt_content import PromptContent
@@ -31,7 +31,7 @@ def new_messages(turn: Turn, known_ids: Collection[str]) -> list[dict[str, Any]]
         for message in turn.messages
         if message["role"] in INPUT_ROLES
         and message["id"] not in known_ids
-        and message.get("toolCallId") not in known_ids
+        and answered_call_of(message) not in known_ids
     ]
 
 
@@ -86,7 +86,7 @@ def _introduction(message: dict[str, Any], turn: Turn) -> str | None:
 
 def _tool_name(turn: Turn, call_id: str) -> str:
     for message in turn.messages:
-        for call in message.get("toolCalls") or ():
+        for call in tool_calls_of(message):
             if call["id"] == call_id:
                 return f"{call['function']['name']} (call {call_id})"
     return f"call {call_id}"
@@ -138,7 +138,7 @@ def _history_text(turn: Turn, prompt: list[dict[str, Any]]) -> str:
 
 def _line(message: dict[str, Any]) -> str:
     content = text_of(message.get("content") or "") if message["role"] not in ("activity", "reasoning") else ""
-    functions = [call["function"] for call in message.get("toolCalls") or ()]
+    functions = [call["function"] for call in tool_calls_of(message)]
     calls = [f"(called {function['name']} {function['arguments']})" for function in functions]
     text = "\n".join([content, *calls] if content else calls)
     return f"{message['role']}: {text}" if text else ""

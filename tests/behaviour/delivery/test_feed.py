@@ -202,6 +202,7 @@ def test_a_reader_that_reads_nothing_slows_no_run(stage: Stage) -> None:
 def test_two_principals_do_not_see_each_other(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("ann:ann-0123456789abcdef\nbob:bob-0123456789abcdef\n")
+    tokens.chmod(0o600)
     with Stage(tmp_path, "--token-file", str(tokens)) as stage:
         ann, bob = (
             Thread(stage, id="same", headers={"authorization": f"Bearer {who}-0123456789abcdef"})

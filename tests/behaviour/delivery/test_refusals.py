@@ -190,6 +190,7 @@ def test_a_thread_that_only_waits_can_be_deleted(small: Stage) -> None:
 def test_the_scope_run_is_needed_to_post_and_read_to_look(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("looker[read]:0123456789abcdef\nrunner[run]:fedcba9876543210\n")
+    tokens.chmod(0o600)
     with Stage(tmp_path, "--token-file", str(tokens)) as stage:
         looker = stage.thread(authorization="Bearer 0123456789abcdef")
         runner = stage.thread(authorization="Bearer fedcba9876543210")

@@ -227,6 +227,7 @@ def test_clients_of_one_gateway_do_not_meet_in_a_thread_of_another(tmp_path: Pat
     with Gateway(tmp_path / "far") as far:
         mount(tmp_path / "agents", "far", far.url, 'agents = ["demo"]')
         (tmp_path / "tokens").write_text("ann:ann-0123456789abcdef\nbob:bob-0123456789abcdef\n")
+        (tmp_path / "tokens").chmod(0o600)
         flags = ("--agents", str(tmp_path / "agents"), "--token-file", str(tmp_path / "tokens"))
         with Gateway(tmp_path / "near", *flags) as near:
             for name in ("ann", "bob"):

@@ -129,6 +129,7 @@ def test_a_header_that_names_what_is_not_set_makes_the_agent_broken_and_no_other
 
 def test_a_token_is_read_from_the_environment_and_never_shown(tmp_path: Path) -> None:
     (tmp_path / "tokens.txt").write_text("near:sekret-token-1234567890\n")
+    (tmp_path / "tokens.txt").chmod(0o600)
     with Gateway(tmp_path / "far", "--token-file", str(tmp_path / "tokens.txt")) as far:
         header = 'headers = { authorization = "Bearer {FAR_TOKEN}" }'
         definition(tmp_path / "agents", "guarded", f"{far.url}/agents/demo", header)

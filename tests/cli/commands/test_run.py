@@ -15,7 +15,7 @@ import pytest
 from gateway.events import Wire
 from tests.agui.replay import accepted
 from tests.behaviour.acp.harness import ROOT, Stage
-from tests.cli.pseudo_terminal import TIMEOUT_SECONDS, environment, run_command
+from tests.cli.pseudo_terminal import TIMEOUT_SECONDS, environment, run_command, user_folders
 from tests.drivers.process_watch import running, until
 from tests.support.gateway import Gateway, text_of
 from tests.web.agent_folder import write_agent
@@ -201,16 +201,17 @@ async def agent(turn):
 
 
 def test_a_conversation_is_continued(tmp_path: Path) -> None:
-    write_agent(tmp_path / "agents", "mine", REMEMBERS)
+    folder = tmp_path.with_name(f"{tmp_path.name}-agents")
+    write_agent(folder, "mine", REMEMBERS)
     for prompt, message in (("one", "one"), ("two", "one / one / two")):
-        result = run_command(tmp_path, "run", "mine", prompt, "--agents", "agents", "--thread", "t1")
+        result = run_command(tmp_path, "run", "mine", prompt, "--agents", str(folder), "--thread", "t1")
         assert (result.returncode, result.stdout, result.stderr) == (0, f"{message}\n", "")
-    assert run_command(tmp_path, "run", "mine", "new", "--agents", "agents").stdout == "new\n"
+    assert run_command(tmp_path, "run", "mine", "new", "--agents", str(folder)).stdout == "new\n"
 
 
 def test_while_a_gateway_uses_the_store_a_run_is_not_stored(tmp_path: Path) -> None:
     """The other gateway has locked the store. With --thread this is an error."""
-    store = f"sqlite://{tmp_path / 'agui-gateway' / 'gateway.db'}"
+    store = f"sqlite://{user_folders(tmp_path)['XDG_DATA_HOME']}/agui-gateway/gateway.db"
     with Gateway(tmp_path, store=store) as running:
         assert run_command(tmp_path, "run", "echo", "hello").stdout == "hello \n"
         result = run_command(tmp_path, "run", "echo", "hello", "--thread", "t1")
@@ -233,6 +234,7 @@ def test_a_running_gateway_keeps_the_conversation(stage: Stage) -> None:
 def test_a_running_gateway_that_requires_a_token_gets_it(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("# whose\nann[read,run]:0123456789abcdef  # hers\nbob:fedcba9876543210\n")
+    tokens.chmod(0o600)
     with Gateway(tmp_path / "home", "--token-file", str(tokens)) as running:
         refusal = run_command(tmp_path, "run", "echo", "hello", "--url", running.url)
         assert (refusal.returncode, "no token was sent" in refusal.stderr) == (1, True)
@@ -247,6 +249,9 @@ def test_an_address_that_is_no_gateway_is_reported(stage: Stage) -> None:
 
 
 def test_a_settings_file_with_a_token_file_does_not_matter(tmp_path: Path) -> None:
-    (tmp_path / "tokens.txt").write_text("0123456789abcdef\n")
-    (tmp_path / "gateway.toml").write_text('token_file = "tokens.txt"\nstore = "memory:"\n')
+    folder = Path(user_folders(tmp_path)["XDG_CONFIG_HOME"]) / "agui-gateway"
+    folder.mkdir(parents=True)
+    (folder / "tokens.txt").write_text("0123456789abcdef\n")
+    (folder / "tokens.txt").chmod(0o600)
+    (folder / "gateway.toml").write_text('token_file = "tokens.txt"\nstore = "memory:"\n')
     assert run_command(tmp_path, "run", "echo", "hello").stdout == "hello \n"

@@ -259,7 +259,7 @@ def test_ctrl_c_twice_exits_at_once_and_leaves_no_process(tmp_path: Path) -> Non
     """With an embedded gateway, and an agent that ignores the cancellation."""
     stage = Stage(tmp_path).agent("stubborn", "--ignore-term")
     arguments = ("run", "stubborn", "stubborn", "--agents", str(stage.agents), "--store", "memory:")
-    with Terminal(tmp_path, *arguments, AGUI_GATEWAY_CANCEL_GRACE="600") as terminal:
+    with Terminal(stage.workspace, *arguments, AGUI_GATEWAY_CANCEL_GRACE="600") as terminal:
         terminal.until("still ")
         terminal.press(CTRL_C)
         until(lambda: bool(stage.received("stubborn", method="session/cancel")))

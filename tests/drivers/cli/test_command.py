@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from gateway.catalog.sections import Cli
 from gateway.drivers.cli.command import (
@@ -63,16 +64,20 @@ def test_an_option_may_be_an_environment_variable() -> None:
 
 
 def test_documents_are_passed_as_json_or_as_a_file() -> None:
-    section = cli(schema=["--schema", "{file}"], mcp=["--mcp", "{json}"])
-    args = option_arguments(
-        section, CommandOptions(output_schema={"type": "object"}, mcp_servers=(STDIO, HTTP)), save_file
-    ).args
-    assert args[0:2] == (
-        "--mcp",
+    section = cli(schema=["--schema", "{json}"], mcp={"args": ["--mcp", "{file}"], "env": {"MCP": "{json}"}})
+    options = CommandOptions(output_schema={"type": "object"}, mcp_servers=(STDIO, HTTP))
+    arguments = option_arguments(section, options, save_file)
+    document = (
         '{"mcpServers":{"files":{"command":"mcp-files","args":["--root"],"env":{"KEY":"v"}},'
-        '"web":{"type":"http","url":"http://localhost/mcp","headers":{"a":"b"}}}}',
+        '"web":{"type":"http","url":"http://localhost/mcp","headers":{"a":"b"}}}}'
     )
-    assert args[2:] == ("--schema", '/files/schema.json:{"type":"object"}')
+    assert arguments.args == ("--mcp", f"/files/mcp.json:{document}", "--schema", '{"type":"object"}')
+    assert arguments.env == {"MCP": document}
+
+
+def test_secrets_of_mcp_servers_are_never_an_argument() -> None:
+    with pytest.raises(ValidationError, match="every user of the machine"):
+        cli(mcp=["--mcp", "{json}"])
 
 
 def test_a_conversation_is_new_resumed_or_forked() -> None:

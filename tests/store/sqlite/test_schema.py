@@ -76,3 +76,42 @@ def test_another_programs_database_is_refused_untouched(path: Path) -> None:
     with pytest.raises(ConfigError, match="is the SQLite database of another program"):
         schema.prepare(path)
     assert path.read_bytes() == before
+
+
+def test_a_store_from_before_keeps_its_audit_entries_and_its_sessions_get_owners(path: Path) -> None:
+    old = schema.connect(path)
+    schema.migrate(old, schema.MIGRATIONS[:3])
+    old.execute("insert into audit values (3, 1.0, 'ann', 'put', 'otter'), (7, 2.0, 'bob', 'delete', 'otter')")
+    thread = (
+        "insert into threads (agent, thread_id, principal, updated, session, interrupts) values (?, ?, ?, 1, ?, '')"
+    )
+    for values in [("otter", "t1", "ann", "s1"), ("otter", "t2", "bob", "s1"), ("otter", "t3", "bob", None)]:
+        old.execute(thread, values)
+    schema.migrate(old)
+    entries = old.execute("select at, action, principal, agent, detail from audit_log order by number").fetchall()
+    assert entries == [(1.0, "agent.register", "ann", "otter", b"{}"), (2.0, "agent.remove", "bob", "otter", b"{}")]
+    owners = old.execute("select agent, session, principal from session_owners").fetchall()
+    assert owners == [("otter", "s1", "ann")]  # the first thread's
+    old.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update audit_log set principal = 'eve'",
+        "update audit_log set number = 9 where number = 1",
+        "delete from audit_log",
+        "delete from audit_log where number = 1",
+        "insert or replace into audit_log (number, at, action, principal, detail) values (1, 1, 'x', 'eve', '')",
+        "insert or replace into audit_log (number, at, action, principal, detail) values (2, 1, 'x', 'eve', '')",
+        "insert into audit_log (number, at, action, principal, detail) values (-1, 1, 'x', 'eve', '')",
+        "insert into audit_log (number, at, action, principal, detail) values (-4, 1, 'x', 'eve', '')",
+    ],
+)
+def test_the_file_itself_refuses_to_change_the_audit_log(connection: sqlite3.Connection, statement: str) -> None:
+    entry = "insert into audit_log (at, action, principal, detail) values (100, 'run.start', 'ann', '')"
+    connection.execute(entry)
+    connection.execute(entry)
+    with pytest.raises(sqlite3.IntegrityError, match="the audit log is append-only"):
+        connection.execute(statement)
+    assert connection.execute("select number, principal from audit_log").fetchall() == [(1, "ann"), (2, "ann")]

@@ -202,7 +202,7 @@ async def test_the_file_shrinks_when_logs_go(store: SqliteStore) -> None:
     await store.prune(10.0, PLENTY)
     assert await read_all(store, "k2") == events(1, 10)
     await store.aclose()
-    assert store.path.stat().st_size < 250_000  # it had two megabytes
+    assert store.path.stat().st_size < 400_000  # it had two megabytes
 
 
 async def test_a_prune_takes_up_what_a_killed_one_left(database: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import ConfigError
-from gateway.web.tokens import load_tokens
+from gateway.web.auth.token_file import read_token_file
 from tests.support.gateway import Gateway, run_input
 from tests.web.conftest import NAME, PAGE, Guarded
 from tests.web.problem import problem_in
@@ -176,11 +176,13 @@ def test_a_token_may_be_limited_to_scopes(tmp_path: Path) -> None:
     tokens.write_text(
         "reader[read]:0123456789abcdef-read\nuser[read,run]:0123456789abcdef-user\nall:0123456789abcdef-all\n"
     )
+    tokens.chmod(0o600)
     with Gateway(tmp_path / "home", "--token-file", str(tokens)) as gateway:
 
         def status(method: str, path: str, who: str) -> int:
             bearer = {"authorization": f"Bearer 0123456789abcdef-{who}"}
-            return gateway.client.request(method, path, json=run_input("hello"), headers=bearer).status_code
+            body = {**run_input("hello"), "method": "_vendor/method"}
+            return gateway.client.request(method, path, json=body, headers=bearer).status_code
 
         assert [status("GET", "/agents", who) for who in ("read", "user", "all")] == [200, 200, 200]
         assert [status("POST", "/agents/echo", who) for who in ("read", "user", "all")] == [403, 200, 200]
@@ -191,5 +193,6 @@ def test_a_token_may_be_limited_to_scopes(tmp_path: Path) -> None:
 def test_scopes_that_there_are_not_are_refused_at_start(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("reader[look]:0123456789abcdef-read\n")
+    tokens.chmod(0o600)
     with pytest.raises(ConfigError, match="tokens.txt:1: scopes are written as"):
-        load_tokens(tokens)
+        read_token_file(tokens)

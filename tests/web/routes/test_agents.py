@@ -46,7 +46,7 @@ def test_an_unknown_agent_is_answered_with_the_known_ones(gateway: Gateway) -> N
     assert "demo" in detail and "echo" in detail
 
 
-@pytest.mark.parametrize("name", ["%2e%2e", "a%2Fb", "%00", "ECHO", "echo%20", "é", "x" * 2000])
+@pytest.mark.parametrize("name", ["%2e%2e", "a%2Fb", "ECHO", "echo%20", "é", "x" * 2000])
 def test_a_name_that_no_agent_can_have_is_simply_unknown(gateway: Gateway, name: str) -> None:
     assert gateway.client.get(f"/agents/{name}").status_code == 404
 

@@ -307,6 +307,7 @@ def test_a_silent_feed_is_kept_alive(stage: Stage) -> None:
 def test_one_s_thread_is_not_another_s(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("ann:ann-0123456789abcdef\nbob:bob-0123456789abcdef\n", "utf-8")
+    tokens.chmod(0o600)
     ann, bob = ({"authorization": f"Bearer {name}-0123456789abcdef"} for name in ("ann", "bob"))
     stage = Stage(tmp_path / "home", "--token-file", str(tokens))
     stage.agent("full", "--full")

@@ -197,6 +197,7 @@ def test_without_tokens_no_page_and_no_proxy_may(stage: Stage, header: str) -> N
 def test_with_tokens_only_an_administrator_may(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("boss:boss-0123456789abcdef\nruns[read,run]:runs-0123456789abcdef\n")
+    tokens.chmod(0o600)
     body = {"driver": "acp", "command": {"run": ["nowhere"]}, "identity": {"name": "Kept"}}
     with Gateway(tmp_path / "home", "--token-file", str(tokens)) as gateway:
         problem_in(put(gateway, "kept", body), 401, "UNAUTHORIZED")
@@ -220,7 +221,13 @@ def test_it_is_there_after_a_restart_and_the_audit_log_says_who(tmp_path: Path) 
         assert gateway.client.get("/agents/kept").json()["identity"]["name"] == "Kept"
         assert gateway.client.get("/agents/dropped").status_code == 404
     with sqlite3.connect(tmp_path / "gateway.db") as store:
-        noted = store.execute("select action, agent, registered_by from audit order by number").fetchall()
+        noted = store.execute(
+            "select action, agent, principal from audit_log where agent is not null order by number"
+        ).fetchall()
     store.close()
-    assert noted == [("put", "kept", "local"), ("put", "dropped", "local"), ("delete", "dropped", "local")]
+    assert noted == [
+        ("agent.register", "kept", "local"),
+        ("agent.register", "dropped", "local"),
+        ("agent.remove", "dropped", "local"),
+    ]
     assert "agent kept: registered by local" in gateway.log.read_text()

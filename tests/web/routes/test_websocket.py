@@ -194,6 +194,7 @@ def test_a_page_of_another_origin_is_kept_out(gateway: Gateway) -> None:
 def test_a_page_gives_its_token_as_a_subprotocol(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.txt"
     tokens.write_text("ann:0123456789abcdef0123\nreader[read]:fedcba98765432100123\n")
+    tokens.chmod(0o600)
     with Gateway(tmp_path / "gateway", "--token-file", str(tokens)) as gateway:
         with opened(gateway, "demo", "agui.json", "bearer.0123456789abcdef0123") as socket:
             assert socket.subprotocol == "agui.json"

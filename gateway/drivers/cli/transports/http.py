@@ -18,7 +18,7 @@ from anyio import ClosedResourceError, EndOfStream
 
 from gateway.background import Tasks
 from gateway.drivers.cli.transports.base import MAX_MESSAGE_BYTES, Endpoint
-from gateway.drivers.cli.transports.server import reach_server
+from gateway.drivers.cli.transports.server import port_client, reach_server
 from gateway.drivers.process import Process
 from gateway.wire.lines import TooLong
 from gateway.wire.sse import Events
@@ -46,8 +46,7 @@ class HttpTransport:
         self._tasks = tasks
         self._events_path = events_path
         timeout = httpx2.Timeout(REQUEST_TIMEOUT_SECONDS, read=None, pool=None)
-        # No proxy of the environment: it is for the network outside, not for loopback.
-        self._client = httpx2.AsyncClient(base_url=url, timeout=timeout, trust_env=False)
+        self._client = port_client(process, timeout=timeout, base_url=url)
         self._send, self._receive = anyio.create_memory_object_stream[bytes](MAX_UNREAD_MESSAGES)
         self._subscribed: dict[str, anyio.Event] = {}
 

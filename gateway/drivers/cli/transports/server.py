@@ -33,8 +33,7 @@ async def reach_server(endpoint: Endpoint) -> str:
 async def _wait_until_listening(process: Process, health_url: str, limit: float) -> None:
     """Until the URL answers with a status below 500."""
     with anyio.move_on_after(limit):
-        # No proxy of the environment: it is for the network outside, not for loopback.
-        async with httpx2.AsyncClient(trust_env=False, timeout=REQUEST_TIMEOUT_SECONDS) as client:
+        async with port_client(process, timeout=httpx2.Timeout(REQUEST_TIMEOUT_SECONDS)) as client:
             while process.exit_code is None:
                 try:
                     if (await client.get(health_url)).status_code < 500:
@@ -44,6 +43,14 @@ async def _wait_until_listening(process: Process, health_url: str, limit: float)
                 await anyio.sleep(POLL_INTERVAL_SECONDS)
             raise process.died("it listened")
     raise AgentFault(f"the agent did not listen within {limit:g} seconds", code="AGENT_STALLED")
+
+
+def port_client(process: Process, *, timeout: httpx2.Timeout, base_url: str = "") -> httpx2.AsyncClient:
+    """A client for the port on which the process listens, also when it is in a sandbox with a loopback interface of its
+    own. No proxy of the environment: it is for the network outside, not for loopback."""
+    uds = None if process.port_socket is None else str(process.port_socket)
+    transport = httpx2.AsyncHTTPTransport(uds=uds, limits=httpx2.Limits(max_connections=None), trust_env=False)
+    return httpx2.AsyncClient(base_url=base_url, transport=transport, timeout=timeout, trust_env=False)
 
 
 async def _drop_output(process: Process) -> None:

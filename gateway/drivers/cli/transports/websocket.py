@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import anyio
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection, connect, unix_connect
 from websockets.exceptions import WebSocketException
 
 from gateway.drivers.cli.transports.base import MAX_MESSAGE_BYTES, Endpoint
@@ -19,10 +21,18 @@ CLOSE_TIMEOUT_SECONDS = 1.0
 async def open_websocket(endpoint: Endpoint) -> WebSocketTransport:
     url = await reach_server(endpoint)
     try:
-        socket = await connect(url, max_size=MAX_MESSAGE_BYTES, compression=None, proxy=None, ping_interval=None)
+        socket = await _connect(url, endpoint.process.port_socket)
     except (OSError, WebSocketException, TimeoutError) as exc:
         raise AgentFault(f"the agent's WebSocket cannot be opened: {exc}", code="AGENT_DIED") from exc
     return WebSocketTransport(endpoint.process, socket)
+
+
+async def _connect(url: str, port_socket: Path | None) -> ClientConnection:
+    """`port_socket`: leads to the port of a process in a sandbox."""
+    options: dict[str, Any] = {"max_size": MAX_MESSAGE_BYTES, "compression": None, "ping_interval": None}
+    if port_socket is not None:
+        return await unix_connect(str(port_socket), url, **options)
+    return await connect(url, proxy=None, **options)
 
 
 class WebSocketTransport:

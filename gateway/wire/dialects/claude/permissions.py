@@ -72,7 +72,8 @@ class PermissionRequest:
             for number, rule in enumerate(self.session_rules, 1)
         ]
         options = [Option("allow", allow, ALLOW_ONCE), *lasting, Option("deny", deny, REJECT_ONCE)]
-        return Approval(options, edits=None if self.is_plan else EDITS_SCHEMA, feedback=FEEDBACK_SCHEMA)
+        edits = None if self.is_plan else EDITS_SCHEMA
+        return Approval(options, edits=edits, editable=frozenset(self.input), feedback=FEEDBACK_SCHEMA)
 
     @property
     def session_rules(self) -> list[Json]:

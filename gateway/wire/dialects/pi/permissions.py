@@ -68,8 +68,14 @@ class Dialog:
 
     @property
     def gated_call(self) -> Json:
-        """What the gate says about the call: `toolCallId`, `toolName`."""
+        """What the gate says about the call: `toolCallId`, `toolName`, `argumentNames`."""
         return obj(parse_json(text(self.request.get("placeholder")) or ""))
+
+    @property
+    def _argument_names(self) -> frozenset[str] | None:
+        """Of the call, as the gate lists them. None: it does not."""
+        names = self.gated_call.get("argumentNames")
+        return frozenset(strings(names)) if isinstance(names, list) else None
 
     @property
     def approved_tool(self) -> str | None:
@@ -80,7 +86,7 @@ class Dialog:
     def approval(self) -> Approval | None:
         """None: the dialog is no yes-or-no question."""
         if self.is_gate:
-            return Approval(edits=EDITS_SCHEMA)
+            return Approval(edits=EDITS_SCHEMA, editable=self._argument_names)
         if self.is_omp_approval:
             return Approval([Option(option, kind=OPTION_KINDS.get(option)) for option in self.options])
         return Approval() if self.method == "confirm" else None

@@ -1,0 +1,21 @@
+"""`x-content-type-options: nosniff` on every response, so that no browser takes an answer of the API for a page."""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.web.problems import NOSNIFF
+
+
+class ContentTypeMiddleware:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_header(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(NOSNIFF)
+            await send(message)
+
+        await self._app(scope, receive, with_header if scope["type"] == "http" else send)

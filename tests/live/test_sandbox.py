@@ -1,0 +1,60 @@
+"""Real agents in the sandbox: they work as usual, see only their part of the home directory, and reach only the model.
+
+The scripted model is on a port of the machine's loopback interface, which the operator's setting `sandbox_hosts` names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from gateway.drivers.sandbox.bubblewrap import unusable_reason
+from tests.fakes.model_server.server import ModelServer
+from tests.live.harness import bundled_behind_gateway
+from tests.live.scenarios import in_order
+from tests.live.selection import agents
+from tests.support.gateway import events_of, run_input
+
+AGENTS = (
+    *("claude", "codex", "gemini", "opencode", "pi", "copilot", "hermes"),
+    *("claude-agent-acp", "codex-acp", "gemini-cli", "opencode-acp", "qwen-code", "copilot-cli"),
+)
+CANARY = "canary-of-the-home-directory"
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(unusable_reason() is not None, reason=f"needs bubblewrap: {unusable_reason()}"),
+]
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.mark.parametrize("agent", agents(AGENTS))
+def test_an_agent_in_the_sandbox_runs_a_tool_and_sees_no_secret(
+    agent: str, models: ModelServer, tmp_path: Path
+) -> None:
+    secret = tmp_path / "home" / "secret.txt"
+    secret.parent.mkdir()
+    secret.write_text(CANARY)
+    flags = ("--sandbox", "bubblewrap", "--sandbox-hosts", urlsplit(models.url).netloc)
+    with bundled_behind_gateway(agent, models.url, tmp_path, *flags) as gateway:
+        command = f"SHELL cat {secret} {tmp_path}/gateway/gateway.db; touch made.txt"
+        body = run_input(command, forwardedProps={"gateway": {"approvals": "auto"}})
+        events = events_of(gateway.client.post(f"/agents/{agent}", json=body, timeout=120).text)
+        assert events[-1]["type"] == "RUN_FINISHED", (events[-3:], gateway.log.read_text()[-2000:])
+        in_order(events)
+        assert (tmp_path / "work" / "made.txt").exists(), events
+        assert CANARY not in json.dumps(events)
+        assert not [request for request in models.requests() if CANARY in json.dumps(request["body"])]
+        query = {"thread": body["threadId"]}
+        told = gateway.client.get(f"/agents/{agent}/capabilities", params=query).json()
+        assert told["execution"]["sandboxed"] is True
+        assert told["custom"]["gateway"]["sandbox"]["kind"] == "bubblewrap"
