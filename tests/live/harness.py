@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gateway.catalog.load import bundled
 from tests.live.install import install, programs
@@ -28,6 +29,12 @@ def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
     return folder
 
 
+def sandbox_flags(models: str) -> tuple[str, ...]:
+    """With AGUI_TEST_SANDBOX=bubblewrap every agent here runs in the sandbox, where it reaches only its model."""
+    kind = os.environ.get("AGUI_TEST_SANDBOX")
+    return ("--sandbox", kind, "--sandbox-hosts", urlsplit(models).netloc) if kind else ()
+
+
 @contextmanager
 def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterator[Gateway]:
     """The gateway, not yet asked anything. It may be stopped and started again inside. `acp`: over its definition's."""
@@ -38,7 +45,8 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
     agents = overlay(name, ready, home / "agents", **acp)
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work)) as gateway:
+    places = ("--agents", str(agents), "--workspace", str(work))
+    with Gateway(home / "gateway", *places, *sandbox_flags(models)) as gateway:
         yield gateway
 
 
