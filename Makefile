@@ -17,8 +17,14 @@ PURE    := tests/agui tests/capabilities tests/catalog tests/encode tests/wire t
 # pip shows its progress to a person and keeps quiet otherwise.
 QUIET   := if [ -t 1 ]; then q=; else q=-q; fi;
 PYTEST  := $(BIN)/pytest -n auto --dist worksteal
+# The exact packages, with hashes: `make lock` writes these files. One resolution holds for every system and Python.
+LOCKS   := requirements
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
+           --custom-compile-command 'make lock'
+TOOLS   := .venv-supply
+PIP     := pip install $$q --disable-pip-version-check
 
-.PHONY: help serve test quick test-agents test-large test-bench test-openclaw fuzz coverage lint types format bench docs proto wheel clean
+.PHONY: help serve test quick test-agents test-large test-bench test-openclaw fuzz coverage lint types format bench docs proto wheel lock audit sbom clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -56,8 +62,9 @@ test-openclaw: $(VENV)/.test ## The agent openclaw alone
 	@$(BIN)/python -m tests.live.install openclaw
 	@AGUI_TEST_THOROUGH=1 AGUI_TEST_AGENTS=openclaw $(BIN)/pytest tests/live/test_cli_agents.py $(ARGS)
 
-fuzz: $(VENV)/.test ## Search at random for input that breaks a reader; SECONDS=600
+fuzz: $(VENV)/.test ## Search at random for input that breaks a reader or a route; SECONDS=600
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGS)
+	@$(BIN)/python -m tests.fuzz.web
 
 coverage: $(VENV)/.test ## Branch coverage of the pure packages, with its floor
 	@$(PYTEST) $(PURE) --cov --cov-report=term:skip-covered $(ARGS)
@@ -88,8 +95,24 @@ proto: $(VENV)/.test ## Generate code from proto/ag_ui.proto
 wheel: $(VENV)/.test ## Build the wheel into dist/
 	@$(BIN)/pip wheel -q --no-deps -w dist .
 
+lock: $(BIN)/uv ## Renew the lock files; ARGS="--upgrade" for newer versions of everything
+	@mkdir -p $(LOCKS)
+	@$(COMPILE) pyproject.toml -o $(LOCKS)/image.txt $(ARGS)
+	@$(COMPILE) --group build -c $(LOCKS)/image.txt -o $(LOCKS)/build.txt $(ARGS)
+	@$(COMPILE) --group supply -o $(LOCKS)/supply.txt $(ARGS)
+	@$(COMPILE) pyproject.toml --group dev -c $(LOCKS)/image.txt -c $(LOCKS)/build.txt -o $(LOCKS)/dev.txt $(ARGS)
+
+audit: $(TOOLS)/.done ## Look for known vulnerabilities in the locked packages; needs the network
+	@$(TOOLS)/bin/python -m tests.supply.audit $(LOCKS)/image.txt $(LOCKS)/build.txt $(LOCKS)/dev.txt
+
+sbom: $(TOOLS)/.done ## Write dist/sbom.cdx.json: the parts of the gateway, as CycloneDX
+	@mkdir -p dist
+	@$(TOOLS)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
+	  -o dist/sbom.cdx.json $(LOCKS)/image.txt
+	@echo "wrote dist/sbom.cdx.json"
+
 clean: ## Remove everything that was installed or built
-	rm -rf $(VENV) dist build docs/.site docs/.cache tests/clients/node_modules .mypy_cache .ruff_cache .pytest_cache \
+	rm -rf $(VENV) $(TOOLS) dist build docs/.site docs/.cache tests/clients/node_modules .mypy_cache .ruff_cache .pytest_cache \
 	  .hypothesis .coverage
 
 $(BIN)/python:
@@ -99,12 +122,23 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check --upgrade 'pip>=25.1'
 
-$(VENV)/.serve: pyproject.toml | $(BIN)/python
-	@echo "installing the gateway"
-	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check -e .
+$(BIN)/uv: | $(BIN)/python
+	@$(QUIET) $(BIN)/$(PIP) 'uv>=0.9'
+
+$(TOOLS)/.done: $(LOCKS)/supply.txt
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(QUIET) $(TOOLS)/bin/$(PIP) --require-hashes -r $(LOCKS)/supply.txt
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
+# The packages come from the lock, and the gateway itself is built by the packages of the lock.
+$(VENV)/.serve: pyproject.toml $(LOCKS)/image.txt $(LOCKS)/build.txt | $(BIN)/python
+	@echo "installing the gateway"
+	@$(QUIET) $(BIN)/$(PIP) --require-hashes -r $(LOCKS)/image.txt -r $(LOCKS)/build.txt
+	@$(QUIET) $(BIN)/$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(LOCKS)/dev.txt | $(BIN)/python
 	@echo "installing the gateway and what its tests need"
-	@$(QUIET) $(BIN)/pip install $$q --disable-pip-version-check -e . --group dev
+	@$(QUIET) $(BIN)/$(PIP) --require-hashes -r $(LOCKS)/dev.txt
+	@$(QUIET) $(BIN)/$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.serve

@@ -1,9 +1,9 @@
 """The gateway's own files, and the rule that no agent works where they are.
 
 In: the settings. Out: which paths are the gateway's own, and a `ConfigError` where one of them is inside a workspace
-root, links resolved. Whoever can write the settings file or an agent's file runs code in the gateway's process; whoever
-can read the store or the token file has every conversation and every right. Agents write and read what is in their
-workspace, so the two must not overlap.
+root, links resolved. A program that can write the settings file or an agent's file runs code in the gateway's process;
+one that can read the store or the token file has every conversation and every right. Agents write and read what is in
+their workspace, so the two must not overlap.
 """
 
 from __future__ import annotations
@@ -43,15 +43,13 @@ def own_paths(settings: Settings) -> list[OwnPath]:
         paths += [OwnPath("the store", Path(f"{store}{suffix}"), "store") for suffix in ("", *SQLITE_SUFFIXES)]
     paths.append(OwnPath("the trust file", settings.trust_file, "trust_file"))
     paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
+    paths.append(OwnPath("the folder of the threads' worktrees", settings.worktrees, "worktrees"))
     if settings.credentials_dir is not None:
-        paths.append(OwnPath("the folder of credentials", settings.credentials_dir, "credentials_dir"))
+        paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     if settings.token_file is not None:
         paths.append(OwnPath("the token file", settings.token_file, "token_file"))
     if settings.config is not None:
         paths.append(OwnPath("the settings file", settings.config, "config"))
-    paths.append(OwnPath("the folder of the principals' homes", settings.homes, "homes"))
-    if settings.credentials_dir is not None:
-        paths.append(OwnPath("the folder of the principals' secrets", settings.credentials_dir, "credentials_dir"))
     paths += [OwnPath("a folder of agent files", folder, "agents") for folder in settings.agents]
     return paths
 
@@ -77,7 +75,7 @@ def is_withheld(real: Path, root: Path, withheld: Sequence[Path]) -> bool:
 
 def is_inside(path: Path, root: Path) -> bool:
     """Whether the path is the root or below it: as it is named, or with links resolved. A link inside the root counts
-    too, because whoever can write there can point it elsewhere."""
+    too, because an agent that writes there can point it elsewhere."""
     real_root = Path(os.path.realpath(root))
     return any(each == real_root or real_root in each.parents for each in _spellings(path))
 

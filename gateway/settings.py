@@ -1,64 +1,27 @@
-"""One frozen `Settings`: defaults < `gateway.toml` < environment (`AGUI_GATEWAY_*`) < flags.
+"""One frozen `Settings`, and the directories that belong to the user.
 
-In: a file, the environment, flags. Out: `Settings`, or a `ConfigError` that names the flag, the variable or the key.
-Never: a file that only happens to lie in the current directory. The current directory is the agents' workspace, and a
-cloned repository could bring a `gateway.toml` of its own, which names Python modules for the gateway to import.
-Every limit of the gateway is a setting, and an error that a limit causes names it. The docstrings of the fields are
-the reference documentation.
+In: values from `configuration`. Out: `Settings`, checked. Every limit of the gateway is a setting, and an error that a
+limit causes names it. The docstrings of the fields are the reference documentation.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from gateway.errors import ConfigError
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Scope: TypeAlias = Literal["read", "run", "approve", "programs", "admin"]
 """Of `identity.SCOPES`."""
 
 ENV_PREFIX = "AGUI_GATEWAY_"
-LIST_SETTINGS = (
-    "agents",
-    "acp",
-    "workspace",
-    "trust",
-    "allow_origin",
-    "allow_host",
-    "allow_programs",
-    "proxy",
-    "proxy_user_scopes",
-    "sandbox_hosts",
-    "shared_env",
-)
-"""Settings with several values; in the environment they are separated by commas, paths as in `PATH`."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-
-RENAMED = {
-    "allow_private": "allow_private_addresses",
-    "event_bytes": "max_event_bytes",
-    "feed_events": "retain_thread_events",
-    "max_deliveries": "max_queued_per_thread",
-    "max_waiting": "max_queued",
-    "mcp_stdio": "probe_mcp_stdio",
-    "retain_feed_events": "retain_all_thread_events",
-    "run_bytes": "max_run_log_bytes",
-    "session_idle": "session_idle_timeout",
-    "tail_bytes": "log_tail_bytes",
-}
-"""Old name → new name. Used only for error messages: an old name is never accepted."""
-
-
-FILE_NAME = "gateway.toml"
 
 
 def data_dir() -> Path:
@@ -126,7 +89,7 @@ class Settings(BaseModel):
     """How the person at the machine is known where no tokens are given out. `user`: the calling process must run as the
     gateway's own user or as root, and be none that the gateway started; this needs Linux and a loopback `host`.
     `token`: by a token in the user's data directory, which the gateway makes and prints as a part of its URL. `auto`:
-    `user` where it can be told, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
+    `user` where it can be known, otherwise `token`. `none`: everybody, for an application that embeds the gateway and
     checks its callers itself; `serve` refuses it."""
     oidc_issuer: str | None = None
     """The OpenID Connect issuer whose tokens (JWTs) are accepted: `https://login.example.org/realms/main`. Needs
@@ -205,8 +168,9 @@ class Settings(BaseModel):
     trust_file: Path = Field(default_factory=lambda: data_dir() / "trust.json")
     """Where trusted directories of users are kept. Default: `trust.json` in the user's data directory."""
     unknown_folder: Literal["ask", "untrusted", "refuse"] = "ask"
-    """What happens in a directory that nobody has trusted. `ask`: the first run asks the user before the agent starts.
-    `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run starts."""
+    """What happens in a directory that is not known to be trusted. `ask`: the first run asks the user before the agent
+    starts. `untrusted`: the agent starts without the project's configuration, where it can. `refuse`: no run
+    starts."""
     sandbox: Literal["auto", "none", "bubblewrap", "container"] | None = None
     """How the processes of all agents are isolated, whatever their files say: `auto`, `none`, `bubblewrap` or
     `container` (docs/isolation.md). Default: each agent's own `sandbox`, which is `auto` unless its file says
@@ -354,72 +318,3 @@ class Settings(BaseModel):
         if parts.scheme != "https" and (parts.scheme != "http" or parts.hostname not in LOOPBACK_NAMES):
             raise ValueError(f"{url!r} must begin with https:// (http:// is for this machine only)")
         return url
-
-
-def load(flags: Mapping[str, Any], environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """`flags`: only those that the user has set. `file`: the settings file; without it `AGUI_GATEWAY_CONFIG` names one,
-    or there is one in the user's configuration directory, or none."""
-    from_env = _read_environment(environ)
-    named = from_env.pop("config", None)
-    path = file or (Path(named) if named else _users_file(environ))
-    from_file = _read_file(path) if path is not None else {}
-    try:
-        return Settings(**{**from_file, **from_env, **flags, "config": path})
-    except ValidationError as exc:
-        raise ConfigError(_explain(exc, path, from_env, flags)) from exc
-
-
-def _users_file(environ: Mapping[str, str]) -> Path | None:
-    path = config_dir(environ) / FILE_NAME
-    return path if path.is_file() else None
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be read: {exc.strerror}") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: not TOML: {exc}") from exc
-    if "config" in table:
-        raise ConfigError(f"{path}: config: a settings file cannot name another one")
-    # A path in a file is relative to the file.
-    base = path.resolve().parent
-    for key in ("agents", "workspace", "trust"):
-        if isinstance(table.get(key), list):
-            table[key] = [base / str(folder) for folder in table[key]]
-    for key in ("token_file", "trust_file", "homes", "credentials_dir", "worktrees"):
-        if isinstance(table.get(key), str):
-            table[key] = base / table[key]
-    return table
-
-
-def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, value in environ.items():
-        if name.startswith(ENV_PREFIX) and value:
-            key = name.removeprefix(ENV_PREFIX).lower()
-            values[key] = _split(key, value) if key in LIST_SETTINGS else value
-    return values
-
-
-def _split(key: str, value: str) -> list[str]:
-    separator = os.pathsep if key in ("agents", "workspace", "trust") else ","
-    return [part.strip() for part in value.split(separator) if part.strip()]
-
-
-def _explain(exc: ValidationError, path: Path | None, from_env: Mapping[str, Any], flags: Mapping[str, Any]) -> str:
-    error = exc.errors(include_url=False)[0]
-    key = str(error["loc"][0]) if error["loc"] else "settings"
-    if key in flags:
-        location = f"--{key.replace('_', '-')}"
-    elif key in from_env:
-        location = f"{ENV_PREFIX}{key.upper()}"
-    else:
-        location = f"{path}: {key}"
-    if error["type"] != "extra_forbidden":
-        return f"{location}: {error['msg'].removeprefix('Value error, ')}"
-    if (new := RENAMED.get(key)) is not None:
-        old, new = (f"{ENV_PREFIX}{key.upper()}", f"{ENV_PREFIX}{new.upper()}") if key in from_env else (key, new)
-        return f"{location}: `{old}` is called `{new}` now"
-    return f"{location}: there is no such setting. Known: {', '.join(sorted(Settings.model_fields))}."

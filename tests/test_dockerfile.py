@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
+from tests.supply.test_locks import pins, required
 from tests.support.gateway import events_of, run_input, text_of
 from tests.support.image import build, container_env, ignored, placed, read_steps, settle
 from tests.support.project import ROOT, START_LIMIT, Served, files, made_once, serving
@@ -79,10 +83,10 @@ def container(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Conta
 # -- what it says
 
 
-def test_every_stage_stands_on_a_slim_python_of_a_fixed_minor_version() -> None:
+def test_every_stage_stands_on_one_slim_python_by_its_digest() -> None:
     bases = [step.rest.split()[0] for step in STEPS if step.name == "FROM"]
     assert len(set(bases)) == 1
-    pinned = re.fullmatch(r"python:(\d+)\.(\d+)-slim", bases[0])
+    pinned = re.fullmatch(r"python:(\d+)\.(\d+)-slim@sha256:[0-9a-f]{64}", bases[0])
     assert pinned is not None
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
     assert (int(pinned[1]), int(pinned[2])) >= tuple(int(part) for part in wanted.removeprefix(">=").split("."))
@@ -140,7 +144,7 @@ def test_without_its_token_file_it_refuses_and_says_what_to_do(container: Contai
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert str(container.token_file) in done.stderr
-    assert "openssl rand -hex 24 >" in done.stderr
+    assert "agui-gateway token add NAME --file" in done.stderr
 
 
 def test_it_listens_on_every_address_and_keeps_its_store_in_the_volume(container: Container) -> None:
@@ -176,6 +180,40 @@ def test_its_health_check_knows_a_gateway_that_runs_from_one_that_does_not(conta
         assert port is not None
         assert container.healthy(port)
     assert not container.healthy(port)
+
+
+def test_it_runs_where_only_its_volumes_and_temporary_files_are_writable(container: Container) -> None:
+    """As with `docker run --read-only --tmpfs /tmp`, by bubblewrap."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    volumes = [part for mount in container.mounts.values() for part in ("--bind", str(mount), str(mount))]
+    flags = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    flags += ["--ro-bind", str(container.root), str(container.root), *volumes, "--die-with-parent"]
+    container.token_file.write_text(f"{TOKEN}\n")
+    container.token_file.chmod(0o600)
+    command = ["bwrap", *flags, "--chdir", str(container.workdir), *IMAGE.entrypoint]
+    with serving(command, container.workdir, container.env | {"AGUI_GATEWAY_PORT": "0"}) as served:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        answer = httpx.post(f"{served.url}/agents/echo", json=run_input("Hello"), headers=headers, trust_env=False)
+    assert text_of(events_of(answer.text)) == "Hello "
+    assert (container.mounts["/data"] / "gateway.db").is_file()
+
+
+def test_it_lists_its_parts_and_they_are_those_of_the_lock(container: Container) -> None:
+    sbom = json.loads((container.root / "usr/share/doc/agui-gateway/sbom.cdx.json").read_text("utf-8"))
+    assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "agui-gateway")
+    parts = {canonicalize_name(part["name"]): Version(part["version"]) for part in sbom["components"]}
+    locked = pins("image")
+    assert parts.pop(canonicalize_name("agui-gateway"), None) in (
+        None,
+        Version(sbom["metadata"]["component"]["version"]),
+    )
+    assert {name: version for name, version in parts.items() if version not in locked.get(name, ())} == {}
+    direct = {
+        canonicalize_name(each.name) for each in required("image") if each.marker is None or each.marker.evaluate()
+    }
+    assert direct <= set(parts)
+    assert "pip" not in parts
 
 
 def test_its_data_folder_is_closed_to_others(container: Container) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 import pytest
 from pydantic import ValidationError
 
+from gateway.configuration import RENAMED, load
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, RENAMED, Settings, data_dir, load
+from gateway.settings import ENV_PREFIX, Settings, data_dir
 
 TIMES = [name for name, field in Settings.model_fields.items() if field.annotation is float]
 

@@ -17,7 +17,7 @@ from gateway.events import Json
 MASK = "***"
 PLAIN_KEYS = frozenset(("name", "type", "command", "args"))
 """Keys of a server that hold no secret. Of all others but `url` only the names are kept. Arguments of a command are
-visible to every user of the machine while it runs, so whoever wrote a secret there has published it."""
+visible to every user of the machine while it runs: a secret there is public already."""
 
 
 def mask_secrets(forwarded_props: Json) -> Json:
@@ -28,6 +28,12 @@ def mask_secrets(forwarded_props: Json) -> Json:
             return {**forwarded_props, "gateway": {**options, "mcpServers": masked}}
         case _:
             return forwarded_props
+
+
+def has_secrets_in_entry(server: Mapping[str, Any]) -> bool:
+    """Whether an agent that shows the entry shows a secret. Variables of a command are not in the entry by then."""
+    shown = {key: value for key, value in server.items() if key != "env" or "command" not in server}
+    return _mask_server(shown) != shown
 
 
 def _mask_server(server: Mapping[str, Any]) -> dict[str, Any]:

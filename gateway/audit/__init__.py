@@ -6,7 +6,8 @@ them. `AuditLog.record` writes soon, `AuditLog.record_durably` before the action
 
 from gateway.audit.actions import ACTIONS, Action
 from gateway.audit.log import AuditLog
-from gateway.audit.reader import AuditReader
+from gateway.audit.reader import AuditReader, to_json
 from gateway.audit.run_options import describe_options
+from gateway.store.audit import AuditFilter
 
-__all__ = ["ACTIONS", "Action", "AuditLog", "AuditReader", "describe_options"]
+__all__ = ["ACTIONS", "Action", "AuditFilter", "AuditLog", "AuditReader", "describe_options", "to_json"]

@@ -34,7 +34,8 @@ SECRET_TEXT = re.compile(
 
 def to_detail(fields: Mapping[str, Any], secrets: Sequence[str] = ()) -> bytes:
     """`secrets`: values to mask wherever they occur. Fields without a value are left out."""
-    bounded = {name: _bound(value, name, secrets, MAX_DEPTH) for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in fields.items() if value is not None}
+    bounded: dict[str, Any] = _bound(given, "", secrets, MAX_DEPTH)
     data = _dump(bounded)
     if len(data) <= MAX_DETAIL_BYTES:
         return data

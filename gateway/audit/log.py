@@ -95,6 +95,10 @@ class AuditLog:
         self._connected[principal] = now + CONNECT_SECONDS
         self.record("principal.connect", principal)
 
+    def to_detail(self, fields: Mapping[str, Any]) -> bytes:
+        """For an entry that the store writes itself, in one transaction with what it is about."""
+        return to_detail(fields, self._secrets())
+
     def notify(self) -> None:
         """Entries were written by the store itself (registrations): readers look now."""
         grown, self._grown = self._grown, anyio.Event()
@@ -112,16 +116,19 @@ class AuditLog:
                 log.error("%d audit entries wait for the store: %s", len(self._pending), exc)
                 await anyio.sleep(RETRY_SECONDS)
 
-    async def aclose(self) -> None:
-        """Writes what is pending; readers end."""
+    def close_readers(self) -> None:
+        """The gateway stops: every reader's stream ends."""
         self._is_closed = True
+        self.notify()
+
+    async def aclose(self) -> None:
+        """Writes what is pending."""
         for count in self._refusals.take_all():
             self._add(self._to_refusal(count))
         try:
             await self._write()
         except StoreError as exc:
             log.error("%d audit entries are lost: %s", len(self._pending), exc)
-        self.notify()
 
     async def _wait_for_work(self) -> None:
         if self._pending:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gateway.agui.option_secrets import mask_url
 from gateway.turn import Options
 
 SERVER_FIELDS = ("name", "type", "command", "args", "url")
-"""Of an MCP server. Its headers and its environment are secrets."""
+"""Of an MCP server. Its headers and its environment are secrets, and so may be the query of its URL."""
 
 
 def describe_options(options: Options) -> dict[str, Any]:
@@ -29,4 +30,5 @@ def describe_options(options: Options) -> dict[str, Any]:
 
 
 def _describe_server(server: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: server[name] for name in SERVER_FIELDS if name in server}
+    described = {name: server[name] for name in SERVER_FIELDS if name in server}
+    return described | ({"url": mask_url(str(described["url"]))} if "url" in described else {})

@@ -173,7 +173,7 @@ TRUST_SOURCES = {
     "thread": "the user's answer in this thread",
     "setting": "the setting `unknown_folder`",
     "session": "how the session was started",
-    "nobody": "nobody has decided about the folder yet",
+    "none": "there is no decision about the folder yet",
 }
 """`custom.gateway.trust.decidedBy` → the source of the statement."""
 

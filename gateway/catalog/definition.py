@@ -80,7 +80,7 @@ class AgentDefinition(Section):
     limits: LimitTable = Field(default_factory=LimitTable)
     """Drivers `acp` and `cli`: how much the agent's process may use."""
     trust: Trust = Field(default_factory=Trust)
-    """Drivers `acp` and `cli`: how the agent works in folders that nobody has trusted."""
+    """Drivers `acp` and `cli`: how the agent works in folders that are not trusted."""
     install: tuple[Install, ...] = ()
     """Ways to install the agent, shown when its program is missing."""
     auth: tuple[Auth, ...] = ()

@@ -92,6 +92,9 @@ class Acp(Section):
     client_tools: Literal["per-turn", "per-session"] = "per-turn"
     """When the agent's model learns of the client's tools. `per-turn`: a change takes effect with the next turn.
     `per-session`: the model sees the tools with which the session was opened; after a change the gateway reopens it."""
+    mcp_by_arguments: bool = False
+    """The agent passes the configuration of MCP servers on by the arguments of a process, which every user of the
+    machine can read. A server with headers, or with a key in its URL, is then refused."""
     usage_scope: Literal["turn", "session"] = "turn"
     """What the agent's token counts cover. With `session` they add up over all turns, and the gateway subtracts."""
     error_text_patterns: tuple[str, ...] = ()

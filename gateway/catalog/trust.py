@@ -74,7 +74,7 @@ class FallbackTrust(Section):
 
 
 class Trust(Section):
-    """Drivers `acp` and `cli`: how the agent works in folders that nobody has trusted. A project can hold hooks, MCP
+    """Drivers `acp` and `cli`: how the agent works in folders that are not trusted. A project can hold hooks, MCP
     servers and plugins which run programs as soon as the agent starts there."""
 
     untrusted_start: Literal["restricted", "clean", "never"] = "never"

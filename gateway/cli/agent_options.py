@@ -1,7 +1,7 @@
 """The options `--agents`, `--acp` and `--config`, and the settings and the catalog behind them.
 
 In: what the user has written, and the environment. Out: the settings that all commands share. A `gateway.toml` in the
-current directory that nobody named is not read; the user is told so in one line."""
+current directory is read only if the user names it; one line on stderr says so."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, bundled, load_catalog, load_folder, with_bare
 from gateway.catalog.plugins import load_plugins
 from gateway.cli.exit import print_note
+from gateway.configuration import FILE_NAME, load
 from gateway.errors import ConfigError
-from gateway.settings import ENV_PREFIX, FILE_NAME, Settings, load
+from gateway.settings import ENV_PREFIX, Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -43,7 +43,12 @@ def select_variables(patterns: Sequence[str], environ: Mapping[str, str]) -> dic
     return {name: value for name, value in environ.items() if name in names or name.startswith(prefixes)}
 
 
+def looks_secret(name: str) -> bool:
+    """By the variable's name. `mcp_launch.launcher` has the same rule."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def secret_values(environ: Mapping[str, str]) -> list[str]:
     """The values to mask where an agent's output is shown, the longest first: one may begin with another."""
-    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)}
+    values = {value for name, value in environ.items() if looks_secret(name)}
     return sorted((value for value in values if len(value) >= MIN_SECRET_CHARS), key=lambda value: (-len(value), value))

@@ -1,7 +1,7 @@
 """Holds the URLs of MCP servers that clients name against the address policy, before an agent gets them.
 
 In: the servers of a run. Out: nothing, or `Refused` with the host and the setting. The agent runs on this machine and
-connects to whatever it is told, so without this check a client could reach services that only this machine can reach.
+connects to any address that it gets: without this check a client could reach services that are for this machine only.
 
 The agent resolves the name again and follows redirects by its own rules: a name that means another address a moment
 later is not caught here. Where that matters, the agent's network has to be closed (`docs/deployment.md`).

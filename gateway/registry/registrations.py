@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from gateway.audit import AuditLog
 from gateway.catalog.definition import AgentDefinition
 from gateway.catalog.load import Catalog, InvalidDefinition, define
 from gateway.catalog.problems import Problem
@@ -31,7 +32,8 @@ IN_PROCESS_SOURCES = "comes from a file (--agents) or an installed package only"
 
 
 class Registrations:
-    def __init__(self, overlays: Overlays, store: Store, settings: Settings) -> None:
+    def __init__(self, overlays: Overlays, store: Store, settings: Settings, audit: AuditLog) -> None:
+        self._audit = audit
         self._overlays = overlays
         self._store = store
         self._settings = settings
@@ -39,9 +41,17 @@ class Registrations:
     async def put(self, agent_id: str, table: Mapping[str, Any], principal: str) -> bool:
         """True: no agent had this id. Raises `BadInput` with everything that is wrong."""
         definition = _check_definition(agent_id, table, self._settings)
-        serialized = orjson.dumps({**table, "id": agent_id}, default=str)
+        serialized = _serialize({**table, "id": agent_id})
         is_new = agent_id not in self._overlays.registered and self._overlays.find_unregistered(agent_id) is None
-        await self._store.save_agent(AgentRecord(agent_id, serialized, principal, time.time()))
+        detail = {
+            "driver": definition.driver,
+            "run": definition.command.run if definition.command else None,
+            "url": definition.remote.url if definition.remote else None,
+            "new": is_new,
+        }
+        record = AgentRecord(agent_id, serialized, principal, time.time())
+        await self._store.save_agent(record, self._audit.to_detail(detail))
+        self._audit.notify()
         log.warning("agent %s: registered by %s (%s)", agent_id, principal, definition.driver)
         self._overlays.register(definition)
         return is_new
@@ -54,8 +64,17 @@ class Registrations:
                 raise Conflict(detail, code="AGENT_FROM_FILE")
             raise NotFound(f"there is no agent {agent_id!r}", code="UNKNOWN_AGENT")
         await self._store.delete_agent(agent_id, principal, time.time())
+        self._audit.notify()
         log.warning("agent %s: its registration was removed by %s", agent_id, principal)
         self._overlays.unregister(agent_id)
+
+
+def _serialize(table: Mapping[str, Any]) -> bytes:
+    """Raises `BadInput` for what cannot be stored: half a surrogate pair, an integer beyond 64 bits."""
+    try:
+        return orjson.dumps(table, default=str)
+    except TypeError as exc:
+        raise BadInput(f"the definition cannot be stored: {exc}", pointer="") from exc
 
 
 async def load_registered(store: Store, settings: Settings) -> Catalog:

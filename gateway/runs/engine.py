@@ -15,6 +15,7 @@ import anyio
 from anyio import CancelScope
 
 from gateway.agui.history import History
+from gateway.audit import AuditLog
 from gateway.background import Tasks
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.errors import Conflict, NotFound, StoreError
@@ -22,10 +23,11 @@ from gateway.identity import ThreadKey
 from gateway.limits import PrincipalLimits
 from gateway.registry.agents import Agent
 from gateway.runs.admission import FINAL_WRITE_SECONDS, STOPPING, Admission
+from gateway.runs.approval_audit import record_answers
 from gateway.runs.daily_budget import DailyBudget
 from gateway.runs.facts_cache import FactsCache
 from gateway.runs.history import OnRun, read_history
-from gateway.runs.interrupts import Interrupts
+from gateway.runs.interrupts import Interrupts, ResumeResult
 from gateway.runs.isolation import Isolation
 from gateway.runs.log import Reader, Replay
 from gateway.runs.outcomes import LastOutcomes
@@ -55,8 +57,10 @@ class Engine:
         isolation: Isolation | None = None,
         worktrees: ThreadWorktrees | None = None,
         limits: PrincipalLimits | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         """`facts`: by which runs notice that their capabilities have changed; None: they do not look."""
+        self._audit = audit or AuditLog(store)
         self._settings = settings
         self._store = store
         self._tasks = tasks
@@ -131,7 +135,7 @@ class Engine:
             resumed = self._states.apply_resume(thread, interrupts, turn)
             # Without awaiting in between: while the store writes, the interrupt may expire and end the turn.
             parked = self._states.unpark(thread) if resumed.continues_turn or resumed.abandons_turn else None
-            await self._store_start(thread, run, interrupts)
+            await self._store_start(thread, run, interrupts, resumed)
         except BaseException:
             if parked is not None:
                 await self._park_again(thread, parked)
@@ -148,12 +152,16 @@ class Engine:
         if newest and newest[0].key != latest_run:
             raise Conflict("the thread has gone on meanwhile", code="THREAD_BUSY", runId=newest[0].run_id)
 
-    async def _store_start(self, thread: ThreadKey, run: Run, interrupts: Interrupts) -> None:
-        """Both writes wait for one commit."""
+    async def _store_start(self, thread: ThreadKey, run: Run, interrupts: Interrupts, resumed: ResumeResult) -> None:
+        """All writes wait for one commit, where nothing has to be read for them."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._store.begin, run.record)
                 tasks.start_soon(self._states.save, thread, interrupts)
+                if resumed.answers:
+                    run_id = run.record.run_id
+                    where = (self._audit, self._store, thread, run_id, interrupts, resumed.answers)
+                    tasks.start_soon(record_answers, *where)
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
@@ -175,11 +183,16 @@ class Engine:
     async def cancel(self, run_id: str, principal: str) -> Literal["cancelling", "cancelled", "over"]:
         """Stops a live run, or the turn that an interrupted run left parked."""
         if (run := self._admission.find(run_id, principal)) is not None:
+            self._record_cancel(run.record)
             await run.stop(Stop())
             return "cancelling"
         record = await self._find_record(run_id, principal)
+        self._record_cancel(record)
         thread = ThreadKey(record.agent, record.thread_id, principal)
         return "cancelled" if await self.cancel_parked(thread, run_id) else "over"
+
+    def _record_cancel(self, run: RunRecord) -> None:
+        self._audit.record("run.cancel", run.principal, agent=run.agent, thread=run.thread_id, run=run.run_id)
 
     async def cancel_parked(self, thread: ThreadKey, run_id: str) -> bool:
         """Cancels the interrupts that a run left open, and its parked turn. False: there are none."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from gateway.agui.history import History
+from gateway.jsonio import loads
 from gateway.runs.log import READ_BYTES
 from gateway.runs.run import Run
 from gateway.store.base import RunRecord, Store
@@ -28,7 +27,7 @@ async def read_history(
     history = History()
     for record in await store.thread_runs(agent, thread_id, principal, MAX_RUNS_READ):
         if record.status != "live" and record.key != without:
-            messages = orjson.loads(record.input).get("messages", [])
+            messages = loads(record.input).get("messages", [])
             history.add_input(messages)
             await _feed(history, store, record)
             if on_run is not None:
@@ -43,7 +42,7 @@ async def has_new_message(store: Store, thread: tuple[str, str, str], run: Run) 
         return False
     for record in await store.thread_runs(*thread, 2):
         if record.key != run.record.key:
-            known = {message["id"] for message in orjson.loads(record.input).get("messages", [])}
+            known = {message["id"] for message in loads(record.input).get("messages", [])}
             return messages[-1]["id"] not in known
     return True
 
@@ -53,5 +52,5 @@ async def _feed(history: History, store: Store, record: RunRecord) -> None:
     while pieces := await store.read(record.key, number, READ_BYTES):
         for piece in pieces:
             for line in piece.lines:
-                history.feed(orjson.loads(line))
+                history.feed(loads(line))
             number = piece.last

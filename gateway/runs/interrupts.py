@@ -109,6 +109,11 @@ class Interrupts:
     def open(self) -> list[InterruptEntry]:
         return [entry for entry in self._entries.values() if entry.state == "open"]
 
+    def find(self, interrupt_id: str) -> InterruptEntry | None:
+        """The interrupt as the client received it; None: there is none."""
+        entry = self._entries.get(interrupt_id)
+        return None if entry is None or not entry.interrupt else entry
+
     def next_expiry(self) -> float | None:
         return min((entry.expires for entry in self.open() if entry.expires is not None), default=None)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from gateway.audit import AuditLog
 from gateway.catalog.definition import AgentDefinition
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.homes import PrincipalHomes
@@ -21,10 +22,10 @@ from gateway.turn import Options
 
 
 class Isolation:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, audit: AuditLog | None = None) -> None:
         self._settings = settings
         self._homes = PrincipalHomes(settings)
-        self.trust = WorkspaceTrust(settings)
+        self.trust = WorkspaceTrust(settings, audit)
         self._sandboxes = SandboxChoice(settings)
 
     def confine(

@@ -161,7 +161,7 @@ class Playback:
         return not await has_new_message(self._services.store, self._thread, self._run)
 
     async def _begin_turn(self) -> LiveTurn:
-        """The agent's turn; where nobody has trusted its folder, first the question about that."""
+        """The agent's turn; where there is no decision about its folder, first the question about that."""
         undecided = self._undecided_folders()
         if not undecided:
             return await self._start_turn(self._driver, self._interrupts)

@@ -7,12 +7,11 @@ import time
 from contextlib import suppress
 
 import anyio
-import orjson
 
 from gateway.agui.ordering import Order, OutOfOrder
 from gateway.errors import GatewayError
 from gateway.events import Wire
-from gateway.jsonio import dumps
+from gateway.jsonio import dumps, loads
 from gateway.runs.daily_budget import day_of
 from gateway.runs.log import READ_BYTES
 from gateway.settings import Settings
@@ -43,7 +42,7 @@ async def _final_events(record: RunRecord, store: Store) -> list[Wire]:
         for piece in pieces:
             for line in piece.lines:
                 with suppress(OutOfOrder):  # an older gateway may have written anything; this one must start
-                    order.accept(orjson.loads(line))
+                    order.accept(loads(line))
             number = piece.last
     return [*order.close_events(), {"type": "RUN_ERROR", "message": RESTARTED[1], "code": RESTARTED[0]}]
 

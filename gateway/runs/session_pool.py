@@ -12,16 +12,14 @@ from functools import partial
 
 import anyio
 
-from gateway.agui.option_secrets import SecretMask
 from gateway.background import Tasks
 from gateway.drivers import Driver, Opening, Session
 from gateway.drivers.mcp_client import McpServers, SessionServers
-from gateway.drivers.mcp_launch import without_inherited_secrets
 from gateway.errors import Busy, Conflict, GatewayError, LimitReached
 from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.limits import SESSIONS, Hold, PrincipalLimits
-from gateway.runs.masked_turn import masked_errors
+from gateway.runs.session_secrets import SessionSecrets
 from gateway.runs.tool_observer import ObservedSession
 from gateway.settings import Settings
 
@@ -153,14 +151,14 @@ class SessionPool:
                 if old.session.is_alive:
                     await self._close_session(old)
                 old.hold.release()
-            mask = SecretMask(opening.mcp_servers)
+            secrets = SessionSecrets(opening.mcp_servers, opening.confinement.exchange)
             with ExitStack() as undo:
                 hold = undo.enter_context(await self._take_place(thread))
-                with self._claim_session(thread, opening), masked_errors(mask):
-                    session = await driver.open(without_inherited_secrets(opening))
+                with self._claim_session(thread, opening), secrets.removed_on_error():
+                    session = await driver.open(await secrets.hide(opening))
                 undo.pop_all()
             servers = self._use_servers(thread, opening)
-            observed = ObservedSession(session, servers, mask, stated, opening.confinement.sandbox)
+            observed = ObservedSession(session, servers, secrets, stated, opening.confinement.sandbox)
             self._pooled[thread] = PooledSession(observed, driver, opening, time.monotonic(), hold)
             return observed
 

@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.agui.option_secrets import SecretMask
 from gateway.capabilities.session_tools import LISTED_TOOLS, SERVERS
 from gateway.capability_paths import SEEN_TOOLS, escape_key
 from gateway.drivers import Controls, LiveTurn, Session
 from gateway.drivers.mcp_client import KnownServer, SessionServers
 from gateway.drivers.sandbox.policy import SandboxPolicy
 from gateway.events import AguiEvent, Event, Layer, ToolCallStart, Warning
-from gateway.runs.masked_turn import MaskedTurn, masked_errors
+from gateway.runs.session_secrets import SessionSecrets
 from gateway.runs.turn_wrapper import TurnWrapper
 from gateway.turn import Turn
 
@@ -32,13 +31,13 @@ class ObservedSession:
         self,
         session: Session,
         servers: SessionServers | None = None,
-        mask: SecretMask | None = None,
+        secrets: SessionSecrets | None = None,
         stated: Layer | None = None,
         sandbox: SandboxPolicy | None = None,
     ) -> None:
-        """`mask`: the secrets of the servers. `stated`: what the gateway itself states of the session."""
+        """`secrets`: of the servers. `stated`: what the gateway itself states of the session."""
         self._session = session
-        self._mask = mask or SecretMask()
+        self._secrets = secrets or SessionSecrets(())
         self._sandbox = sandbox
         self._stated: Layer = {**(stated or {}), **({} if sandbox is None else sandbox.to_layer())}
         self._servers = servers
@@ -82,14 +81,12 @@ class ObservedSession:
             self._servers.retry_failed()
         client_tools = frozenset(tool["name"] for tool in turn.tools)
         warnings = [] if self._sandbox is None or self._sandbox.warning is None else [self._sandbox.warning]
-        if not self._mask:
-            return ToolObserver(await self._session.start(turn), self._called, client_tools, warnings)
-        with masked_errors(self._mask):
-            live = MaskedTurn(await self._session.start(turn), self._mask)
+        live = await self._secrets.start_masked(self._session, turn)
         return ToolObserver(live, self._called, client_tools, warnings)
 
     def leave_servers(self) -> None:
         """Also when the session itself is gone already. May be called twice."""
+        self._secrets.remove_files()
         if self._servers is not None:
             self._servers.release()
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 from anyio import to_thread
 
+from gateway.audit import Action, AuditLog
 from gateway.catalog.definition import AgentDefinition
 from gateway.errors import ConfigError, Refused
 from gateway.identity import ThreadKey
@@ -38,7 +39,7 @@ class Decision:
     """The first folder that is not trusted; else the first of all."""
     decided_by: str | None = None
     """`operator`, `user` (the trust file), `run` (the answer, for one run), `thread` (the answer no), `setting`
-    (`unknown_folder`); None: nobody yet."""
+    (`unknown_folder`); None: not decided yet."""
 
     @property
     def is_trusted(self) -> bool:
@@ -46,8 +47,9 @@ class Decision:
 
 
 class WorkspaceTrust:
-    def __init__(self, settings: Settings) -> None:
-        """Raises `ConfigError` for a folder that is too wide to be trusted."""
+    def __init__(self, settings: Settings, audit: AuditLog | None = None) -> None:
+        """Raises `ConfigError` for a folder that is too wide to be trusted. `audit`: where answers are recorded."""
+        self._audit = audit
         self._operators = [real_folder(path) for path in settings.trust]
         for folder in self._operators:
             if (reason := too_wide_reason(folder)) is not None:
@@ -119,7 +121,7 @@ class WorkspaceTrust:
 
     def _refusal(self, definition: AgentDefinition, folder: Path, reason: str) -> Refused:
         detail = (
-            f"{definition.id!r} was not started: nobody has trusted {folder}, and {reason}. Look at the project's "
+            f"{definition.id!r} was not started: {folder} is not trusted, and {reason}. Look at the project's "
             f"configuration and trust the folder (`agui-gateway trust {folder}`, or answer the question of a new "
             "thread), or choose an agent that can ignore it"
         )
@@ -129,6 +131,7 @@ class WorkspaceTrust:
 
     def trust_run(self, thread: ThreadKey, folders: Sequence[Path]) -> None:
         """Until `end_run`."""
+        self._record("folder.trust", thread, folders, "run")
         self._this_run[thread] = frozenset(folders)
 
     def end_run(self, thread: ThreadKey) -> None:
@@ -145,13 +148,20 @@ class WorkspaceTrust:
                 await to_thread.run_sync(self._file.add, thread.principal, folder)
         except ConfigError as exc:
             raise Refused(f"the folder is not trusted: {exc.detail}", code="TRUST_FILE_UNUSABLE") from exc
+        self._record("folder.trust", thread, folders, "always")
         self._declined.pop(thread, None)
 
     def decline(self, thread: ThreadKey, folders: Sequence[Path]) -> None:
         """The thread is not asked about these again while the gateway lives."""
+        self._record("folder.distrust", thread, folders, "thread")
         self._declined[thread] = self._declined.pop(thread, frozenset()) | frozenset(folders)
         if len(self._declined) > MAX_ANSWERS:
             del self._declined[next(iter(self._declined))]
+
+    def _record(self, action: Action, thread: ThreadKey, folders: Sequence[Path], duration: str) -> None:
+        if self._audit is not None:
+            detail = {"folders": [str(folder) for folder in folders], "for": duration}
+            self._audit.record(action, thread.principal, agent=thread.agent, thread=thread.thread_id, detail=detail)
 
     # -- what is shown
 

@@ -59,5 +59,5 @@ def _layer(decision: Decision) -> Layer:
     return {
         f"{TRUST}.state": decision.state,
         f"{TRUST}.folder": str(decision.folder),
-        f"{TRUST}.decidedBy": decision.decided_by or "nobody",
+        f"{TRUST}.decidedBy": decision.decided_by or "none",
     }

@@ -1,6 +1,6 @@
 """The question whether a folder is trusted, as a turn: it comes before any process of the agent starts.
 
-In: the folders that nobody has decided about, and what begins the agent's own turn. Out: an interrupt with the
+In: the folders without a decision, and what begins the agent's own turn. Out: an interrupt with the
 project's own agent configuration; after the answer the events of the agent's turn. Like every turn it can be parked,
 cancelled and expire. Never: a start without a clear answer.
 """

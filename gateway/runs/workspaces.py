@@ -27,9 +27,10 @@ class Workspaces:
         """The folder; a relative path is resolved against the first root. Raises `Refused`."""
         if path is None:
             return self._roots[0]
-        if "\0" in path:
-            raise Refused(f"{path!r} is not a path", code="PATH_OUTSIDE_WORKSPACE")
-        folder = Path(os.path.realpath(self._roots[0] / path))
+        try:
+            folder = Path(os.path.realpath(self._roots[0] / path))
+        except ValueError as exc:  # a NUL character, or half a surrogate pair
+            raise Refused(f"{path!r} is not a path", code="PATH_OUTSIDE_WORKSPACE") from exc
         roots = [root for root in self._roots if folder == root or root in folder.parents]
         if not roots:
             known = ", ".join(str(root) for root in self._roots)
@@ -39,7 +40,7 @@ class Workspaces:
             )
         if any(is_withheld(folder, root, self._withheld) for root in roots):
             raise Refused(f"{path!r} belongs to the gateway itself; choose another folder", code="PATH_WITHHELD")
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # unlike `Path.is_dir` also for a name that is too long
             raise Refused(f"{path!r} is not a folder", code="DIRECTORY_NOT_FOUND")
         return folder
 

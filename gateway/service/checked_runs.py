@@ -6,13 +6,17 @@ the party that made the statement and what to do. The snapshot is taken once; th
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from gateway.agui.option_secrets import has_secrets_in_entry
 from gateway.audit import AuditLog, describe_options
 from gateway.capabilities.agent_facts import CurrentSnapshot
 from gateway.capabilities.check import check_turn
 from gateway.capabilities.model_choice import choose_model
 from gateway.drivers.mcp_addresses import check_mcp_addresses
+from gateway.errors import Refused
 from gateway.identity import Caller, ThreadKey
 from gateway.registry.agents import Agent
 from gateway.runs.engine import Engine
@@ -85,6 +89,7 @@ class CheckedRuns:
         if turn.options.strict and agent.driver is not None and not agent.driver.is_probed:
             await agent.driver.probe()  # a strict check needs the agent's own announcement
         if turn.options.mcp_servers and agent.driver is not None and agent.driver.is_local:
+            _check_shown_secrets(agent, turn.options.mcp_servers)
             await check_mcp_addresses(turn.options.mcp_servers, private=self._settings.allow_private_addresses)
         turn, model = choose_model(turn, agent.definition, agent.models)
         thread = ThreadKey(agent.definition.id, turn.thread_id, caller.principal)
@@ -92,3 +97,17 @@ class CheckedRuns:
         turn = check_turn(turn, current.snapshot, agent.definition, current.model)
         foreign_session = await self._access.check_run(agent.definition, thread, turn.options, caller)
         return CheckedTurn(turn, current, foreign_session)
+
+
+def _check_shown_secrets(agent: Agent, servers: Sequence[Mapping[str, Any]]) -> None:
+    """Raises `Refused` for a secret that the agent would show to every user of the machine."""
+    if not agent.definition.acp.mcp_by_arguments:
+        return
+    for number, server in enumerate(servers):
+        if has_secrets_in_entry(server):
+            raise Refused(
+                f"{agent.definition.id} passes MCP servers on by the arguments of a process, which every user of the "
+                "machine can read: name this server without headers and keys in its URL, or use another agent",
+                code="MCP_SECRETS_VISIBLE",
+                pointer=f"/forwardedProps/gateway/mcpServers/{number}",
+            )

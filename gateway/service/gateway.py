@@ -95,6 +95,7 @@ class Gateway:
     async def drain(self) -> None:
         """No new runs, messages and watchers; streams end, runs within the grace. Queued messages stay in the store."""
         self.stopping.set()
+        self.audit.close_readers()
         self.capability_feed.close()
         self.dispatcher.close()
         self.thread_events.close()
@@ -169,9 +170,9 @@ async def open_gateway(
             pool = SessionPool(settings, tasks, changes.touch, limits)
             agents = Agents(tasks, pool.close_driver_sessions, changes.touch)
             layers = Overlays(overlays, await load_registered(store, settings), agents, tasks, gateway_id)
-            registrations = Registrations(layers, store, settings)
+            registrations = Registrations(layers, store, settings, audit)
             watcher = FileWatcher(watched_folders(overlays, settings), layers.apply)
-            isolation = Isolation(settings)
+            isolation = Isolation(settings, audit)
             worktrees = ThreadWorktrees(settings, store)
             await worktrees.load()
             default_folder = real_folder(settings.workspace[0])
@@ -180,7 +181,7 @@ async def open_gateway(
             snapshots = Snapshots(facts, pool, store, worktrees, PrincipalHomes(settings))
 
             # Runs.
-            engine = Engine(settings, store, tasks, pool, facts, isolation, worktrees, limits)
+            engine = Engine(settings, store, tasks, pool, facts, isolation, worktrees, limits, audit)
             access = SessionAccess(store, pool)
             checked_runs = CheckedRuns(engine, snapshots, access, audit, gateway_id, settings)
 

@@ -1,9 +1,9 @@
 """What a caller may ask of a run, beyond what the agent is capable of.
 
 In: a turn's options, the agent's definition, the caller. Out: nothing, or `Forbidden` with the scope that is missing.
-Tool calls that nobody is asked about need `approve`: the option `approvals: "auto"`, and the agent's modes and settings
-that amount to it. Programs that a run names (stdio MCP servers, skills outside the workspace) need `programs`, unless
-the operator allows exactly these (`allow_programs`).
+Tool calls that no user is asked about need `approve`: the option `approvals: "auto"`, and the agent's modes and
+settings that amount to it. Programs that a run names (stdio MCP servers, skills outside the workspace) need `programs`,
+unless the operator allows exactly these (`allow_programs`).
 """
 
 from __future__ import annotations

@@ -157,8 +157,9 @@ class Store(Protocol):
     async def agents(self) -> list[AgentRecord]:
         """The registered agents, oldest first."""
 
-    async def save_agent(self, agent: AgentRecord) -> None:
-        """Inserts or replaces the agent and adds the entry `agent.register` to the audit log. Durable on return."""
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
+        """Inserts or replaces the agent and adds the entry `agent.register`, with this detail, to the audit log.
+        Durable on return."""
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
         """Deletes the agent and adds the entry `agent.remove` to the audit log; False if there was none. Durable on

@@ -142,10 +142,10 @@ class MemoryStore:
         self._check_open()
         return sorted(self._agents.values(), key=lambda agent: (agent.at, agent.id))
 
-    async def save_agent(self, agent: AgentRecord) -> None:
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
         self._check_open()
         self._agents[agent.id] = agent
-        await self.audit.write([AuditRecord(agent.at, "agent.register", agent.by, agent.id)])
+        await self.audit.write([AuditRecord(agent.at, "agent.register", agent.by, agent.id, detail=detail)])
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
         self._check_open()

@@ -163,9 +163,9 @@ class _Search:
 
     def _read(self, path: Path, kind: str) -> Iterator[ConfigurationItem]:
         name = show_text(os.path.relpath(path, self._folder), 200)
-        if path.is_symlink() and not self._is_inside(path):
+        if path.is_symlink() and (path.is_dir() or not self._is_inside(path)):
             target = show_text(os.path.realpath(path), 200)
-            yield ConfigurationItem(name, "link", "", f"A link out of the folder, to {target}.")
+            yield ConfigurationItem(name, "link", "", f"A link to {target}, which the agent may follow.")
             return
         content = _read_text(path)
         if content is None:
@@ -207,11 +207,13 @@ def _read_text(path: Path) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not block
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(MAX_FILE_BYTES + 1)
-        except OSError:
-            return None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     return None if len(data) > MAX_FILE_BYTES else data.decode("utf-8-sig", "replace")

@@ -20,7 +20,7 @@ def is_inside(folder: Path, trusted: Iterable[Path]) -> bool:
 
 
 def too_wide_reason(folder: Path) -> str | None:
-    """Why nobody should trust this folder as a whole; None: nothing speaks against it."""
+    """Why this folder should not be trusted as a whole; None: nothing speaks against it."""
     home = real_folder(Path.home())
     if folder == Path(folder.anchor):
         return f"{folder} is the root of the filesystem: everything on this machine would be trusted"

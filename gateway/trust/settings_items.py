@@ -58,7 +58,7 @@ WHOLE_VALUE = {
 URL_KEY = re.compile(r"(url|uri|endpoint|proxy|host)s?$", re.IGNORECASE)
 SECRET_KEY = re.compile(r"key|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
 RUNNING_KEY = re.compile(r"command|helper|cmd|exec|script|hook", re.IGNORECASE)
-"""A key with one of these words is never masked, whatever else its name says: it may run something."""
+"""A key with one of these parts is never masked, whatever else its name says: it may run something."""
 COMMAND_KEYS = (
     "command",
     "cmd",
@@ -143,7 +143,7 @@ def _commands(value: Any, depth: int) -> Iterator[str]:
     if depth > MAX_DEPTH * 2:
         return
     if isinstance(value, Mapping):
-        line = [part for key in COMMAND_KEYS for part in _words(value.get(key))]
+        line = [part for key in COMMAND_KEYS for part in _arguments(value.get(key))]
         if line:
             yield line[0] if len(line) == 1 else f"{line[0]} {shlex.join(line[1:])}"
         for key, child in value.items():
@@ -154,7 +154,7 @@ def _commands(value: Any, depth: int) -> Iterator[str]:
             yield from _commands(child, depth + 1)
 
 
-def _words(value: Any) -> list[str]:
+def _arguments(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     return [str(each) for each in value] if isinstance(value, list) else []

@@ -4,7 +4,7 @@ In: a principal and a real folder. Out: JSON, readable and writable for its owne
 lock, and read again when it has changed. `*` stands for every principal. Never: trust from a file that another user
 could have written, or that cannot be understood.
 
-    {"version": 1, "principals": {"local": {"/home/ada/project": {"since": "2026-11-18T03:00:00Z"}}}}
+    {"version": 1, "principals": {"local": {"/src/project": {"since": "2026-11-18T03:00:00Z"}}}}
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from gateway.service.gateway import open_gateway, read_files
 from gateway.settings import Settings
 from gateway.web.auth.authenticator import Authenticator
 from gateway.web.auth.live_requests import LiveRequests
+from gateway.web.middleware.audit import AuditMiddleware
 from gateway.web.middleware.content_type import ContentTypeMiddleware
 from gateway.web.middleware.gzip import GzipMiddleware
 from gateway.web.middleware.rate_limit import RateLimitMiddleware
@@ -32,7 +33,15 @@ def create_app(settings: Settings | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        def end_revoked() -> None:
+        names = authenticator.token_names()
+
+        def apply_tokens() -> None:
+            nonlocal names
+            before, names = names, authenticator.token_names()
+            for name in sorted(names - before):
+                gateway.audit.record("token.add", name)
+            for name in sorted(before - names):
+                gateway.audit.record("token.revoke", name)
             live_requests.end_all(authenticator.is_over)
             gateway.engine.cancel_runs_of(lambda principal: authenticator.find_principal(principal) is None)
 
@@ -42,7 +51,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
         async with opened as gateway, anyio.create_task_group() as tasks:
             app.state.gateway = gateway
             app.state.body_parser = BodyParser()
-            tasks.start_soon(authenticator.watch, end_revoked)
+            tasks.start_soon(authenticator.watch, apply_tokens)
             await gateway.recover_deliveries()
             yield
             tasks.cancel_scope.cancel()
@@ -50,6 +59,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     return Starlette(
         routes=ROUTES,
         middleware=[
+            Middleware(AuditMiddleware, routes=ROUTES),
             Middleware(ContentTypeMiddleware),
             Middleware(
                 SecurityMiddleware,

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import anyio
-import orjson
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Message, Receive, Scope, Send
@@ -24,6 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway.agui.legacy import reshape
 from gateway.encode.base import Encoder
 from gateway.errors import GatewayError
+from gateway.jsonio import dumps, loads
 from gateway.runs.log import Chunk, Reader
 from gateway.settings import Settings
 
@@ -146,7 +146,7 @@ class EventStream(EventSourceResponse):
     def _encode_error(self, exc: GatewayError) -> bytes:
         """The log cannot be read on. The client gets a terminal event that names the reason."""
         event = {"type": "RUN_ERROR", "message": exc.detail, "code": exc.code}
-        return self._encoder.encode(self._last_number + 1, [orjson.dumps(event)], [event])
+        return self._encoder.encode(self._last_number + 1, [dumps(event)], [event])
 
 
 class ReadyEvent(ServerSentEvent):
@@ -173,12 +173,12 @@ def encode_chunk(chunk: Chunk, encoder: Encoder, legacy: bool) -> bytes:
 def _encode_legacy(chunk: Chunk, encoder: Encoder) -> bytes:
     """The events as clients from before AG-UI 1.0 read them. They keep the log's numbers, so that such a client can
     re-attach too."""
-    events = chunk.events or [orjson.loads(line) for line in chunk.lines]
+    events = chunk.events or [loads(line) for line in chunk.lines]
     reshaped = [reshape(event) for event in events]
     if all(new is old for new, old in zip(reshaped, events, strict=True)):
         return encode_chunk(chunk, encoder, legacy=False)
     return b"".join(
-        encoder.encode(number, [orjson.dumps(event)], [event])
+        encoder.encode(number, [dumps(event)], [event])
         for number, event in enumerate(reshaped, chunk.first)
         if event is not None
     )

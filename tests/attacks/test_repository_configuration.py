@@ -200,7 +200,7 @@ def test_requests_between_runs_never_ask_and_never_trust(stage: TrustStage) -> N
     stage.ask("clean")
     run = stage.client.get("/agents/clean/threads/t").json()
     stage.client.post(f"/runs/{run['pendingRunId']}/cancel")
-    answer = stage.client.post("/agents/clean/threads/t/mode", json={"mode": "x"})
+    answer = stage.client.post("/agents/clean/threads/t/acp", json={"method": "x", "params": {}})
     assert answer.json()["code"] == "WORKSPACE_UNTRUSTED", answer.text
     assert stage.starts() == []
 
@@ -291,7 +291,7 @@ def test_the_snapshot_tells_what_was_decided_and_by_whom(stage: TrustStage) -> N
         return trust
 
     folder = str(stage.workspace)
-    unknown = {"state": "unknown", "folder": folder, "decidedBy": "nobody", "untrustedStart": "restricted"}
+    unknown = {"state": "unknown", "folder": folder, "decidedBy": "none", "untrustedStart": "restricted"}
     assert read("") == read("?thread=t") == unknown
     stage.answer("restricted", stage.ask("restricted"), "reject_once")
     assert read("?thread=t") == {**unknown, "state": "untrusted", "decidedBy": "thread"}

@@ -23,6 +23,8 @@ first         From connecting to the first event of a run, and to its end.
 memory        What the gateway grew by for each thread whose run has ended.
 sandbox       The start of an agent's process with the sandbox and without it, until its first byte.
 client        The official JavaScript client reading a run, with merging and without.
+fairness      A small run of one principal, alone and beside another one at its limits: 250 runs, 1,000 feeds, large
+              bodies.
 console       The page in Chromium: its longest task while words, Markdown, messages stream in; how a thread scrolls.
 
 A target that is not met is marked BELOW; the exit code says only whether everything could be measured. Targets are
@@ -43,7 +45,21 @@ import click
 import orjson
 from rich.console import Console
 
-from tests.bench import acp, calls, cli, client, console, fanout, federation, feed, latency, memory, sandbox, stream
+from tests.bench import (
+    acp,
+    calls,
+    cli,
+    client,
+    console,
+    fairness,
+    fanout,
+    federation,
+    feed,
+    latency,
+    memory,
+    sandbox,
+    stream,
+)
 from tests.bench.figures import PIPED_WIDTH, Report, show, to_json
 from tests.bench.servers import QUICK, Bench, Plan, open_bench
 
@@ -63,6 +79,7 @@ SUITES: dict[str, Callable[[Bench], Report]] = {
     "sandbox": sandbox.measure,
     "client": client.measure,
     "console": console.measure,
+    "fairness": fairness.measure,
 }
 
 

@@ -147,3 +147,19 @@ def test_navigation_closes_the_palette(page: Page, gateway: Gateway) -> None:
     page.evaluate("location.hash = '/'")
     expect(page.get_by_text("Try it").first).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_printed_url_signs_in_and_leaves_no_token_in_the_address(page: Page, tmp_path: Path) -> None:
+    """The token stands in the fragment, which browsers do not send, and goes from there into the tab's own storage."""
+    with Gateway(tmp_path, env={"AGUI_GATEWAY_LOCAL_AUTH": "token"}) as running:
+        token = (tmp_path / "agui-gateway" / "local-token").read_text().strip()
+        assert f"{running.url}/#token={token}" in running.banner()
+        page.goto(f"{running.url}/#token={token}")
+        expect(page.get_by_role("article", name="Demo")).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        assert token not in page.url and token not in page.evaluate("location.href")
+        page.reload()
+        expect(page.get_by_role("article", name="Demo")).to_be_visible()
+        page.go_back()
+        assert token not in page.url
+        page.goto("about:blank")

@@ -88,7 +88,7 @@ def test_help_for_serve_shows_every_option_and_where_else_it_can_be_set() -> Non
     for option in ("host", "port", "agents", "store", "token-file", "allow-origin", "allow-host", "config"):
         assert f"--{option}" in text
     assert "AGUI_GATEWAY_PORT=" in text and "gateway.toml" in text
-    assert "openssl rand -hex 24 > tokens.txt" in text
+    assert "agui-gateway token add ann --file tokens.json" in text
     assert "8123" in text and "127.0.0.1" in text
 
 
@@ -165,11 +165,24 @@ def test_a_port_in_use_is_reported() -> None:
     assert "--port" in result.stderr and "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "gateway.example", ""])
-def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
-    message = serve_error("--host", host)
-    assert f"--host {host}" in message
-    assert "--token-file tokens.txt" in message and "openssl rand" in message
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_at_an_address_that_others_can_reach_a_token_is_made(working_directory: Path, host: str) -> None:
+    with Gateway(working_directory / "home", "--host", host) as running:
+        token = (working_directory / "home" / "agui-gateway" / "local-token").read_text().strip()
+        assert running.client.get("/agents").status_code == 401
+        assert running.client.get("/agents", headers={"authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_the_banner_has_the_token_only_where_one_is_needed(working_directory: Path) -> None:
+    with Gateway(working_directory / "home", env={"AGUI_GATEWAY_LOCAL_AUTH": "token"}) as running:
+        token = (working_directory / "home" / "agui-gateway" / "local-token").read_text().strip()
+        assert f"{running.url}/#token={token} in a browser" in running.banner()
+    with Gateway(working_directory / "home", env={"AGUI_GATEWAY_LOCAL_AUTH": "user"}) as running:
+        assert token not in running.banner()
+
+
+def test_a_gateway_for_everybody_is_not_served() -> None:
+    assert 'local_auth = "none"' in serve_error(AGUI_GATEWAY_LOCAL_AUTH="none")
 
 
 def test_an_address_that_is_not_this_machine_s_is_named(working_directory: Path) -> None:
@@ -218,6 +231,7 @@ def test_other_addresses_are_not_loopback(host: str) -> None:
 def test_a_wrong_token_file_is_named_with_the_line(working_directory: Path, content: bytes | None, reason: str) -> None:
     if content is not None:
         (working_directory.parent / "tokens.txt").write_bytes(content)
+        (working_directory.parent / "tokens.txt").chmod(0o600)
     message = serve_error("--token-file", "../tokens.txt")
     assert "tokens.txt" in message and reason in message
     assert TOKEN not in message

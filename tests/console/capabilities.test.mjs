@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { acceptedModalities, acceptsClientTools, canFork, deliveryModes, hasReasoning, listPickers, partType, readSession, suggestedMessages,
+import { acceptedModalities, acceptsClientTools, canFork, deliveryModes, hasReasoning, listPickers, partType, readSession, readWorktree, suggestedMessages,
   sumTokens } from "../../gateway/console/chat/capabilities.js";
 
 const MODES = { current: "ask", available: [{ id: "ask", name: "Ask" }, { id: "auto", name: "Auto" }] };
@@ -64,4 +64,10 @@ test("texts in backticks in the description are suggested as messages", () => {
 
 test("tokens are summed over models", () => {
   assert.deepEqual(sumTokens([{ model: "a", inputTokens: 1, outputTokens: 2 }, { inputTokens: 10 }]), { inputTokens: 11, outputTokens: 2 });
+});
+
+test("a worktree is shown only with its branch", () => {
+  const worktree = { branch: "agui/fix-1", path: "/w", base: "main" };
+  assert.equal(readWorktree({ custom: { gateway: { worktree } } }), worktree);
+  for (const none of [undefined, {}, { custom: { gateway: { worktree: {} } } }, { custom: { gateway: { worktree: "x" } } }]) assert.equal(readWorktree(none), null);
 });

@@ -56,10 +56,14 @@ def configuration() -> str:
         "",
         NOTE.format(source="`gateway/settings.py`"),
         "",
-        "A setting comes from an option of `agui-gateway serve`, from the environment, from `gateway.toml`, or is the",
-        f"default, in this order of precedence. The environment variable of a setting is `{ENV_PREFIX}` and its name",
-        f"in capitals: `{ENV_PREFIX}PORT=8200`. `agui-gateway serve --help` lists the usual ones as options. Times are",
-        "in seconds, sizes in bytes.",
+        "A setting comes from an option of `agui-gateway serve`, from the environment, from the settings file, or is",
+        f"the default, in this order of precedence. The environment variable of a setting is `{ENV_PREFIX}` and its",
+        f"name in capitals: `{ENV_PREFIX}PORT=8200`. `agui-gateway serve --help` lists the usual ones as options.",
+        "Times are in seconds, sizes in bytes.",
+        "",
+        "The settings file is the one that `--config` or the setting `config` names, or `agui-gateway/gateway.toml` in",
+        "your configuration directory (`$XDG_CONFIG_HOME` or `~/.config`). A `gateway.toml` in the current directory",
+        "is not read: a cloned repository could bring one.",
         "",
         *_table(Settings),
     ]
@@ -76,6 +80,9 @@ def cli() -> str:
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
         lines += ["", f"## `agui-gateway {name}`", "", *_help(command, inner)]
+        for part in command.commands.values() if isinstance(command, click.Group) else ():
+            below = click.Context(part, info_name=part.name, parent=inner, max_content_width=100, terminal_width=100)
+            lines += ["", f"### `agui-gateway {name} {part.name}`", "", *_help(part, below)]
     return _page(lines)
 
 

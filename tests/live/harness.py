@@ -36,8 +36,9 @@ def sandbox_flags(models: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterator[Gateway]:
-    """The gateway, not yet asked anything. It may be stopped and started again inside. `acp`: over its definition's."""
+def behind_gateway(name: str, models: str, home: Path, config: Path | None = None, **acp: object) -> Iterator[Gateway]:
+    """The gateway, not yet asked anything. It may be stopped and started again inside. `config`: its settings file.
+    `acp`: over its definition's."""
     recipes = load_recipes()
     recipe = recipes.agents[name]
     install(recipe, recipes)
@@ -45,8 +46,9 @@ def behind_gateway(name: str, models: str, home: Path, **acp: object) -> Iterato
     agents = overlay(name, ready, home / "agents", **acp)
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
+    settings = ("--config", str(config)) if config else ()
     places = ("--agents", str(agents), "--workspace", str(work))
-    with Gateway(home / "gateway", *places, *sandbox_flags(models)) as gateway:
+    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models)) as gateway:
         yield gateway
 
 

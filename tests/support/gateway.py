@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -32,16 +32,19 @@ class Gateway:
         env: dict[str, str] | None = None,
         xdg: bool = True,
         trust: bool = True,
+        prefix: Sequence[str] = (),
     ) -> None:
         """`xdg`: its own data folder, which agents inherit; without, theirs are below the home that `env` names.
-        `trust`: its workspaces are trusted, so that no run asks about them."""
+        `trust`: its workspaces are trusted, so that no run asks about them. `prefix`: a command that
+        runs it, as another user for instance."""
+        self._prefix = prefix
         self.workspace = home / "workspace"
         """Where it is started, and so where its agents work: its own files must not be there."""
         self.workspace.mkdir(parents=True, exist_ok=True)
         trusted = _trust_flags(self.workspace, flags) if trust else []
         self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
         config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
-        # Fake agents are modules of this repository, which a sandbox does not show. Tests of the sandbox set `--sandbox`.
+        # Fake agents are modules of this repository, which a sandbox does not show; its tests set `--sandbox`.
         own = {"AGUI_GATEWAY_SANDBOX": "none", **({"XDG_DATA_HOME": str(home)} if xdg else {})}
         self._env = {**own, **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
@@ -54,7 +57,7 @@ class Gateway:
         environ |= {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1", **self._env}
         with self.log.open("a") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
+                [*self._prefix, sys.executable, "-m", "gateway", "serve", "--port", "0", *self._flags],
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
@@ -75,6 +78,16 @@ class Gateway:
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    def banner(self) -> str:
+        """What it prints after the first line, until it says how to stop it."""
+        assert self._process is not None and self._process.stdout is not None
+        lines = []
+        for line in self._process.stdout:
+            lines.append(line)
+            if "Ctrl-C" in line:
+                break
+        return "".join(lines)
 
     def terminate(self) -> int:
         """SIGTERM; the exit code."""

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from tests.support.project import INSTALL_LIMIT, environ, run
 
-FOLDERS = re.compile(r"(?<![\w.-])/(?:src|opt|data|workspace|run/secrets|usr/local/bin)(?![\w-])")
+FOLDERS = re.compile(r"(?<![\w.-])/(?:src|opt|data|workspace|run/secrets|usr/local/bin|usr/share/doc)(?![\w-])")
 BASE_ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 """As in the official Python images."""
 OWNER = re.compile(r"-o \d+ -g \d+")

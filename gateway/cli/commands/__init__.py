@@ -10,6 +10,8 @@ COMMANDS = {
     "doctor": "Find out what an agent needs to run.",
     "models": "Show an agent's models and their prices.",
     "run": "Talk to an agent in this terminal.",
+    "audit": "Show who did what on a running gateway.",
+    "login": "Sign a principal in to an agent.",
     "token": "Make, list and revoke tokens.",
     "trust": "Trust the project in a folder: agents then read its own configuration.",
 }

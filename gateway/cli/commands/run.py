@@ -166,7 +166,10 @@ def start_gateway(stack: ExitStack, settings: Settings, *, needs_store: bool) ->
 
 
 def client_for(url: str, token_file: Path | None) -> httpx.Client:
-    parts = httpx.URL(url)
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as exc:
+        raise ConfigError(f"--url {url}: {exc}") from exc
     if parts.scheme not in ("http", "https") or not parts.host:
         raise ConfigError(f"--url {url}: write it as http://127.0.0.1:8123")
     is_local = parts.host in LOCAL_HOSTS

@@ -17,9 +17,10 @@ import click
 
 from gateway.cli.exit import fail
 from gateway.cli.output.terminal import align
+from gateway.configuration import load
 from gateway.errors import ConfigError, GatewayError
 from gateway.identity import SCOPES
-from gateway.settings import data_dir, load
+from gateway.settings import data_dir
 from gateway.web.auth.token_file import (
     TokenRecord,
     check_name,

@@ -46,6 +46,12 @@ function readChoices(value) {
   return { current: object(value).current, available };
 }
 
+/** The thread's git worktree: {branch, path, base}; null: it has none. */
+export function readWorktree(capabilities) {
+  const { worktree } = object(object(capabilities?.custom).gateway);
+  return typeof object(worktree).branch === "string" ? worktree : null;
+}
+
 export function canFork(capabilities) {
   const { acp, mux } = object(capabilities?.custom);
   return object(acp).forkSession === true || object(mux).canFork === true;

@@ -76,7 +76,8 @@ export class History {
         h("button", { class: "btn", on: { click: () => close(false) } }, "Cancel"))));
     if (!isConfirmed) return;
     try {
-      await deleteThread(this.session.agent, threadId);
+      const kept = await deleteThread(this.session.agent, threadId);
+      if (kept) toast(`Its changes were not merged: they are on the branch ${kept.branch} in ${kept.repository}.`);
       if (threadId === this.session.thread) location.hash = chatAddress(this.session.agent, newThreadId());
       else this.session.threads.value = this.session.threads.value.filter((thread) => thread.threadId !== threadId);
     } catch (problem) {

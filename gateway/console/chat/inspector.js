@@ -1,5 +1,5 @@
-// The inspector beside the conversation: events, snapshot with sources, tools, state, and requests as `curl`. Its tabs are drawn
-// only while it is open.
+// The inspector beside the conversation: events, snapshot with sources, tools, state, changes in the thread's worktree, and requests
+// as `curl`. Its tabs are drawn only while it is open.
 
 import { encodePath, getJson } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
@@ -8,6 +8,7 @@ import { Tree } from "../render/tree.js";
 import { EventsTab } from "./events_tab.js";
 import { RequestsTab } from "./requests_tab.js";
 import { toolsTab } from "./tools_tab.js";
+import { WorktreeTab } from "./worktree_tab.js";
 
 export class Inspector {
   constructor(session, close) {
@@ -17,6 +18,7 @@ export class Inspector {
       { id: "snapshot", name: "Snapshot", tab: snapshotTab(session) },
       { id: "tools", name: "Tools", tab: toolsTab(session) },
       { id: "state", name: "State", tab: stateTab(session) },
+      { id: "changes", name: "Changes", tab: new WorktreeTab(session) },
       { id: "requests", name: "curl", tab: new RequestsTab(session) },
     ];
     this.bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Inspector", on: { keydown: (event) => this.#onKey(event) } });

@@ -5,6 +5,7 @@ import { diffView, patchView } from "../render/diff.js";
 import { formFromSchema } from "../render/form.js";
 import { argumentsView } from "./arguments.js";
 import { parseArguments, readDiffs } from "./tool_calls.js";
+import { configurationView } from "./trust.js";
 import { editSchema, readInterrupt, timeLeft } from "./interrupts.js";
 
 let cardCount = 0;
@@ -54,7 +55,7 @@ export function interruptCard(interrupt, session, onAnswer) {
 
   const node = h("article", { class: "card question", tabIndex: -1, "aria-labelledby": id, dataset: { testid: "interrupt" } },
     h("div", { class: "row top" }, h("p", { id, class: "grow question-text" }, request.message), clock),
-    subjectView(interrupt, call), answers, below, feedback, outcome);
+    configurationView(interrupt), subjectView(interrupt, call), answers, below, feedback, outcome);
   return {
     node,
     hasCancel: Boolean(request.form),

@@ -4,11 +4,12 @@ import { fill, h, icon } from "../lib/dom.js";
 import { remedyView, statusTag } from "../pages/agent_parts.js";
 import { Approvals } from "./approvals.js";
 import { Composer } from "./composer.js";
-import { readSession, suggestedMessages } from "./capabilities.js";
+import { readSession, readWorktree, suggestedMessages } from "./capabilities.js";
 import { chatAddress, History, newThreadId } from "./history.js";
 import { MessageList } from "./message_list.js";
 import { agentActions, openPalette } from "./palette.js";
 import { Session } from "./session.js";
+import { trustTag } from "./trust.js";
 
 const HISTORY_KEY = "agui-gateway-history", WIDE_PX = 1000, INSPECTOR_DELAY_MS = 120;
 
@@ -74,11 +75,13 @@ class ChatPage {
     this.name = h("h1", { class: "clip" });
     this.badge = h("span", { class: "badge" });
     this.meter = h("span", { class: "small muted meter", dataset: { testid: "session-usage" } });
+    this.branchButton = h("button", { class: "btn quiet branch", type: "button", hidden: true, dataset: { testid: "branch" },
+      on: { click: () => this.inspect("changes") } });
     this.historyButton = h("button", { class: "btn quiet only", "aria-label": "Threads", title: "Threads",
       on: { click: () => this.#showHistory(this.history.node.hidden) } }, icon("history"));
     this.inspectButton = h("button", { class: "btn quiet", "aria-label": "Inspector", "aria-expanded": "false",
       on: { click: () => this.inspect() } }, icon("panel"), h("span", { class: "wide" }, "Inspector"));
-    return h("div", { class: "chat-head row" }, this.historyButton, this.name, this.badge, h("span", { class: "grow" }), this.meter,
+    return h("div", { class: "chat-head row" }, this.historyButton, this.name, this.badge, h("span", { class: "grow" }), this.branchButton, this.meter,
       h("a", { class: "btn quiet", href: `#/agents/${encodeURIComponent(this.session.agent)}`, "aria-label": "Capabilities",
         title: "Show the capabilities of this agent and their sources" }, icon("info"), h("span", { class: "wide" }, "Capabilities")),
       this.inspectButton, h("a", { class: "btn quiet only new", "aria-label": "New thread", title: "New thread",
@@ -92,9 +95,18 @@ class ChatPage {
     document.title = `${identity.name ?? this.session.agent} · agui-gateway`;
     const { availability } = this.session.agentInfo.value;
     fill(this.badge, this.session.connection.value === "lost" ? h("span", { class: "tag bad" }, h("span", { class: "dot" }), "Unreachable")
-      : availability && statusTag(availability));
+      : [availability && statusTag(availability), " ", trustTag(this.session.capabilities.value)]);
     this.meter.textContent = formatUsage(usage);
+    this.#showBranch(readWorktree(this.session.capabilities.value));
     this.#showWelcome();
+  }
+
+  #showBranch(worktree) {
+    this.branchButton.hidden = !worktree;
+    if (!worktree) return;
+    this.branchButton.title = `This thread works in a git worktree of its own, from ${worktree.base}. Show its changes.`;
+    fill(this.branchButton, icon("fork"), h("span", { class: "wide clip mono" }, worktree.branch));
+    this.branchButton.setAttribute("aria-label", `Changes on the branch ${worktree.branch}`);
   }
 
   /** In an empty thread: name and description of the agent, and suggested messages. */
@@ -150,7 +162,7 @@ class ChatPage {
       { name: "Show or hide the threads", group: "console", run: () => this.#showHistory(this.history.node.hidden) },
       inspect("events", "Inspector: events"), inspect("snapshot", "Inspector: snapshot with sources"),
         inspect("tools", "Inspector: tools, subagents and commands"), inspect("state", "Inspector: shared state"),
-        inspect("requests", "Inspector: requests as curl"),
+        inspect("changes", "Inspector: changes in the worktree"), inspect("requests", "Inspector: requests as curl"),
     ].filter(Boolean));
   }
 

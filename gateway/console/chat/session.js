@@ -313,6 +313,7 @@ export async function fetchThreads(agent, abort) {
   return (await getJson(`${encodePath("agents", agent)}/threads`, { signal: abort })).threads;
 }
 
+/** Resolves with what is kept of the thread's worktree, or with null. */
 export async function deleteThread(agent, thread) {
-  await send(`${encodePath("agents", agent)}/threads/${encodePath(thread)}`, { method: "DELETE" });
+  return (await getJson(`${encodePath("agents", agent)}/threads/${encodePath(thread)}`, { method: "DELETE" }))?.kept ?? null;
 }

@@ -44,9 +44,12 @@ class Workspace:
 
     def resolve(self, path: str) -> tuple[Path, Path]:
         """(root, path below it), links resolved. Raises `PathOutside`."""
-        if not os.path.isabs(path) or "\0" in path:
+        if not os.path.isabs(path):
             raise PathOutside(f"{path!r} is not an absolute path")
-        real = Path(os.path.realpath(path))
+        try:
+            real = Path(os.path.realpath(path))
+        except ValueError as exc:  # a NUL character, or half a surrogate pair
+            raise PathOutside(f"{path!r} is not a path") from exc
         for root in self._roots:
             if real == root or root in real.parents:
                 if is_withheld(real, root, self._withheld):

@@ -99,7 +99,7 @@ class Connection:
         """A session in this directory is about to begin."""
         await self._transport.subscribe(cwd)
 
-    def attach(self, session: Listener) -> None:
+    def require_free(self, session: Listener) -> None:
         """Raises `Conflict` where another session object has the same session of the agent: both would get its
         messages."""
         session_id = session.dialect.session_id
@@ -107,6 +107,10 @@ class Connection:
             other is not session and other.dialect.session_id == session_id for other in self._sessions
         ):
             raise Conflict(f"the session {session_id!r} is open already: close it first", code="SESSION_OPEN")
+
+    def attach(self, session: Listener) -> None:
+        """Raises `Conflict`."""
+        self.require_free(session)
         self.uses += 1
         self._sessions.append(session)
 

@@ -29,7 +29,7 @@ from gateway.drivers.cli.connection import Connection
 from gateway.drivers.cli.launch import Launcher
 from gateway.drivers.confinement import Confinement
 from gateway.drivers.trust_flags import dialect_params, flags_of
-from gateway.errors import AgentFault, Conflict
+from gateway.errors import AgentFault
 from gateway.events import Event, TurnFailed
 from gateway.wire.dialects import Dialect, SessionStart
 
@@ -150,7 +150,9 @@ class SessionProcess:
         session = session_arguments(self._cli, session_id, new_id, fork=is_fork)
         args = (*arguments.args, *session.args, *media.args)
         launch = LaunchArguments(args, {**arguments.env, **session.env})
-        self._connection = connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
+        connection = await self._pool.acquire(opening.cwd, launch, opening.confinement)
+        connection.require_free(self)  # before it is this session's: closing that would release the other's
+        self._connection = connection
         if new_id in session.args:
             self.dialect.session_id = new_id
         await connection.subscribe(str(opening.cwd))
@@ -159,12 +161,7 @@ class SessionProcess:
         params |= {**connection.params, "connected": connection.is_ready}
         if self._cli.error_text_patterns:
             params["error_text_patterns"] = self._cli.error_text_patterns
-        try:
-            connection.attach(self)
-        except Conflict:
-            self._connection = None  # else closing this session would release the other one's at the agent
-            self._pool.release(connection)
-            raise
+        connection.attach(self)
         directories = tuple(str(folder) for folder in opening.additional_directories)
         self.dialect.start_session(
             SessionStart(

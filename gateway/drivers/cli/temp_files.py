@@ -1,4 +1,7 @@
-"""Temporary files of one session: content that an agent takes only by its path. They are removed with the session."""
+"""Temporary files of one session: content that an agent takes only by its path. They are removed with the session.
+
+Secrets may be among them, so those of a gateway that was killed are removed by the next one that writes any.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,25 @@ from mimetypes import guess_extension
 from pathlib import Path
 from typing import Any
 
+from gateway.drivers.locked_directory import create_locked, remove_stale
+
+PREFIX = "agui-files-"
+
 
 class TempFiles:
     def __init__(self, parent: Path | None = None) -> None:
         """`parent`: a directory that the agent can see. Default: the system's for temporary files."""
         self._parent = parent
         self._folder: Path | None = None
+        self._lock_fd = -1
         self._count = 0
 
     def save(self, name: str, content: bytes) -> str:
         """The file's path. A name that was used before is overwritten: so the same options give the same command."""
         if self._folder is None:
-            self._folder = Path(
-                tempfile.mkdtemp(prefix="agui-gateway-", dir=self._parent)
-            )  # readable by this user only
+            parent = self._parent or Path(tempfile.gettempdir())
+            remove_stale(parent, PREFIX)
+            self._folder, self._lock_fd = create_locked(parent, PREFIX)
         path = self._folder / name
         # Secrets of MCP servers may be in it: only this user may read it, whatever the umask.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -45,6 +53,7 @@ class TempFiles:
     def remove(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+            os.close(self._lock_fd)
             self._folder = None
 
 

@@ -72,13 +72,13 @@ def delete_thread(connection: sqlite3.Connection, agent: str, thread_id: str, pr
     return bool(deleted or runs), [key for _, key in runs]
 
 
-def save_agent(connection: sqlite3.Connection, agent: AgentRecord) -> None:
+def save_agent(connection: sqlite3.Connection, agent: AgentRecord, detail: bytes) -> None:
     connection.execute(
         """insert into agents (id, definition, registered_by, at) values (?, ?, ?, ?) on conflict (id) do update set
         definition = excluded.definition, registered_by = excluded.registered_by, at = excluded.at""",
         (agent.id, agent.definition, agent.by, agent.at),
     )
-    add_entries(connection, [AuditRecord(agent.at, "agent.register", agent.by, agent.id)])
+    add_entries(connection, [AuditRecord(agent.at, "agent.register", agent.by, agent.id, detail=detail)])
 
 
 def delete_agent(connection: sqlite3.Connection, agent_id: str, by: str, at: float) -> bool:

@@ -167,8 +167,8 @@ class SqliteStore:
         rows = await self._query(lambda connection: connection.execute(statements.AGENTS).fetchall())
         return [AgentRecord(*row) for row in rows]
 
-    async def save_agent(self, agent: AgentRecord) -> None:
-        await self._writer.do(lambda connection: statements.save_agent(connection, agent))
+    async def save_agent(self, agent: AgentRecord, detail: bytes = b"{}") -> None:
+        await self._writer.do(lambda connection: statements.save_agent(connection, agent, detail))
 
     async def delete_agent(self, agent_id: str, by: str, at: float) -> bool:
         return await self._writer.do(lambda connection: statements.delete_agent(connection, agent_id, by, at))

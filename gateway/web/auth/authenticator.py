@@ -3,7 +3,7 @@
 In: a request's peer, its headers and the token that it sends. Out: a `Caller`, or a refusal with what to do. The order:
 a user that a named proxy has authenticated; a token of the token file; a token of the identity provider; the local
 token; the user of the calling process. Where the operator gives out credentials (`token_file`, `oidc_issuer`,
-`proxy_user_header`), nobody passes without one.
+`proxy_user_header`), no caller passes without one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from gateway.settings import Settings
 from gateway.web.auth.local_token import choose_local_auth, ensure_local_token, has_credentials, local_token_path
 from gateway.web.auth.local_user import Peer
 from gateway.web.auth.oidc import OidcSettings, OidcVerifier
-from gateway.web.auth.proxies import FORWARDED_HEADERS, Proxies
+from gateway.web.auth.proxies import Proxies
 from gateway.web.auth.token_file import hash_token
 from gateway.web.auth.tokens import Tokens
+
+LOCAL_CALLER = Caller()
 
 
 class Authenticator:
@@ -42,16 +44,19 @@ class Authenticator:
         """Whether every request needs something that a web page of another origin does not have."""
         return self._local in (None, "token")
 
-    async def authenticate(self, peer: Peer, is_proxied: bool, headers: Headers, token: str | None) -> Caller:
-        """`is_proxied`: the peer is one of the named proxies. `token`: that of the request; None: it has none. Raises
-        `Unauthorized` and `Forbidden`."""
+    async def authenticate(
+        self, peer: Peer, is_proxied: bool, headers: Headers, read_token: Callable[[], str | None]
+    ) -> Caller:
+        """`is_proxied`: the peer is one of the named proxies. `read_token`: that of the request; None: it has none.
+        Raises `Unauthorized` and `Forbidden`."""
         if (user := self.proxies.find_user(headers, is_trusted=is_proxied)) is not None:
             return user
         if self._local == "none":
-            return Caller()
+            return LOCAL_CALLER
         if self._local == "user" and not is_proxied:
-            await peer.check_user(has_forwarded=any(name in headers for name in FORWARDED_HEADERS))
-            return Caller()
+            await peer.check_user(headers)
+            return LOCAL_CALLER
+        token = read_token()
         if token is not None and (caller := await self._find_by_token(peer, token)) is not None:
             return caller
         raise self._refuse(token)
@@ -98,6 +103,10 @@ class Authenticator:
         if caller.credential != "token" or caller.principal == LOCAL:
             return False
         return self.find_principal(caller.principal) != caller
+
+    def token_names(self) -> frozenset[str]:
+        """The principals whose tokens of the token file are in force."""
+        return frozenset() if self._tokens is None else self._tokens.names()
 
     async def watch(self, on_change: Callable[[], None]) -> None:
         """Until cancelled. `on_change`: called when the credentials that are in force have changed."""

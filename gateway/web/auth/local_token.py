@@ -36,7 +36,7 @@ def has_credentials(settings: Settings) -> bool:
 
 
 def choose_local_auth(settings: Settings) -> Literal["user", "token", "none"]:
-    """How the gateway knows the person at the machine. A user can be told only where the system says so, and only on
+    """How the gateway knows the person at the machine. A user can be known only where the system says so, and only on
     loopback."""
     if settings.local_auth != "auto":
         return settings.local_auth

@@ -15,12 +15,15 @@ import os
 import socket
 import struct
 import sys
+from contextlib import suppress
 from ipaddress import ip_address
 
 import anyio.to_thread
+from starlette.datastructures import Headers
 
 from gateway.errors import Forbidden, GatewayError, Unauthorized
 from gateway.web.auth.process_tree import Holder, find_holder, has_children, is_descendant
+from gateway.web.auth.proxies import FORWARDED_HEADERS
 from gateway.web.auth.socket_owner import Address, SocketOwner, find_owner
 
 ROOT_UID = 0
@@ -38,9 +41,8 @@ class Peer:
         """`unix`, `pid`: the user and the process at the other end of a UNIX-domain socket."""
         self._peer = peer
         self._own = own
-        self._unix = unix
         self._pid = pid
-        self._owner: SocketOwner | None = None
+        self._owner = unix
         self._verdict: GatewayError | None = None
         self._is_known = False
 
@@ -60,35 +62,23 @@ class Peer:
         except OSError:
             return cls(None, None)
 
-    @property
-    def is_loopback(self) -> bool:
-        try:
-            return self._unix is not None or (self._peer is not None and _is_loopback(self._peer[0]))
-        except ValueError:
-            return False
-
-    def find_owner(self) -> SocketOwner | None:
-        """None: the owner cannot be told. Raises `OSError` where the system does not say."""
-        if self._unix is not None:
-            return self._unix
-        if self._owner is None and self._peer is not None and self._own is not None and self.is_loopback:
-            self._owner = find_owner(self._peer, self._own)
+    def _find_owner(self) -> SocketOwner | None:
+        """None: the owner cannot be known. Found once for each connection."""
+        if self._owner is None and self._peer is not None and self._own is not None and _is_loopback(self._peer[0]):
+            with suppress(OSError):  # the system does not say
+                self._owner = find_owner(self._peer, self._own)
         return self._owner
 
-    async def check_user(self, *, has_forwarded: bool) -> None:
-        """Raises `Unauthorized` unless the caller is the gateway's own user or root, `Forbidden` for an agent.
-        `has_forwarded`: the request has headers that a proxy adds."""
-        try:
-            owner = self.find_owner()
-        except OSError:
-            owner = None
+    async def check_user(self, headers: Headers) -> None:
+        """Raises `Unauthorized` unless the caller is the gateway's own user or root, `Forbidden` for an agent."""
+        owner = self._find_owner()
         if owner is None:
-            detail = "the gateway cannot tell which user of this machine calls it"
+            detail = "the gateway cannot find out which user of this machine calls it"
             raise Unauthorized(f"{detail}: keep the connection open, or {TOKEN_ADVICE}", code="LOCAL_USER_UNKNOWN")
         if owner.uid not in (os.geteuid(), ROOT_UID):
             detail = f"this gateway belongs to another user of this machine, and you call it as uid {owner.uid}"
             raise Unauthorized(f"{detail}: {TOKEN_ADVICE}", code="LOCAL_USER_REFUSED")
-        if has_forwarded and owner.uid != os.geteuid():
+        if owner.uid != os.geteuid() and any(name in headers for name in FORWARDED_HEADERS):
             detail = "the request comes through a proxy of root, which may serve anybody"
             advice = "start the gateway with --proxy and the proxy's address, and give its users tokens (--token-file)"
             raise Unauthorized(f"{detail}: {advice}", code="LOCAL_USER_UNKNOWN")
@@ -103,10 +93,7 @@ class Peer:
             raise self._verdict
 
     async def _judge(self) -> GatewayError | None:
-        try:
-            owner = self.find_owner()
-        except OSError:
-            owner = None
+        owner = self._find_owner()
         if owner is None or not has_children():
             return None
         if owner.inode is None:
@@ -116,7 +103,7 @@ class Peer:
             case Holder.DESCENDANT:
                 reason = "the call comes from a process that this gateway started"
             case Holder.UNKNOWN:
-                reason = "the call cannot be told from one of the processes that this gateway started"
+                reason = "the call cannot be distinguished from one of the processes that this gateway started"
             case Holder.OTHER:
                 return None
         return _refuse_agent(reason)
@@ -129,5 +116,8 @@ def _refuse_agent(reason: str) -> GatewayError:
 
 
 def _is_loopback(host: str) -> bool:
-    address = ip_address(host.partition("%")[0])
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -11,9 +11,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from enum import Enum
-from pathlib import Path
 
-PROC = Path("/proc")
 MAX_PASSES = 5
 """A process that forks while its descendants are listed could be overlooked: new ones are looked for this often."""
 
@@ -62,18 +60,16 @@ def _holds_any(pids: Iterable[int], inode: int, unreadable: set[int]) -> bool:
 
 
 def _holds(pid: int, name: str, unreadable: set[int]) -> bool:
-    folder = PROC / str(pid) / "fd"
+    folder = f"/proc/{pid}/fd"
     try:
-        files = os.listdir(folder)
+        for file in os.listdir(folder):
+            with suppress(FileNotFoundError):  # closed meanwhile
+                if os.readlink(f"{folder}/{file}") == name:
+                    return True
     except PermissionError:
         unreadable.add(pid)
-        return False
     except OSError:
-        return False  # it has ended
-    for file in files:
-        with suppress(OSError):  # closed meanwhile
-            if os.readlink(folder / file) == name:
-                return True
+        pass  # it has ended
     return False
 
 
@@ -82,8 +78,8 @@ def _descendants(root: int) -> set[int]:
     end (`proc_pid_task(5)`)."""
     children: dict[int, list[int]] = {}
     for pid in _all_processes():
-        with suppress(OSError, ValueError):  # it has ended
-            stat = (PROC / str(pid) / "stat").read_bytes()
+        with suppress(OSError, ValueError), open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # it may have ended
+            stat = file.read()
             # `pid (command) state ppid …`: the command may hold spaces and brackets.
             children.setdefault(int(stat[stat.rindex(b")") + 2 :].split(b" ", 2)[1]), []).append(pid)
     found: set[int] = set()
@@ -96,4 +92,4 @@ def _descendants(root: int) -> set[int]:
 
 
 def _all_processes() -> set[int]:
-    return {int(name) for name in os.listdir(PROC) if name.isdigit()}
+    return {int(name) for name in os.listdir("/proc") if name.isdigit()}

@@ -125,12 +125,12 @@ def _read_proc(peer: IP, peer_port: int, own: IP, own_port: int) -> SocketOwner 
 
 
 def _to_hex(address: IP, port: int, table: int) -> str:
-    """As the table of that IP version writes it: words of 32 bits in the machine's order."""
+    """As the table of that IP version writes it: groups of 32 bits in the machine's order."""
     packed = address.packed
     if table == 6 and address.version == 4:
         packed = bytes(10) + b"\xff\xff" + packed
-    words = struct.unpack(f"={len(packed) // 4}I", packed)
-    return "".join(f"{word:08X}" for word in words) + f":{port:04X}"
+    numbers = struct.unpack(f"={len(packed) // 4}I", packed)
+    return "".join(f"{number:08X}" for number in numbers) + f":{port:04X}"
 
 
 # -- users

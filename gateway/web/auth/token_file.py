@@ -1,8 +1,8 @@
 """The operator's token file: tokens as hashes, with their scopes, agents and dates.
 
 In: a path. Out: `TokenRecord`s, or a `ConfigError` with the line or the key that is wrong. The file is JSON, written by
-`agui-gateway token`; it holds only SHA-256 hashes of random 256-bit tokens, so that a copy of it lets nobody in. Files
-of plain lines (`name[read,run]:token`) are read too, but only where nobody but their owner can read them.
+`agui-gateway token`; it holds only SHA-256 hashes of random 256-bit tokens, so that a copy of it opens nothing. Files
+of plain lines (`name[read,run]:token`) are read too, but only where no user but their owner can read them.
 """
 
 from __future__ import annotations
@@ -77,11 +77,10 @@ def read_token_file(path: Path) -> list[TokenRecord]:
     """Raises `ConfigError`."""
     text = _read_text(path)
     records = _parse_json(text, path) if text.lstrip().startswith("{") else list(_parse_lines(text, path))
-    names: set[str] = set()
-    for record in records:
-        if record.name in names or record.name == LOCAL:
-            raise ConfigError(f"{path}: the name {record.name!r} is taken")
-        names.add(record.name)
+    names = [record.name for record in records]
+    for number, name in enumerate(names):
+        if name in names[:number] or name == LOCAL:
+            raise ConfigError(f"{path}: tokens[{number}].name: the name {name!r} is taken")
     return records
 
 
@@ -105,7 +104,7 @@ def write_token_file(path: Path, records: Sequence[TokenRecord]) -> None:
 def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()))
+            _check_mode(path, file.fileno())
             data = file.read()
             if not data.lstrip().startswith(b"{"):
                 _check_unreadable(path, os.fstat(file.fileno()))
@@ -115,13 +114,15 @@ def _read_text(path: Path) -> str:
         raise ConfigError(f"{path}: the token file cannot be read ({reason}); {ADVICE} {path}") from exc
 
 
-def _check_mode(path: Path, status: os.stat_result) -> None:
-    """Whoever can write the file can add a token. Raises `ConfigError`."""
+def _check_mode(path: Path, file: int) -> None:
+    """A user who can write the file can add a token. Raises `ConfigError`."""
     if os.name != "posix":
         return
+    status = os.fstat(file)
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigError(f"{path}: others than its owner may write the token file; run: chmod 600 {path}")
-    if status.st_uid not in (0, os.geteuid()):
+    is_read_only = os.fstatvfs(file).f_flag & os.ST_RDONLY
+    if status.st_uid not in (0, os.geteuid()) and not is_read_only:  # a container's mount keeps the owner of outside
         detail = f"{path}: the token file belongs to another user (uid {status.st_uid}), who could add tokens"
         raise ConfigError(f"{detail}; run: chown {os.geteuid()} {path}")
 
@@ -205,6 +206,7 @@ def _parse_date(value: Any, location: str) -> float | None:
 def _parse_lines(text: str, path: Path) -> Iterator[TokenRecord]:
     """`name:token`, `name[read,run]:token`, or just the token; a `#` begins a comment. Without scopes such a token
     has all of them."""
+    names = {LOCAL}
     for number, line in enumerate(text.splitlines(), 1):
         if not (content := line.partition("#")[0].strip()):
             continue
@@ -216,6 +218,9 @@ def _parse_lines(text: str, path: Path) -> Iterator[TokenRecord]:
             raise ConfigError(f"{location}: a token has at least {MIN_TOKEN_CHARS} characters")
         if not NAME.fullmatch(name):
             raise ConfigError(f"{location}: {NAME_RULE}")
+        if name in names:
+            raise ConfigError(f"{location}: the name {name!r} is taken")
+        names.add(name)
         yield TokenRecord(name, hash_token(token), _parse_scopes(scopes, location) if bracket else SCOPES)
 
 

@@ -52,6 +52,10 @@ class Tokens:
         """The principal as its token is now; None: it has none any more."""
         return next((_to_caller(each) for each in self._records if each.name == principal), None)
 
+    def names(self) -> frozenset[str]:
+        """The principals whose tokens are in force."""
+        return frozenset(record.name for record in self._in_force())
+
     async def watch(self, on_change: Callable[[], None]) -> None:
         """Until cancelled. `on_change`: called when other tokens are in force, because the file has changed or a token
         has expired."""

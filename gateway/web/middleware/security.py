@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -34,6 +35,10 @@ PREFLIGHT_MAX_AGE_SECONDS = 600
 TOKEN_SUBPROTOCOL = "bearer."
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?)(?::[0-9]{1,5})?", re.IGNORECASE)
+CHECKED_HEADERS = frozenset((b"host", b"origin", b"sec-fetch-site"))
+CROSS_SITE = "cross-site"
+REVOCABLE = ("token", "oidc")
+"""Credentials that a client sends, and that end."""
 NOT_FORWARDED = Forwarded()
 
 
@@ -64,14 +69,16 @@ class SecurityMiddleware:
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
         headers = Headers(scope=scope)
+        checked = _read_checked_headers(scope)
+        origin = checked.get(b"origin", (None,))[0]
         is_proxied = self._authenticator.proxies.trusts(scope["client"][0] if scope.get("client") else None)
         try:
             _check_path(scope["path"])
             forwarded = self._authenticator.proxies.read(headers) if is_proxied else NOT_FORWARDED
-            host = self._check_host(headers.getlist("host"), forwarded, is_proxied)
+            host = self._check_host(checked.get(b"host", ()), forwarded, is_proxied)
             own = f"{forwarded.scheme or _page_scheme(scope)}://{host}"
-            foreign = self._check_origin(headers.get("origin"), own)
-            if foreign is None and headers.get("sec-fetch-site") == "cross-site":
+            foreign = self._check_origin(origin, own)
+            if foreign is None and CROSS_SITE in checked.get(b"sec-fetch-site", ()):
                 self._check_page(scope)
         except GatewayError as exc:
             return await problem_response(exc)(scope, receive, send)
@@ -86,24 +93,24 @@ class SecurityMiddleware:
         scope.setdefault("state", {}).update(caller=caller, principal=caller.principal)
         if forwarded.client is not None:
             scope["client"] = (forwarded.client, 0)
-        if caller.credential in ("token", "oidc"):
+        if caller.credential in REVOCABLE:
             return await self._live_requests.serve(self._app, caller, scope, receive, send)
         return await self._app(scope, receive, send)
 
     async def _authenticate(self, scope: Scope, headers: Headers, forwarded: Forwarded, is_proxied: bool) -> Caller:
         """A caller that is not known passes to what is open to everybody, without any scope."""
         peer = scope.get("state", {}).get("peer") or Peer(scope.get("client"), scope.get("server"))
-        token = _read_token(scope, headers)
-        address = forwarded.client or (scope["client"][0] if scope.get("client") else "")
+        read_token = partial(_read_token, scope, headers)
         try:
-            caller = await self._authenticator.authenticate(peer, is_proxied, headers, token)
+            caller = await self._authenticator.authenticate(peer, is_proxied, headers, read_token)
         except GatewayError as exc:
             if isinstance(exc, Unauthorized | Forbidden) and matches_any(self._open_routes, scope):
                 return Caller("", frozenset(), frozenset(), "none", refusal=exc)
-            if isinstance(exc, Unauthorized) and token is not None:
-                self._attempts.reject(address)
+            if isinstance(exc, Unauthorized) and read_token() is not None:
+                self._attempts.reject(_address(scope, forwarded))
             raise
-        self._attempts.accept(address, caller.principal)
+        if caller.credential in REVOCABLE:
+            self._attempts.accept(_address(scope, forwarded), caller.principal)
         return caller
 
     def _check_host(self, hosts: Sequence[str], forwarded: Forwarded, is_proxied: bool) -> str:
@@ -141,10 +148,24 @@ class SecurityMiddleware:
             raise Forbidden("pages of other sites may only link to the console of this gateway", code="CROSS_SITE")
 
 
+def _address(scope: Scope, forwarded: Forwarded) -> str:
+    """Of the client."""
+    return forwarded.client or (scope["client"][0] if scope.get("client") else "")
+
+
 def _check_path(path: str) -> None:
     """Raises `BadRequest`: no route has such a path, and programs disagree about where it ends."""
     if CONTROL_CHARACTERS.search(path) is not None:
         raise BadRequest("the path has a control character in it", code="INVALID_PATH")
+
+
+def _read_checked_headers(scope: Scope) -> dict[bytes, list[str]]:
+    """The values of those that are checked on every request, in one pass over all headers."""
+    found: dict[bytes, list[str]] = {}
+    for name, value in scope["headers"]:
+        if name in CHECKED_HEADERS:
+            found.setdefault(name, []).append(value.decode("latin-1"))
+    return found
 
 
 def _read_token(scope: Scope, headers: Headers) -> str | None:

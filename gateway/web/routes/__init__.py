@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Mount
 from gateway.web.forward import forwarded
 from gateway.web.routes import (
     agents,
+    audit,
     capabilities,
     console,
     copilotkit,
@@ -62,6 +63,7 @@ ROUTES: list[BaseRoute] = [
     ScopedRoute("/healthz", health.healthz, scope=OPEN),
     ScopedRoute("/readyz", health.readyz, scope=OPEN),
     ScopedRoute("/agents", agents.list_agents, scope="read"),
+    ScopedRoute("/audit", audit.show, scope="admin"),
     ScopedWebSocketRoute(f"{AGENT}/socket", websocket.socket, scope="run"),
     ScopedRoute("/schemas/agent.json", schemas.agent, scope="read"),
     ScopedRoute("/capabilities/matrix", matrix.show, scope="read"),

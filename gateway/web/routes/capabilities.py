@@ -76,7 +76,7 @@ async def _probe(gateway: Gateway, agent: Agent, request: Request) -> None:
     if is_true(request.query_params.get("probe")):
         request.state.caller.require("run")  # it starts the agent
         await run_until_disconnect(request, partial(gateway.agents.wait_until_probed, agent))
-    else:
+    elif "run" in request.state.caller.scopes:
         gateway.agents.probe_soon(agent)
 
 

@@ -7,8 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from gateway.agui.run_input_schema import ID
+from gateway.agui.schema import Findings
 from gateway.capabilities.option_checks import check_ability
 from gateway.errors import BadInput, NotCapable
 from gateway.identity import Caller, ThreadKey
@@ -17,6 +19,7 @@ from gateway.registry.agents import Agent
 from gateway.service.gateway import Gateway
 from gateway.service.run_permissions import check_call, check_config
 from gateway.turn import Options, Turn
+from gateway.web.json_response import JsonResponse
 from gateway.web.request_body import read_body, read_json_body
 
 RUN_OPTIONS: dict[str, Callable[[str], Options]] = {
@@ -37,24 +40,24 @@ def read_target(request: Request) -> tuple[Gateway, Agent, ThreadKey]:
 async def list_threads(request: Request) -> Response:
     """`GET /agents/{agent}/threads`, newest first."""
     gateway, agent, thread = read_target(request)
-    return JSONResponse({"threads": await gateway.threads.list_threads(agent, thread.principal)})
+    return JsonResponse({"threads": await gateway.threads.list_threads(agent, thread.principal)})
 
 
 async def show(request: Request) -> Response:
     gateway, _, thread = read_target(request)
-    return JSONResponse(await gateway.threads.show(thread))
+    return JsonResponse(await gateway.threads.show(thread))
 
 
 async def delete(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
     kept = await gateway.threads.delete(agent, thread, request.state.caller)
-    return Response(status_code=204) if kept is None else JSONResponse({"kept": kept.to_json()})
+    return Response(status_code=204) if kept is None else JsonResponse({"kept": kept.to_json()})
 
 
 async def close(request: Request) -> Response:
     """`POST …/close`: closes the agent's session; the next use of the thread resumes it."""
     gateway, _, thread = read_target(request)
-    return JSONResponse({"closed": await gateway.threads.close(thread)})
+    return JsonResponse({"closed": await gateway.threads.close(thread)})
 
 
 async def fork(request: Request) -> Response:
@@ -62,11 +65,12 @@ async def fork(request: Request) -> Response:
     gateway, agent, thread = read_target(request)
     body = await read_body(request, lambda data: _parse_object(data) if data.strip() else {})
     new_id = body.get("threadId", f"fork-{uuid4().hex[:8]}")
-    if not isinstance(new_id, str) or not new_id:
-        raise BadInput("threadId is the new thread's id, a string", pointer="/threadId")
+    findings = Findings()
+    ID.read(new_id, ("threadId",), findings)
+    findings.raise_if_refused()
     check_ability("fork_session_id", (await gateway.snapshots.take(agent, thread)).snapshot, agent.definition)
     session_id = await gateway.threads.fork(agent, thread, new_id, request.state.caller)
-    return JSONResponse({"threadId": new_id, "sessionId": session_id}, 201)
+    return JsonResponse({"threadId": new_id, "sessionId": session_id}, 201)
 
 
 async def set_mode(request: Request) -> Response:
@@ -87,7 +91,7 @@ async def _set(request: Request, setting: str) -> Response:
     body, warnings = await _check_setting(gateway, agent, thread, request.state.caller, setting, body)
     values = await gateway.threads.set(agent, thread, setting, body, request.state.caller)
     gateway.changes.touch(agent.definition.id)
-    return JSONResponse({**values, "warnings": warnings} if warnings else values)
+    return JsonResponse({**values, "warnings": warnings} if warnings else values)
 
 
 async def _check_setting(
@@ -120,7 +124,7 @@ async def call(request: Request) -> Response:
     if not isinstance(method, str) or not isinstance(params, dict):
         raise BadInput('the body must be {"method": "…", "params": {…}}', pointer="/method")
     check_call(agent.definition, params, request.state.caller)
-    return JSONResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
+    return JsonResponse({"result": await gateway.threads.call(agent, thread, method, params, request.state.caller)})
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -29,9 +29,10 @@ from gateway.service.gateway import Gateway
 from gateway.web.json_items import ItemCounter
 from gateway.web.problems import problem_response
 from gateway.web.request_body import BodyParser
-from gateway.web.routes.runs import read_hops
+from gateway.web.routes.runs import MAX_NUMBER_DIGITS, read_hops
 
 MAX_RUNS_PER_SOCKET = 64
+MAX_EVENT_NUMBER = 10**MAX_NUMBER_DIGITS
 CLOSE_POLICY_VIOLATION = 1008
 CLOSE_SERVICE_RESTART = 1012
 """Close codes, https://www.iana.org/assignments/websocket/websocket.xhtml#close-code-number."""
@@ -129,7 +130,7 @@ class SocketConnection:
                 await self._start_run(body, size, items, tasks)
             case {"type": "attach", "runId": str(run_id), **fields}:
                 after = fields.get("after", 0)
-                if not isinstance(after, int) or after < 0:
+                if not isinstance(after, int) or not 0 <= after < MAX_EVENT_NUMBER:
                     raise BadInput("after is the number of the last event you have", pointer="/after")
                 self._check_followed(run_id)
                 record, reader = await self._gateway.engine.follow(run_id, self._caller.principal, after)
@@ -187,7 +188,7 @@ class SocketConnection:
 
     async def _send_problem(self, exc: GatewayError, payload: Any) -> None:
         problem = {"type": "problem", "problem": exc.problem()}
-        run_id = payload.get("runId", (payload.get("input") or {}).get("runId")) if isinstance(payload, dict) else None
+        run_id = _find_run_id(payload)
         await self._send(dumps(problem if run_id is None else {**problem, "runId": run_id}), is_binary=False)
 
     async def _send(self, message: bytes, *, is_binary: bool) -> None:
@@ -203,6 +204,14 @@ class SocketConnection:
                     return  # The client is gone; `_receive` ends the connection.
             if timeout.cancelled_caught:
                 await self._socket.close(CLOSE_POLICY_VIOLATION, "the client took nothing for too long")
+
+
+def _find_run_id(payload: Any) -> str | None:
+    """The run that a message is about, whatever the message is."""
+    match payload:
+        case {"runId": str(run_id)} | {"input": {"runId": str(run_id)}}:
+            return run_id
+    return None
 
 
 def _read_text(message: Message) -> str:

@@ -62,7 +62,10 @@ async def discard(request: Request) -> Response:
 
 
 async def _read_object(request: Request) -> dict[str, Any]:
-    body = await read_body(request, request.app.state.gateway.settings)
+    return await read_body(request, _parse_object)
+
+
+def _parse_object(body: bytes) -> dict[str, Any]:
     parsed = loads(body) if body.strip() else {}
     if not isinstance(parsed, dict):
         raise BadInput("the body must be a JSON object", pointer="")

@@ -53,9 +53,10 @@ class GitStage(Stage):
     """`shell` is a command-line agent that runs the last line of its prompt; `plain` and `full` speak ACP. `repository`
     is in the workspace."""
 
-    def __init__(self, home: Path, *flags: str, **settings: Any) -> None:
+    def __init__(self, home: Path, *flags: str, at: str = "repository", **settings: Any) -> None:
+        """`at`: where the repository is in the workspace."""
         super().__init__(home, *flags, **settings)
-        self.repository = make_repository(self.workspace / "repository")
+        self.repository = make_repository(self.workspace / at)
         self.worktrees = home / "agui-gateway" / "worktrees"
         keys = {
             "id": "shell",

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+import pytest
 
 from gateway.drivers.cli.connection import Connection
-from gateway.errors import AgentFault
+from gateway.errors import AgentFault, Conflict
 from gateway.wire.dialects import Dialect
 
 
@@ -64,3 +65,16 @@ def test_a_message_for_an_unknown_session_is_for_none() -> None:
 def test_a_dialect_with_subagent_sessions_gets_messages_for_unknown_sessions() -> None:
     """Only the dialect knows the sessions of subagents."""
     assert route(NamedWithSubagents, "session3", "session1") == [["session3", "session1"], ["session3"]]
+
+
+def test_two_sessions_never_get_the_messages_of_one() -> None:
+    unused: Any = None
+    connection = Connection(unused, Named, unused, {})
+    first, thief = Session(Named, 1), Session(Named, 1)
+    connection.attach(first)
+    with pytest.raises(Conflict) as refused:
+        connection.attach(thief)
+    assert refused.value.code == "SESSION_OPEN"
+    assert connection._route([orjson.dumps("session1")]) == [(first, [orjson.dumps("session1")])]
+    connection.detach(first)
+    connection.attach(thief)
