@@ -47,14 +47,10 @@ def behind_gateway(name: str, models: str, home: Path, config: Path | None = Non
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     settings = ("--config", str(config)) if config else ()
-<<<<<<< HEAD
     # The agent inherits the gateway's XDG folders, and its own configuration is below its home.
     env = {"XDG_CONFIG_HOME": ""}
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings, env=env) as gateway:
-=======
     places = ("--agents", str(agents), "--workspace", str(work))
-    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models)) as gateway:
->>>>>>> a907b92167ea0ae35661d8c9b8e35b1ae8b72245
+    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models), env=env) as gateway:
         yield gateway
 
 
