@@ -246,7 +246,7 @@ class Settings(BaseModel):
     refused with 429. Default: a quarter of `max_body_bytes`; where no token is required, `max_body_bytes`."""
     max_requests_per_second: float | None = Field(default=None, gt=0)
     """How many requests one principal may send in a second, messages of WebSockets included; more are refused with 429.
-    A body counts as one request more for each 64 KiB. Default: 200; where no token is required, any number."""
+    A body counts as one request more for each 16 KiB. Default: 200; where no token is required, any number."""
     max_request_burst: int = Field(default=1000, gt=0)
     """How many requests a principal that was quiet may send at once before `max_requests_per_second` holds."""
     max_tokens_per_day: int | None = Field(default=None, gt=0)

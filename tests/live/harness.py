@@ -47,8 +47,10 @@ def behind_gateway(name: str, models: str, home: Path, config: Path | None = Non
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     settings = ("--config", str(config)) if config else ()
+    # The agent inherits the gateway's XDG folders, and its own configuration is below its home.
+    env = {"XDG_CONFIG_HOME": ""}
     places = ("--agents", str(agents), "--workspace", str(work))
-    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models)) as gateway:
+    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models), env=env) as gateway:
         yield gateway
 
 
