@@ -67,5 +67,5 @@ async def start_confined(
 
 def _with_trust(launch: Launch, definition: AgentDefinition, confinement: Confinement) -> Launch:
     flags = flags_of(definition, confinement.is_trusted)
-    command = apply_flags(flags, tuple(launch.run), launch.env, launch.cwd, confinement.exchange)
+    command = apply_flags(flags, tuple(launch.run), launch.env, launch.cwd)
     return replace(launch, run=command.run, env=command.env)
