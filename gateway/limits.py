@@ -6,7 +6,7 @@ are at their bound it is `Busy` (503) instead. Counters are taken and released w
 is the list of them.
 
 A principal's limit is a setting. If the operator has not set it, it is a quarter of the bound for all principals
-together. Where the gateway asks for no token there is one principal, `local`: nobody else needs its share, so only
+together. Where the gateway asks for no token there is one principal, `local`: no other one needs a share, so only
 limits that the operator has set apply to it, beside the bounds for all.
 """
 
@@ -24,12 +24,13 @@ from gateway.settings import Settings
 SHARE = 4
 """One of so many equal parts of the bound for all is a principal's limit, unless the operator set another."""
 DEFAULT_REQUESTS_PER_SECOND = 200.0
-BYTES_PER_REQUEST = 64 * 1024
-"""A request counts once more for each so many bytes of its body: what it costs grows with them."""
+BYTES_PER_REQUEST = 16 * 1024
+"""A request counts once more for each so many bytes of its body: what it costs grows with them. Most of that is the
+store: the input and the log of a run are written before its client reads the end, and all runs share one writer."""
 MAX_IDLE_BUCKETS = 10_000
 """Principals whose buckets are kept; a full bucket can be forgotten."""
 CAPACITY_RETRY_SECONDS = 5.0
-"""After which to try again where a place gets free when something ends, which nobody can predict."""
+"""After which to try again where a place gets free when something ends: the moment cannot be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +167,14 @@ class PrincipalLimits:
 
     # -- rates
 
-    def spend_request(self, principal: str, body_bytes: int = 0) -> None:
-        """One request, or one message of a WebSocket. `body_bytes`: of its body, if the request itself was counted
-        before. Raises `LimitReached`."""
+    def spend_request(self, principal: str, body_bytes: int | None = None) -> None:
+        """One request, or one message of a WebSocket; or so many bytes of its body. Raises `LimitReached`."""
         rate = self._settings.max_requests_per_second
         if rate is None:
             if principal == LOCAL:
                 return
             rate = DEFAULT_REQUESTS_PER_SECOND
-        amount = body_bytes / BYTES_PER_REQUEST if body_bytes else 1.0
+        amount = 1.0 if body_bytes is None else body_bytes / BYTES_PER_REQUEST
         now = self._clock()
         bucket = self._buckets.get(principal)
         if bucket is None:

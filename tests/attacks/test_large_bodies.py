@@ -72,8 +72,12 @@ def test_millions_of_values_are_refused_unread(gateway: Gateway, path: str) -> N
 
 def test_a_body_of_30_megabytes_is_refused(gateway: Gateway) -> None:
     before = memory_of(gateway)
-    response = gateway.client.post("/agents/patient", content=b"[" + b"{}," * 10_000_000 + b"{}]", headers=OTHER | JSON)
-    assert "body_limit" in problem_in(response, 413, "TOO_LARGE")["detail"]
+    for body, limit in (
+        (b"[" + b"{}," * 10_000_000 + b"{}]", "max_body_items"),
+        (b'"' + b"x" * 30_000_000, "body_limit"),
+    ):
+        response = gateway.client.post("/agents/patient", content=body, headers=OTHER | JSON)
+        assert limit in problem_in(response, 413, "TOO_LARGE")["detail"]
     assert memory_of(gateway) - before < MAX_GROWTH_BYTES
 
 
