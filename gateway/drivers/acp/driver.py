@@ -97,7 +97,8 @@ class AcpDriver:
         return session
 
     async def probe(self) -> None:
-        """Starts the agent for its handshake, if it never was. The process is kept a while for the first session."""
+        """Starts the agent for its handshake, if it never was. The process is kept a while for the first session
+        that is confined as it is."""
         if self._handshake is None:
             connection = await self._reserve_connection(UNTRUSTED, None)
             connection.release()

@@ -53,13 +53,15 @@ def test_an_agent_that_never_ran_is_described_at_once_and_probed_in_the_backgrou
 
 
 def test_with_probe_it_answers_after_the_handshake(gateway: Stage) -> None:
-    """All who ask meanwhile wait for the same process, and the first session is opened on it."""
+    """All who ask meanwhile wait for the same process. It ignores projects, so a session in a trusted folder gets
+    another."""
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(lambda _: gateway.asks("/agents/many/capabilities?probe=1"), range(4)))
     assert all(answer["custom"]["acp"]["closeSession"] for answer in found)
+    assert starts(gateway, "many") == 1
     talk = Talk(gateway, "many")
     talk.say("hello")
-    assert starts(gateway, "many") == 1
+    assert starts(gateway, "many") == 2
     assert pid_of(talk.session) in gateway.processes("many")
 
 
