@@ -3,7 +3,7 @@
 In: the agent's file and the settings, the session's folders, whether the folder is trusted, who approves tool calls.
 Out: a `SandboxPolicy`. Raises `Refused` with `SANDBOX_UNAVAILABLE` when the isolation that is demanded is not to be had
 on this machine. In short: what the operator demands is done or refused, never silently left out; `auto` protects where
-nobody watches.
+no user watches.
 """
 
 from __future__ import annotations

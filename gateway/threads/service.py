@@ -86,7 +86,6 @@ class ThreadService:
     async def delete(self, agent: Agent, thread: ThreadKey, caller: Caller) -> KeptWork | None:
         """The thread and its logs, its worktree, and the session at the agent, where it can delete one and the thread's
         principal owns it. Queued messages fail. Returns what is kept of its worktree."""
-        self._audit.record("thread.delete", thread.principal, agent=thread.agent, thread=thread.thread_id)
         if await self._store.thread(*thread) is None and self._dispatcher.has_queued(thread):
             await self._delete_stored(thread)
             return None
@@ -105,6 +104,7 @@ class ThreadService:
         return kept
 
     async def _delete_stored(self, thread: ThreadKey) -> None:
+        self._audit.record("thread.delete", thread.principal, agent=thread.agent, thread=thread.thread_id)
         await self._follower.wait_until_reported(thread)  # else an event from before would be stored after the deletion
         await self._dispatcher.fail_queued(thread, lambda: self._store.delete_thread(*thread))
         self._follower.forget(thread)

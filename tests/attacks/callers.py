@@ -17,6 +17,8 @@ from tests.support.gateway import Gateway
 STRANGER_UID = 65534
 GATEWAY_UID = 65533
 ANSWER_LIMIT = 30.0
+MANY_LOGINS = {"AGUI_GATEWAY_MAX_FAILED_LOGINS": "100000"}
+"""For tests that send many wrong tokens: how many an address may send has a test of its own."""
 
 needs_other_users = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("setpriv") or not shutil.which("curl"),

@@ -25,7 +25,7 @@ import pytest
 from gateway.errors import Unauthorized
 from gateway.web.auth.jwks import KeySet
 from gateway.web.auth.oidc import OidcSettings, OidcVerifier
-from tests.attacks.callers import token_of, write_tokens
+from tests.attacks.callers import MANY_LOGINS, token_of, write_tokens
 from tests.attacks.issuer import AUDIENCE, Issuer, new_key, sign, to_jwk
 from tests.support.gateway import Gateway, run_input
 from tests.web.problem import problem_in
@@ -45,6 +45,7 @@ def guarded(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     home = tmp_path_factory.mktemp("oidc")
     write_tokens(home / "tokens.json", ann={"scopes": frozenset({"read", "run", "admin"})})
     env = {
+        **MANY_LOGINS,
         "AGUI_GATEWAY_OIDC_ISSUER": issuer.url,
         "AGUI_GATEWAY_OIDC_AUDIENCE": AUDIENCE,
         "AGUI_GATEWAY_OIDC_SCOPES": json.dumps(SCOPES),
@@ -136,9 +137,10 @@ def test_the_gateway_fetches_nothing_that_a_token_names(guarded: Gateway, issuer
 def test_claims_become_scopes(guarded: Gateway, issuer: Issuer) -> None:
     reader, runner = issuer.sign(), issuer.sign(scope="openid runner")
     assert [status(guarded, token, "POST") for token in (reader, runner)] == [403, 200]
-    assert status(guarded, runner, "POST", "/agents/echo/threads/t/acp") == 403
-    assert status(guarded, issuer.sign(scope=["boss"]), "POST", "/agents/echo/threads/t/acp") == 422
-    assert status(guarded, issuer.sign(scope="admin * read"), "POST", "/agents/echo/threads/t/acp") == 403
+    register = ("PUT", "/agents/mine")  # an invalid definition: 422 for those who may send one
+    assert status(guarded, runner, *register) == 403
+    assert status(guarded, issuer.sign(scope=["boss"]), *register) == 422
+    assert status(guarded, issuer.sign(scope="admin * read"), *register) == 403
 
 
 @pytest.mark.parametrize("subject", ["ann", "local", "oidc:ann", "proxy:ann", "token-1"])

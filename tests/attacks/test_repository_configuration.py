@@ -2,9 +2,9 @@
 
 The incident class of this year: Gemini CLI's headless trust (CVSS 10.0), Claude Code CVE-2025-59536, opencode
 CVE-2026-22812: hooks, MCP servers and plugins of the repository ran at the first turn, without a question. The attack:
-a repository whose settings run a command. The promise: no process of the agent starts before somebody has decided; in
-an untrusted folder the command never runs; in a trusted one only what the question has listed. The same with real
-agents and every vendor's files: `tests/live/test_repository_configuration.py`.
+a repository whose settings run a command. The promise: no process of the agent starts before the user or the operator
+has decided; in an untrusted folder the command never runs; in a trusted one only what the question has listed. The same
+with real agents and every vendor's files: `tests/live/test_repository_configuration.py`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def test_requests_between_runs_never_ask_and_never_trust(stage: TrustStage) -> N
     stage.ask("clean")
     run = stage.client.get("/agents/clean/threads/t").json()
     stage.client.post(f"/runs/{run['pendingRunId']}/cancel")
-    answer = stage.client.post("/agents/clean/threads/t/acp", json={"method": "x", "params": {}})
+    answer = stage.client.post("/agents/clean/threads/t/mode", json={"mode": "x"})
     assert answer.json()["code"] == "WORKSPACE_UNTRUSTED", answer.text
     assert stage.starts() == []
 

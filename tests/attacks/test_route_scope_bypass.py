@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount
 from gateway.identity import SCOPES
 from gateway.web.routes import ROUTES
 from gateway.web.scoped_routes import OPEN, ScopedRoute, ScopedWebSocketRoute, matches_any, open_routes
-from tests.attacks.callers import token_of, write_tokens
+from tests.attacks.callers import MANY_LOGINS, token_of, write_tokens
 from tests.support.gateway import Gateway
 from tests.support.routes import endpoints
 from tests.web.problem import problem_in
@@ -66,7 +66,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway whose one token is for reading and running."""
     home = tmp_path_factory.mktemp("limited")
     headers = write_tokens(home / "tokens.json", user={}, reader={"scopes": frozenset({"read"})})
-    with Gateway(home / "home", "--token-file", str(home / "tokens.json")) as gateway:
+    with Gateway(home / "home", "--token-file", str(home / "tokens.json"), env=MANY_LOGINS) as gateway:
         gateway.client.headers.update(headers["user"])
         yield gateway
 

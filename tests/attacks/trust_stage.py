@@ -1,4 +1,4 @@
-"""A gateway whose workspace nobody has trusted, with fake agents, and a client that answers its question."""
+"""A gateway whose workspace is not trusted, with fake agents, and a client that answers its question."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TRUST_TABLES = {
     "clean": f'[trust]\nuntrusted_start = "clean"\n{CONFIGURATION}',
     "unknown": "",
 }
-"""Agent → its table; the last one is an agent that somebody has registered."""
+"""Agent → its table; the last one is an agent that a user has registered."""
 
 FILE = """id = "{name}"
 driver = "cli"
-options = ["cwd", "additionalDirectories"]
+options = ["cwd", "additionalDirectories", "mode"]
 [identity]
 name = "{name}"
 [command]
@@ -36,9 +36,14 @@ transport = "stdio-raw"
 
 
 class TrustStage(Gateway):
+    """No sandbox: trust has to keep its promise alone."""
+
     def __init__(self, home: Path, *flags: str, env: dict[str, str] | None = None) -> None:
+        workspace = home / "workspace"
+        places = ("--agents", str(home / "agents"), "--workspace", str(workspace), "--sandbox", "none")
+        super().__init__(home / "gateway", *places, *flags, env=env, trust=False)
         self.home = home
-        self.workspace, self.agents = home / "workspace", home / "agents"
+        self.workspace, self.agents = workspace, home / "agents"
         self.canary, self.start_log = home / "canary", home / "starts.jsonl"
         for folder in (self.workspace, self.agents):
             folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +53,6 @@ class TrustStage(Gateway):
         for name, table in TRUST_TABLES.items():
             text = FILE.format(name=name, program=program, log=self.start_log, trust=table)
             (self.agents / f"{name}.toml").write_text(text)
-        places = ("--agents", str(self.agents), "--workspace", str(self.workspace))
-        super().__init__(home / "gateway", *places, *flags, env=env, trust=False)
 
     def plant(self, folder: Path | None = None) -> None:
         """What an attacker puts into a repository."""

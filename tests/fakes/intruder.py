@@ -93,7 +93,7 @@ def fork_many(count: int) -> str:
                 time.sleep(30)
                 os._exit(0)
             children.append(child)
-        time.sleep(2)
+        time.sleep(4)
     finally:
         for child in children:
             os.kill(child, 9)

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gateway.catalog.load import bundled
 from tests.live.install import install, programs
@@ -28,6 +29,12 @@ def overlay(name: str, ready: Ready, folder: Path, **acp: object) -> Path:
     return folder
 
 
+def sandbox_flags(models: str) -> tuple[str, ...]:
+    """With AGUI_TEST_SANDBOX=bubblewrap every agent here runs in the sandbox, where it reaches only its model."""
+    kind = os.environ.get("AGUI_TEST_SANDBOX")
+    return ("--sandbox", kind, "--sandbox-hosts", urlsplit(models).netloc) if kind else ()
+
+
 @contextmanager
 def behind_gateway(name: str, models: str, home: Path, config: Path | None = None, **acp: object) -> Iterator[Gateway]:
     """The gateway, not yet asked anything. It may be stopped and started again inside. `config`: its settings file.
@@ -40,7 +47,10 @@ def behind_gateway(name: str, models: str, home: Path, config: Path | None = Non
     work = home / "work"
     work.mkdir(parents=True, exist_ok=True)
     settings = ("--config", str(config)) if config else ()
-    with Gateway(home / "gateway", "--agents", str(agents), "--workspace", str(work), *settings) as gateway:
+    # The agent inherits the gateway's XDG folders, and its own configuration is below its home.
+    env = {"XDG_CONFIG_HOME": ""}
+    places = ("--agents", str(agents), "--workspace", str(work))
+    with Gateway(home / "gateway", *places, *settings, *sandbox_flags(models), env=env) as gateway:
         yield gateway
 
 

@@ -2,8 +2,9 @@
 
 Incident class: a cloned repository runs code at the first turn (Gemini CLI headless trust, Claude Code CVE-2025-59536,
 opencode CVE-2026-22812). The attack: one repository with every vendor's project files, each of which creates its own
-canary. The promise: in a folder that nobody trusts no canary is created, and nothing is written into the user's own
-configuration; in a trusted one only those whose file and command the question had listed.
+canary. The promise: in a folder without trust no canary is created, and nothing is written into the user's own
+configuration; in a trusted one only those whose file and command the question had listed. There is no sandbox
+here: trust has to keep this promise alone.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def codex_config(home: Path) -> bytes | None:
 @pytest.mark.parametrize("agent", agents(AGENTS))
 def test_an_untrusted_repository_runs_nothing(agent: str, models: ModelServer, tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "work", tmp_path / "canaries")
-    with bundled_behind_gateway(agent, models.url, tmp_path, trust=False) as gateway:
+    with bundled_behind_gateway(agent, models.url, tmp_path, "--sandbox", "none", trust=False) as gateway:
         before = codex_config(tmp_path)
         question = ask(gateway, agent, "t")
         assert repository.touched() == set()
@@ -90,7 +91,7 @@ def test_a_trusted_repository_runs_only_what_was_shown(
     agent: str, option: str, models: ModelServer, tmp_path: Path
 ) -> None:
     repository = build_repository(tmp_path / "work", tmp_path / "canaries")
-    with bundled_behind_gateway(agent, models.url, tmp_path, trust=False) as gateway:
+    with bundled_behind_gateway(agent, models.url, tmp_path, "--sandbox", "none", trust=False) as gateway:
         before = codex_config(tmp_path)
         question = ask(gateway, agent, "t")
         assert repository.touched() == set()

@@ -44,7 +44,9 @@ class Gateway:
         trusted = _trust_flags(self.workspace, flags) if trust else []
         self._flags = (*flags, *trusted, "--store", store or f"sqlite://{home / 'gateway.db'}")
         config = {"XDG_CONFIG_HOME": str(home / "config")} if xdg else {}
-        self._env = {**({"XDG_DATA_HOME": str(home)} if xdg else {}), **config, **(env or {})}
+        # Fake agents are modules of this repository, which a sandbox does not show; its tests set `--sandbox`.
+        own = {"AGUI_GATEWAY_SANDBOX": "none", **({"XDG_DATA_HOME": str(home)} if xdg else {})}
+        self._env = {**own, **config, **(env or {})}
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
         self.client = httpx.Client(timeout=ANSWER_LIMIT)

@@ -35,7 +35,7 @@ class SocketPaths(Protocol):
 
 
 class ExistingDirectory:
-    """A directory that somebody else creates and removes."""
+    """A directory that the caller creates and removes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

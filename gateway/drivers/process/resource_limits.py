@@ -6,7 +6,7 @@ limited by RLIMIT_DATA for each process, and processes are counted: by the forwa
 supervisor.
 
 RLIMIT_AS would end every JavaScript engine, which reserves far more address space than it uses. RLIMIT_NPROC does not
-count an agent's processes: it counts all threads of the user, whoever started them, and nothing for root.
+count an agent's processes: it counts all threads of the user, the gateway's own included, and none of root's.
 """
 
 from __future__ import annotations

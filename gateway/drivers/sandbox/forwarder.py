@@ -33,7 +33,7 @@ CHUNK_BYTES = 65536
 MAX_HEAD_BYTES = 65536
 MAX_CONNECTIONS = 512  # at once; each has two threads
 BACKLOG = 128
-WATCH_INTERVAL_SECONDS = 0.1  # between two counts of the processes in the sandbox
+WATCH_INTERVAL_SECONDS = 0.2  # between two counts of the processes in the sandbox
 LOOPBACKS = ((_socket.AF_INET, "127.0.0.1"), (_socket.AF_INET6, "::1"))
 
 

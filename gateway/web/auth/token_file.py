@@ -77,6 +77,8 @@ def read_token_file(path: Path) -> list[TokenRecord]:
     """Raises `ConfigError`."""
     text = _read_text(path)
     records = _parse_json(text, path) if text.lstrip().startswith("{") else list(_parse_lines(text, path))
+    if not records and not text.lstrip().startswith("{"):
+        raise ConfigError(f"{path}: there is no token in it; {ADVICE} {path}")
     names = [record.name for record in records]
     for number, name in enumerate(names):
         if name in names[:number] or name == LOCAL:

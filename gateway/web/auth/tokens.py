@@ -36,7 +36,7 @@ class Tokens:
     def __init__(self, path: Path) -> None:
         """Raises `ConfigError`: at the start the file must be valid, and have a token in it."""
         self._path = path
-        self._stamp = _read_stamp(path)
+        self._stamp = self._seen_stamp = _read_stamp(path)
         self._records = tuple(read_token_file(path))
         if not self._records:
             raise ConfigError(f"{path}: there is no token in it; {ADVICE} {path}")
@@ -74,8 +74,12 @@ class Tokens:
         return [record for record in self._records if _to_caller(record) is not None]
 
     def _read_if_changed(self) -> Sequence[TokenRecord] | None:
+        """Only what has not changed since the last look: an editor that empties the file before it writes must not
+        revoke all tokens for a moment."""
         stamp = _read_stamp(self._path)
-        if stamp == self._stamp:
+        is_quiet = stamp == self._seen_stamp
+        self._seen_stamp = stamp
+        if stamp == self._stamp or not is_quiet:
             return None
         self._stamp = stamp
         try:

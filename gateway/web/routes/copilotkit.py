@@ -40,7 +40,7 @@ async def info(request: Request) -> Response:
     gateway: Gateway = request.app.state.gateway
     caller: Caller = request.state.caller
     allowed = [agent for agent in gateway.agents if caller.may_use(agent.definition.id)]
-    agents = {agent.definition.id: await _describe(gateway, agent) for agent in allowed}
+    agents = {agent.definition.id: await _describe(gateway, agent, caller.principal) for agent in allowed}
     if (default := gateway.default_agent()) in agents:
         agents.setdefault(DEFAULT, agents[default])
     return JSONResponse(
@@ -57,8 +57,8 @@ async def info(request: Request) -> Response:
     )
 
 
-async def _describe(gateway: Gateway, agent: Agent) -> dict[str, Any]:
-    tree = before_1_0((await gateway.snapshots.take(agent)).snapshot.tree())
+async def _describe(gateway: Gateway, agent: Agent, principal: str) -> dict[str, Any]:
+    tree = before_1_0((await gateway.snapshots.take(agent, principal=principal)).snapshot.tree())
     described = {"name": agent.definition.id, "className": "GatewayAgent", "capabilities": tree}
     if agent.definition.identity.description is not None:
         described["description"] = agent.definition.identity.description

@@ -64,7 +64,7 @@ def test_the_terminal_asks_and_shows_what_the_folder_would_run(tmp_path: Path) -
     stage = TrustStage(tmp_path)
     stage.plant()
     command = ("run", "restricted", "hello", "--cwd", str(stage.workspace), "--agents", str(stage.agents))
-    with Terminal(tmp_path, *command) as terminal:
+    with Terminal(tmp_path, *command, AGUI_GATEWAY_SANDBOX="none") as terminal:
         for text in (
             "Do you trust",
             f"touch {stage.canary}",
