@@ -6,7 +6,7 @@ are at their bound it is `Busy` (503) instead. Counters are taken and released w
 is the list of them.
 
 A principal's limit is a setting. If the operator has not set it, it is a quarter of the bound for all principals
-together. Where the gateway asks for no token there is one principal, `local`: nobody else needs its share, so only
+together. Where the gateway asks for no token there is one principal, `local`: no other one needs a share, so only
 limits that the operator has set apply to it, beside the bounds for all.
 """
 
@@ -30,7 +30,7 @@ store: the input and the log of a run are written before its client reads the en
 MAX_IDLE_BUCKETS = 10_000
 """Principals whose buckets are kept; a full bucket can be forgotten."""
 CAPACITY_RETRY_SECONDS = 5.0
-"""After which to try again where a place gets free when something ends, which nobody can predict."""
+"""After which to try again where a place gets free when something ends: the moment cannot be predicted."""
 
 
 @dataclass(frozen=True, slots=True)

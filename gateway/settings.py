@@ -50,13 +50,14 @@ def default_store() -> str:
     return f"sqlite://{data_dir() / 'gateway.db'}"
 
 
-class Settings(BaseModel):
-    """All settings of the gateway. Times are seconds, sizes are bytes.
-
-    Each can be set in `gateway.toml` (`port = 8123`), by an environment variable (`AGUI_GATEWAY_PORT`) and, where
-    `agui-gateway serve --help` lists it, by a flag (`--port`)."""
+class SettingsGroup(BaseModel):
+    """Base of all groups: frozen, and a key that there is not is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class ServerSettings(SettingsGroup):
+    """Where the gateway listens, which agents it has, where it keeps its data, how it reads requests."""
 
     config: Path | None = None
     """The settings file, as a flag or a variable names it. Default: `agui-gateway/gateway.toml` in the user's
@@ -82,6 +83,29 @@ class Settings(BaseModel):
     store: str = Field(default_factory=default_store)
     """Where threads and run logs are kept: `sqlite:///PATH`, or `memory:` to keep nothing. Default: `gateway.db` in the
     user's data directory."""
+    default_agent: str | None = None
+    """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
+
+    body_limit: int = Field(default=8 * 1024 * 1024, gt=0)
+    """The largest request body, and the largest message of a WebSocket; a larger body is refused with 413."""
+    max_body_items: int = Field(default=100_000, gt=0)
+    """How many values (members of arrays and objects) a request's JSON may have; more are refused with 413 before they
+    are parsed."""
+    body_timeout: float = Field(default=30.0, gt=0)
+    """Seconds within which a request's body must be complete; otherwise it is refused with 408."""
+    header_limit: int = Field(default=64 * 1024, gt=0)
+    """The largest size of request line and headers together; more is refused with 431."""
+    header_timeout: float = Field(default=10.0, gt=0)
+    """Seconds within which a request's headers must be complete; otherwise the connection is closed."""
+    keep_alive: float = Field(default=15.0, gt=0)
+    """Seconds of silence after which an SSE stream gets a comment line, so that proxies keep it open."""
+    send_timeout: float = Field(default=600.0, gt=0)
+    """Seconds without reading after which a client is disconnected. It can reconnect and loses nothing."""
+
+
+class AccessSettings(SettingsGroup):
+    """Who may call the gateway, and with whose accounts agents work."""
+
     token_file: Path | None = None
     """The file of tokens that `agui-gateway token add` makes; every request then needs one. It is read again when it
     changes. Default: only the person at the machine may call (`local_auth`)."""
@@ -134,24 +158,49 @@ class Settings(BaseModel):
     shared_env: tuple[str, ...] = ()
     """Variables of the gateway's environment that agents get even with `credentials = "principal"`:
     `["ANTHROPIC_BASE_URL"]`; `"CORP_*"` for all with that prefix. Default: none."""
-    default_agent: str | None = None
-    """The agent behind CopilotKit's `default`. Default: `demo`, or the first agent where there is no `demo`."""
 
-    body_limit: int = Field(default=8 * 1024 * 1024, gt=0)
-    """The largest request body, and the largest message of a WebSocket; a larger body is refused with 413."""
-    max_body_items: int = Field(default=100_000, gt=0)
-    """How many values (members of arrays and objects) a request's JSON may have; more are refused with 413 before they
-    are parsed."""
-    body_timeout: float = Field(default=30.0, gt=0)
-    """Seconds within which a request's body must be complete; otherwise it is refused with 408."""
-    header_limit: int = Field(default=64 * 1024, gt=0)
-    """The largest size of request line and headers together; more is refused with 431."""
-    header_timeout: float = Field(default=10.0, gt=0)
-    """Seconds within which a request's headers must be complete; otherwise the connection is closed."""
-    keep_alive: float = Field(default=15.0, gt=0)
-    """Seconds of silence after which an SSE stream gets a comment line, so that proxies keep it open."""
-    send_timeout: float = Field(default=600.0, gt=0)
-    """Seconds without reading after which a client is disconnected. It can reconnect and loses nothing."""
+    @field_validator("allow_origin")
+    @classmethod
+    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in origins:
+            scheme, _, rest = origin.partition("://")
+            if scheme not in ("http", "https") or not rest or "/" in rest:
+                raise ValueError(f"{origin!r} is not an origin: write it as scheme://host[:port], without a path")
+        return tuple(origin.lower() for origin in origins)
+
+    @field_validator("proxy")
+    @classmethod
+    def _check_proxies(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
+        for proxy in proxies:
+            try:
+                network = ip_network(proxy)
+            except ValueError as exc:
+                raise ValueError(f"{proxy!r} is no address or network: write it as 127.0.0.1 or 10.0.0.0/24") from exc
+            if network.prefixlen == 0:
+                raise ValueError(f"{proxy!r} is every address: name your proxies")
+        return proxies
+
+    @field_validator("oidc_scopes", mode="before")
+    @classmethod
+    def _parse_scope_table(cls, table: Any) -> Any:
+        if not isinstance(table, str):
+            return table
+        try:
+            return json.loads(table)
+        except ValueError as exc:
+            raise ValueError("must be a JSON object") from exc
+
+    @field_validator("oidc_issuer", "oidc_jwks_url")
+    @classmethod
+    def _check_issuer_urls(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "https://none")
+        if parts.scheme != "https" and (parts.scheme != "http" or parts.hostname not in LOOPBACK_NAMES):
+            raise ValueError(f"{url!r} must begin with https:// (http:// is for this machine only)")
+        return url
+
+
+class WorkspaceSettings(SettingsGroup):
+    """Where agents work, and how they are isolated."""
 
     workspace: tuple[Path, ...] = Field(default_factory=lambda: (Path.cwd(),))
     """Directories in which agents may work. Agents start in the first; a run may choose another directory inside any of
@@ -186,6 +235,11 @@ class Settings(BaseModel):
     """The most processor time of each process of an agent."""
     limit_file_bytes: int | None = Field(default=None, gt=0)
     """The largest file that a process of an agent may write."""
+
+
+class LimitSettings(SettingsGroup):
+    """How much there may be of everything, in all and for each principal."""
+
     session_idle_timeout: float = Field(default=900.0, gt=0)
     """Seconds after which an unused session of an agent is closed. The thread's next run resumes it."""
     max_runs: int = Field(default=256, gt=0)
@@ -260,6 +314,10 @@ class Settings(BaseModel):
     """How many wrong tokens one address may send in a minute; after that it is refused with 429, even with a right
     token, unless that token's principal was there before."""
 
+
+class RetentionSettings(SettingsGroup):
+    """How much of the logs is kept, and how long."""
+
     log_tail_bytes: int = Field(default=4 * 1024 * 1024, gt=0)
     """How much of a live run's log is kept in memory. Clients that are further behind read from the store."""
     max_run_log_bytes: int = Field(default=1024 * 1024 * 1024, gt=0)
@@ -280,41 +338,9 @@ class Settings(BaseModel):
     audit_retain_seconds: float = Field(default=365 * 86400.0, gt=0)
     """How long entries of the audit log are kept, independent of the other limits."""
 
-    @field_validator("allow_origin")
-    @classmethod
-    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in origins:
-            scheme, _, rest = origin.partition("://")
-            if scheme not in ("http", "https") or not rest or "/" in rest:
-                raise ValueError(f"{origin!r} is not an origin: write it as scheme://host[:port], without a path")
-        return tuple(origin.lower() for origin in origins)
 
-    @field_validator("proxy")
-    @classmethod
-    def _check_proxies(cls, proxies: tuple[str, ...]) -> tuple[str, ...]:
-        for proxy in proxies:
-            try:
-                network = ip_network(proxy)
-            except ValueError as exc:
-                raise ValueError(f"{proxy!r} is no address or network: write it as 127.0.0.1 or 10.0.0.0/24") from exc
-            if network.prefixlen == 0:
-                raise ValueError(f"{proxy!r} is every address: name your proxies")
-        return proxies
+class Settings(RetentionSettings, LimitSettings, WorkspaceSettings, AccessSettings, ServerSettings):
+    """All settings of the gateway. Times are seconds, sizes are bytes.
 
-    @field_validator("oidc_scopes", mode="before")
-    @classmethod
-    def _parse_scope_table(cls, table: Any) -> Any:
-        if not isinstance(table, str):
-            return table
-        try:
-            return json.loads(table)
-        except ValueError as exc:
-            raise ValueError("must be a JSON object") from exc
-
-    @field_validator("oidc_issuer", "oidc_jwks_url")
-    @classmethod
-    def _check_issuer_urls(cls, url: str | None) -> str | None:
-        parts = urlsplit(url or "https://none")
-        if parts.scheme != "https" and (parts.scheme != "http" or parts.hostname not in LOOPBACK_NAMES):
-            raise ValueError(f"{url!r} must begin with https:// (http:// is for this machine only)")
-        return url
+    Each can be set in `gateway.toml` (`port = 8123`), by an environment variable (`AGUI_GATEWAY_PORT`) and, where
+    `agui-gateway serve --help` lists it, by a flag (`--port`)."""

@@ -236,7 +236,7 @@ class Outbound:
         return checked
 
     def _check_count(self, interrupts: int) -> None:
-        """Before they are validated: nobody can answer 100,000, and validating these takes seconds."""
+        """Before they are validated: validating 100,000 takes seconds, and no user can answer so many."""
         if interrupts > self._max_interrupts:
             detail = f"the agent requests {interrupts} interrupts at once; it may request {self._max_interrupts}"
             raise AgentFault(f"{detail} (max_interrupts)", code="TOO_MANY_INTERRUPTS")

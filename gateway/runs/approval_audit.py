@@ -80,7 +80,7 @@ def _find_options(interrupt: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _find_subject(metadata: Any) -> Any:
-    """What the agent told of the call when it asked, without the options."""
+    """What the agent stated of the call in its request, without the options."""
     subjects = [{name: value for name, value in table.items() if name != "options"} for table in _tables(metadata)]
     return next((subject for subject in subjects if subject), None)
 

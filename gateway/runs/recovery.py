@@ -20,7 +20,7 @@ from gateway.store.base import Piece, RunRecord, Store
 log = logging.getLogger(__name__)
 
 USAGE_SECONDS = 40 * 86400.0
-"""How long is kept what principals have used on a day: a month, for whoever reads the store."""
+"""How long is kept what principals have used on a day: a month, for an operator who reads the store."""
 RESTARTED = ("GATEWAY_RESTARTED", "the gateway was restarted while this run was live; send the message again")
 
 
