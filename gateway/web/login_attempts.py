@@ -2,8 +2,8 @@
 
 In: that an address sent a wrong token, or a right one. Out: nothing, or `LimitReached` (429) once the address has sent
 `max_failed_logins` in a minute. Then a right token is refused too, unless its principal was here from this address
-before: so guessing is bounded, and no guesser locks out a client that is at work behind the same proxy. The log gets one
-line a minute, however many attempts there are. A request without any token is no attempt.
+before: so guessing is bounded, and no guesser locks out a client that is at work behind the same proxy. The log gets
+one line a minute, however many attempts there are. A request without any token is no attempt.
 """
 
 from __future__ import annotations
