@@ -67,5 +67,6 @@ def bundled_behind_gateway(name: str, models: str, home: Path, *flags: str, trus
     # A key of the developer's own must not be found by the agent: it would talk to a real model.
     foreign = {name: "" for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))}
     env = {**foreign, **{name: "" for name in os.environ if name.startswith("XDG_")}, **ready.env}
+    flags = (*sandbox_flags(models), *flags)
     with Gateway(home / "gateway", "--workspace", str(work), *flags, env=env, xdg=False, trust=trust) as gateway:
         yield gateway

@@ -55,7 +55,8 @@ Behind a TLS proxy:         agui-gateway serve --proxy 127.0.0.1 --token-file to
 @click.option(
     "--sandbox",
     type=click.Choice(("auto", "none", "bubblewrap", "container")),
-    help="How the processes of all agents are isolated.  [default: as each agent's file says]",
+    metavar="KIND",
+    help="Isolate all agents: auto, none, bubblewrap or container.  [default: as each agent's file says]",
 )
 @click.option("--sandbox-hosts", multiple=True, metavar="HOST", help="A host for agents in a sandbox. Repeatable.")
 @click.option("--store", metavar="URL", help="sqlite:///PATH or memory:  [default: a file in your data directory]")
