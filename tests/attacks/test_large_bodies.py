@@ -46,7 +46,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     home = tmp_path_factory.mktemp("large")
     write_agent(home / "agents", "asks", QUESTIONS)
     write_agent(home / "agents", "asks-natively", NATIVE_QUESTIONS)
-    with open_gateway(home) as running:
+    with open_gateway(home, max_requests_per_second=1_000_000, max_request_burst=1_000_000) as running:
         yield running
 
 
