@@ -40,7 +40,7 @@ class Isolation:
         workspace, where a folder is a worktree: it is trusted as its repository's own folder is. Raises `Refused` when
         the session must not be opened so on this machine."""
         is_trusted = self.trust.decide(thread, originals).is_trusted
-        situation = Situation(is_trusted, is_unattended=options.approvals == "auto")
+        situation = Situation(is_trusted, is_unattended=_is_unattended(definition, options))
         sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation)
         return Confinement(is_trusted, sandbox, self._homes.find(definition, thread.principal))
 
@@ -51,3 +51,8 @@ class Isolation:
     def close(self) -> None:
         """When no session is left."""
         self._sandboxes.close()
+
+
+def _is_unattended(definition: AgentDefinition, options: Options) -> bool:
+    """Tool calls are approved without a question: by the run's own option, or in the mode that it asks for."""
+    return options.approvals == "auto" or options.mode in definition.auto_approve_modes

@@ -272,6 +272,7 @@ def test_every_command_of_the_terminal_works(line: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gateway", *arguments]
     project.mkdir()
     shutil.copytree(ROOT / "agents", home / "my-agents")
+    (home / "my-project").mkdir()
     env = environ(home, HOME=str(home), XDG_CONFIG_HOME=str(home / ".config"))
     done = subprocess.run(command, env=env, cwd=project, capture_output=True, text=True, timeout=60)
     # What a doctor finds depends on the machine.
