@@ -11,12 +11,12 @@ from pathlib import Path
 
 from gateway.audit import AuditLog
 from gateway.catalog.definition import AgentDefinition
-from gateway.drivers.confinement import Confinement
+from gateway.drivers.confinement import UNTRUSTED, Confinement
 from gateway.drivers.homes import PrincipalHomes
 from gateway.events import Layer
 from gateway.identity import ThreadKey
 from gateway.runs.sandbox_choice import SandboxChoice, Situation
-from gateway.runs.trust import WorkspaceTrust
+from gateway.runs.trust import WorkspaceTrust, needs_trust
 from gateway.settings import Settings
 from gateway.turn import Options
 
@@ -39,6 +39,8 @@ class Isolation:
         """`folders`: where the session works, its working directory first. `originals`: the same folders in the
         workspace, where a folder is a worktree: it is trusted as its repository's own folder is. Raises `Refused` when
         the session must not be opened so on this machine."""
+        if not needs_trust(definition):
+            return UNTRUSTED  # it starts no process of its own
         is_trusted = self.trust.decide(thread, originals).is_trusted
         situation = Situation(is_trusted, is_unattended=_is_unattended(definition, options))
         sandbox = self._sandboxes.choose(definition, thread.principal, folders, situation)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,9 +15,10 @@ class ContentTypeMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def with_header(message: Message) -> None:
+        def with_header(message: Message) -> Awaitable[None]:
+            # Not a coroutine of its own: a stream sends a message for every event.
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(NOSNIFF)
-            await send(message)
+            return send(message)
 
         await self._app(scope, receive, with_header if scope["type"] == "http" else send)
