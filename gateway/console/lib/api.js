@@ -9,7 +9,7 @@ token.subscribe((value) => (value ? sessionStorage.setItem(TOKEN_KEY, value) : s
 
 /** The token of the URL that the gateway prints when it starts, `/#token=…`. It is removed from the address bar and from the history. */
 function takeTokenFromAddress() {
-  const found = /^#token=([\w.~-]+)$/.exec(location.hash);
+  const found = /^#token=([\w.~-]+)$/.exec(globalThis.location?.hash ?? "");
   if (!found) return null;
   history.replaceState(history.state, "", location.pathname + location.search + "#/");
   return found[1];

@@ -118,7 +118,7 @@ BOTH = ("demo", "hello", "--url", "http://127.0.0.1:9", "--store", "memory:")
         (("demo", "hello", "--schema", "no.json"), "--schema no.json: cannot be read"),
         (("demo", "hello", "--agents", "nowhere"), "nowhere: not a directory"),
         (("demo", "hello", "--url", "nonsense"), "--url nonsense: write it as http://127.0.0.1:8123"),
-        (BOTH, "omit --agents, --acp and --store"),
+        (BOTH, "omit --agents, --acp, --store and --trust"),
     ],
 )
 def test_a_mistake_is_reported_in_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -184,7 +184,7 @@ def test_any_acp_agent_runs_in_any_directory(tmp_path: Path) -> None:
     fake = f"{sys.executable} -S -m tests.fakes.acp_agent --log={log}"
     name = Path(sys.executable).stem
     result = run_command(
-        tmp_path, "run", name, "hello", "--acp", fake, "--cwd", "project", env={"PYTHONPATH": str(ROOT)}
+        tmp_path, "run", name, "hello", "--acp", fake, "--cwd", "project", "--trust", env={"PYTHONPATH": str(ROOT)}
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "You said: hello\n", "")
     assert f'"cwd":"{tmp_path / "project"}"' in log.read_text()
