@@ -94,7 +94,8 @@ class SandboxChoice:
         if definition.driver not in CONFINABLE_DRIVERS:
             return {}
         mode = self.mode(definition)
-        facts: dict[str, Any] = {"mode": mode, "limits": self.limits(definition).to_json() or None}
+        limits = {f"limits.{name}": value for name, value in self.limits(definition).to_json().items()}
+        facts: dict[str, Any] = {"mode": mode, **limits}
         try:
             policy = decide(mode, Situation(is_trusted=False, is_unattended=False), unusable_reason, container_evidence)
             facts["untrusted" if mode == "auto" else "kind"] = policy.kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonpatch
@@ -227,9 +228,10 @@ def test_the_keyword_image_without_an_attachment_shows_a_picture(gateway: Gatewa
     assert content[1:] == [OWN_PICTURE]
 
 
-def test_an_image_that_no_event_could_carry_is_described_but_not_echoed(gateway: Gateway) -> None:
+def test_an_image_that_no_event_could_carry_is_described_but_not_echoed(tmp_path: Path) -> None:
     source = {"type": "data", "value": "AAAA" * 3_000_000, "mimeType": "image/png"}
-    events = play(gateway, [{"type": "image", "source": source}, IMAGE])
+    with Gateway(tmp_path, env={"AGUI_GATEWAY_BODY_LIMIT": str(32 * 1024 * 1024)}) as gateway:
+        events = play(gateway, [{"type": "image", "source": source}, IMAGE])
     (content,) = tool_results(events).values()
     assert [part["type"] for part in content] == ["text", "image"]
     assert content[1] == IMAGE

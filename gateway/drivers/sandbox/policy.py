@@ -47,7 +47,7 @@ class SandboxPolicy:
             "kind": self.kind,
             "reason": self.reason,
             "warning": self.warning,
-            "limits": self.limits.to_json() or None,
+            **{f"limits.{name}": value for name, value in self.limits.to_json().items()},
         }
         if self.is_wrapped:
             facts["hosts"] = [str(rule) for rule in self.hosts]

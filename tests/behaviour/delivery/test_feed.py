@@ -169,7 +169,7 @@ def test_only_so_many_events_are_kept_and_the_numbers_go_on(tmp_path: Path) -> N
 
 
 def test_readers_are_bounded(tmp_path: Path) -> None:
-    with Stage(tmp_path, max_watchers=1) as stage:
+    with Stage(tmp_path, max_thread_feeds=1) as stage:
         thread = stage.thread()
         with thread.feed():
             problem_in(stage.client.get(f"{thread.path}/events"), 503, "GATEWAY_BUSY")

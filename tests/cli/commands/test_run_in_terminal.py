@@ -258,7 +258,7 @@ def test_ctrl_c_at_an_interrupt_cancels_the_turn(stage: Stage) -> None:
 def test_ctrl_c_twice_exits_at_once_and_leaves_no_process(tmp_path: Path) -> None:
     """With an embedded gateway, and an agent that ignores the cancellation."""
     stage = Stage(tmp_path).agent("stubborn", "--ignore-term")
-    arguments = ("run", "stubborn", "stubborn", "--agents", str(stage.agents), "--store", "memory:")
+    arguments = ("run", "stubborn", "stubborn", "--agents", str(stage.agents), "--store", "memory:", "--trust")
     with Terminal(stage.workspace, *arguments, AGUI_GATEWAY_CANCEL_GRACE="600") as terminal:
         terminal.until("still ")
         terminal.press(CTRL_C)

@@ -50,7 +50,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 def test_a_snapshot_does_not_wait_for_a_look(machine: Machine) -> None:
     view = machine.asks("/agents/asleep/capabilities")
     assert "version" not in view["identity"]
-    assert "gateway" not in view.get("custom", {})
+    assert "availability" not in view.get("custom", {}).get("gateway", {})
 
 
 def test_all_agents_are_looked_at_at_once(machine: Machine) -> None:
