@@ -36,6 +36,7 @@ serve: $(VENV)/.serve ## Install, start, print the URL; ARGS="--workspace DIR" t
 test: lint types ## Everything but real agents; ARGS=tests/agui for a part
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.browser.install
+	@$(BIN)/python -m tests.attacks.install
 	@$(PYTEST) --ignore=tests/live --ignore=tests/bench $(ARGS)
 
 quick: $(VENV)/.test ## The tests of pure code, under a minute
@@ -44,6 +45,7 @@ quick: $(VENV)/.test ## The tests of pure code, under a minute
 test-agents: $(VENV)/.test ## Real agents against the scripted model server; installs several gigabytes once
 	@$(BIN)/python -m tests.clients.install
 	@$(BIN)/python -m tests.live.install $(LIVE)
+	@$(BIN)/python -m tests.attacks.install
 	@$(PYTEST) tests/live $(ARGS)
 
 test-large: $(VENV)/.test ## The same with the largest agent and the thorough tests

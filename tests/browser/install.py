@@ -14,10 +14,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.debian import INSTALL_TIMEOUT_SECONDS, can_install, install_packages
 from tests.support.project import ROOT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-INSTALL_TIMEOUT_SECONDS = 900.0
 APP = ROOT / "examples" / "copilotkit-react"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agui-gateway-tests" / "browser"
 
@@ -40,13 +40,9 @@ def install_chromium(show: bool) -> None:
         chromium()
         return
     except NoBrowser:
-        if shutil.which("apt-get") is None or os.geteuid() != 0:
+        if not can_install():
             raise
-    quiet = None if show else subprocess.DEVNULL
-    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    packages = ["chromium", "fonts-dejavu-core"]
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *packages]):
-        subprocess.run(command, env=env, stdout=quiet, stderr=quiet, timeout=INSTALL_TIMEOUT_SECONDS, check=False)
+    install_packages(["chromium", "fonts-dejavu-core"], show=show)
     chromium()
 
 
