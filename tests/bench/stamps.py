@@ -27,16 +27,18 @@ def stamps(session: str, count: int) -> None:
 
 
 def agent() -> None:
+    sessions = 0
     for line in sys.stdin:
         message = json.loads(line)
         match message.get("method"):
             case "initialize":
                 send({"id": message["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}}})
             case "session/new":
-                send({"id": message["id"], "result": {"sessionId": "s"}})
+                sessions += 1
+                send({"id": message["id"], "result": {"sessionId": f"s{sessions}"}})
             case "session/prompt":
                 words = message["params"]["prompt"][0]["text"].split()
-                stamps("s", int(words[-1]) if words[-1].isdigit() else 1)
+                stamps(message["params"]["sessionId"], int(words[-1]) if words[-1].isdigit() else 1)
                 send({"id": message["id"], "result": {"stopReason": "end_turn"}})
 
 
