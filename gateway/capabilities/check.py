@@ -23,7 +23,6 @@ GATEWAY_OPTIONS = frozenset(("on_disconnect", "strict", "merge", "merge_window_m
 """Options that the gateway itself carries out, for every agent."""
 PROCESS_OPTIONS = frozenset(("worktree",))
 """Options that it carries out for every agent that works in a folder."""
-PROCESS_DRIVERS = ("acp", "cli")
 
 SUBSTITUTES = {"outputFormat": "outputSchema"}
 """Option → another option that can fulfil it: an answer that fits a schema is JSON."""
@@ -51,7 +50,7 @@ def _check_known_options(options: Options, definition: AgentDefinition) -> None:
         if (
             value is None
             or field.name in GATEWAY_OPTIONS
-            or (field.name in PROCESS_OPTIONS and definition.driver in PROCESS_DRIVERS)
+            or (field.name in PROCESS_OPTIONS and definition.is_local_process)
             or {option, SUBSTITUTES.get(option)} & set(definition.options)
         ):
             continue

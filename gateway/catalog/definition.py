@@ -127,6 +127,12 @@ class AgentDefinition(Section):
     via: tuple[str, ...] = ()
     """Driver `remote`: the gateways through which it is reached. Set when it is mounted; not a key of the file."""
 
+    @property
+    def is_local_process(self) -> bool:
+        """The agent runs as a process of this machine, with sessions of its own: it has a folder, a home and a
+        sandbox."""
+        return self.driver in ("acp", "cli")
+
     @model_validator(mode="before")
     @classmethod
     def _default_merge_of_remote(cls, table: Any) -> Any:

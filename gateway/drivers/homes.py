@@ -25,7 +25,6 @@ from gateway.settings import Settings
 
 log = logging.getLogger(__name__)
 
-DRIVERS_WITH_PROCESSES = ("acp", "cli")
 HOME_PLACEHOLDER = "{home}"
 OWN_NAMES = ("HOME", "XDG_*")
 """Variables that lead to the gateway's own home, and from XDG_RUNTIME_DIR to its user's keyring."""
@@ -101,7 +100,7 @@ class PrincipalHomes:
     def find(self, definition: AgentDefinition, principal: str) -> Home | None:
         """None: the agent runs in the gateway's own home. So it does for requests without a token, where the gateway
         asks for none: they are its own user's."""
-        if definition.driver not in DRIVERS_WITH_PROCESSES or principal == LOCAL:
+        if not definition.is_local_process or principal == LOCAL:
             return None
         if (definition.credentials or self._settings.credentials) == "shared":
             return None

@@ -29,8 +29,6 @@ from gateway.events import Layer
 from gateway.gateway_files import withheld_paths
 from gateway.settings import Settings
 
-CONFINABLE_DRIVERS = ("acp", "cli")
-"""Drivers whose agents are processes of this machine."""
 REMEDY = 'Install bubblewrap and permit user namespaces, or run the gateway in a container with sandbox = "container"'
 
 
@@ -57,7 +55,7 @@ class SandboxChoice:
         self, definition: AgentDefinition, owner: str, folders: Sequence[Path], situation: Situation
     ) -> SandboxPolicy | None:
         """None: the agent is not a process of this machine. `owner`: the principal."""
-        if definition.driver not in CONFINABLE_DRIVERS:
+        if not definition.is_local_process:
             return None
         policy = decide(self.mode(definition), situation, unusable_reason, container_evidence)
         policy = replace(policy, limits=self.limits(definition))
@@ -91,7 +89,7 @@ class SandboxChoice:
     def agent_facts(self, definition: AgentDefinition) -> Layer:
         """What the agent's sessions have, where that is the same for all; with `auto`, what it would be in an untrusted
         folder."""
-        if definition.driver not in CONFINABLE_DRIVERS:
+        if not definition.is_local_process:
             return {}
         mode = self.mode(definition)
         limits = {f"limits.{name}": value for name, value in self.limits(definition).to_json().items()}

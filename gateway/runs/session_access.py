@@ -19,8 +19,6 @@ from gateway.runs.session_pool import SessionPool
 from gateway.store.base import Store
 from gateway.turn import Options
 
-DRIVERS_WITH_SESSIONS = frozenset(("acp", "cli"))
-"""Drivers whose agents keep sessions of their own. The session id of other threads is a setting of the thread."""
 LIST_METHOD = "session/list"
 MAX_PARAMS_DEPTH = 20
 MAX_KNOWN_SESSIONS = 10_000
@@ -49,13 +47,13 @@ class SessionAccess:
         is_own = await self._is_own(thread, session_id)
         if not is_own:
             _require_admin(caller, thread.agent, session_id, POINTERS[option])
-        if option == "session_id" and definition.driver in DRIVERS_WITH_SESSIONS:
+        if option == "session_id" and definition.is_local_process:
             self._pool.require_free(thread, session_id)
         return None if is_own else session_id
 
     async def check_thread(self, definition: AgentDefinition, thread: ThreadKey, caller: Caller) -> str | None:
         """Before the session that the thread has is used; the same result as of `check_run`."""
-        if definition.driver not in DRIVERS_WITH_SESSIONS:
+        if not definition.is_local_process:
             return None
         if (session := self._pool.get(thread)) is not None:
             session_id = session.id
@@ -73,7 +71,7 @@ class SessionAccess:
 
     async def owns(self, definition: AgentDefinition, thread: ThreadKey, session_id: str) -> bool:
         """The session is that of the thread's principal: it may be deleted at the agent."""
-        return definition.driver not in DRIVERS_WITH_SESSIONS or await self._is_own(thread, session_id)
+        return not definition.is_local_process or await self._is_own(thread, session_id)
 
     async def check_params(self, thread: ThreadKey, params: Mapping[str, Any], caller: Caller) -> None:
         """Before a method of the agent's own protocol is called: the sessions that its parameters name."""

@@ -20,7 +20,6 @@ from gateway.runs.history import read_history
 from gateway.runs.interrupts import Interrupts
 from gateway.runs.isolation import Isolation
 from gateway.runs.outcomes import LastOutcomes
-from gateway.runs.session_access import DRIVERS_WITH_SESSIONS
 from gateway.runs.session_pool import SessionPool
 from gateway.runs.thread_activity import ThreadActivities
 from gateway.runs.thread_state import ThreadStates
@@ -155,7 +154,7 @@ class ThreadSessions:
             fork=options.fork_session_id is not None,
             options=options,
             tools=tuple(turn.tools),
-            is_exclusive=definition.driver in DRIVERS_WITH_SESSIONS,
+            is_exclusive=definition.is_local_process,
             withheld=self._withheld,
             confinement=self._isolation.confine(definition, thread, options, folders, originals),
         )

@@ -28,9 +28,6 @@ MAX_ANSWERS = 10_000
 
 State = Literal["trusted", "untrusted", "unknown"]
 
-PROCESS_DRIVERS = ("acp", "cli")
-"""Agents of other drivers start no process in a folder, so they read no project's configuration."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -177,4 +174,4 @@ class WorkspaceTrust:
 
 
 def needs_trust(definition: AgentDefinition) -> bool:
-    return definition.driver in PROCESS_DRIVERS
+    return definition.is_local_process

@@ -41,8 +41,6 @@ from gateway.store.worktrees import WorktreeRecord
 from gateway.turn import Notice, Options, Turn, title_of
 
 POINTER = "/forwardedProps/gateway/worktree"
-PROCESS_DRIVERS = ("acp", "cli")
-"""Drivers whose agents work in a folder."""
 DIGEST_CHARS = 16
 MAX_NAME_CHARS = 40
 MAX_GIT_THREADS = 4
@@ -119,7 +117,7 @@ class ThreadWorktrees:
         async with self.alone(thread):
             if (record := self._records.get(thread)) is not None:
                 return await self._use(record, turn, open_cwd)
-            if definition.driver in PROCESS_DRIVERS and await self._is_wanted(thread, turn, definition, session_id):
+            if definition.is_local_process and await self._is_wanted(thread, turn, definition, session_id):
                 if turn.options.worktree and (session_id is not None or open_cwd is not None):
                     raise Refused(
                         "the thread has begun without a worktree, and its session stays in its folder: begin a new "

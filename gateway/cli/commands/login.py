@@ -14,7 +14,7 @@ from gateway.catalog.definition import AgentDefinition
 from gateway.cli.agent_options import agents_options, catalog_for, find_agent, settings_for
 from gateway.cli.exit import fail
 from gateway.drivers.environment import agent_environment
-from gateway.drivers.homes import DRIVERS_WITH_PROCESSES, Home, PrincipalHomes
+from gateway.drivers.homes import Home, PrincipalHomes
 from gateway.errors import ConfigError, GatewayError
 from gateway.identity import LOCAL
 from gateway.settings import Settings
@@ -61,7 +61,7 @@ def command(
 def open_home(settings: Settings, definition: AgentDefinition, principal: str) -> Home:
     if principal == LOCAL:
         raise ConfigError(f"{LOCAL!r} is the gateway's own user, whose home is the usual one: sign in there as always")
-    if definition.driver not in DRIVERS_WITH_PROCESSES:
+    if not definition.is_local_process:
         raise ConfigError(f"{definition.id!r} is no program: it has no sign-in of its own")
     if (home := PrincipalHomes(settings).find(definition, principal)) is None:
         raise ConfigError(
